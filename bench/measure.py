@@ -1,0 +1,109 @@
+"""How the benchmarks measure (CPU time in rounds, quantiles, private memory), and where their data is."""
+
+import gc
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import gen
+
+
+class Row(NamedTuple):
+    """One line of the report; `floor` says what `ratio` is against."""
+
+    work: str
+    measured: str
+    floor: str = ""
+    ratio: str = ""
+    goal: str = ""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Generated sessions, made once and kept in a folder."""
+
+    root: Path
+
+    def session(self, mb: int) -> Path:
+        return self._made(f"sessions/{mb}.jsonl", lambda path: gen.make_session(path, mb=mb))
+
+    def many(self, files: int) -> Path:
+        return self._made(f"many-{files}", lambda path: gen.make_many(path, files=files))
+
+    def _made(self, name: str, make: Callable[[Path], None]) -> Path:
+        path = self.root / name
+        if not path.exists():
+            print(f"making {path}", file=sys.stderr)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Renamed when whole, so that an interrupted run leaves nothing that looks finished.
+            with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+                make(Path(scratch) / path.name)
+                (Path(scratch) / path.name).rename(path)
+        return path
+
+
+def data() -> Data:
+    """The data folder; the process's home becomes an empty folder in it, so that no real session is read."""
+    root = Path(os.environ.get("REREAD_BENCH_DATA") or Path(tempfile.gettempdir()) / "reread-bench").resolve()
+    home = root / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    for name in (
+        "HOME",
+        "USERPROFILE",
+        "CLAUDE_CONFIG_DIR",
+        "XDG_CONFIG_HOME",
+        "XDG_CACHE_HOME",
+        "REREAD_HOME",
+    ):
+        os.environ[name] = str(home)
+    return Data(root)
+
+
+def rounds(works: Mapping[str, Callable[[], object]], count: int) -> dict[str, list[tuple[float, float]]]:
+    """CPU and wall seconds of each work, the works taking turns so that noise falls on all of them."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    for _ in range(count):
+        for name, work in works.items():
+            gc.collect()
+            cpu, wall = time.process_time(), time.perf_counter()
+            work()
+            times[name].append((time.process_time() - cpu, time.perf_counter() - wall))
+    return times
+
+
+def best_cpu(times: Iterable[tuple[float, float]]) -> float:
+    return min(cpu for cpu, _ in times)
+
+
+def nanoseconds(work: Callable[[int], object], arguments: Iterable[int]) -> list[int]:
+    """The wall time of each call, first calls included."""
+    clock = time.perf_counter_ns
+    times: list[int] = []
+    for argument in arguments:
+        start = clock()
+        work(argument)
+        times.append(clock() - start)
+    return times
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def private_memory() -> dict[str, int]:
+    """Bytes that only this process holds (Linux): `dirty` its own, `clean` file pages nobody else maps."""
+    fields = dict(line.split(":") for line in Path("/proc/self/smaps_rollup").read_text().splitlines()[1:])
+    return {kind.lower(): int(fields[f"Private_{kind}"].split()[0]) * 1024 for kind in ("Dirty", "Clean")}
+
+
+def report(rows: Iterable[Row]) -> None:
+    """Print rows as they come, as a Markdown table."""
+    print("| work | measured | floor | ratio | goal |", "|---|---|---|---|---|", sep="\n", flush=True)
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)

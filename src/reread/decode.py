@@ -1,0 +1,349 @@
+"""Lines to records: a fast road for healthy native lines, a slow road that loses nothing of any other."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, cast, overload
+
+import msgspec
+
+from reread import dialects, jsontext
+from reread.heads import Head, decode_head, shape_head
+from reread.lines import Cutter, Read
+from reread.records import RECORDS, Entry, Malformed, to_entry
+
+NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
+SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
+"""Native types that never name their session, so that its absence says nothing of the dialect."""
+BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
+"""Names that a record and a content block share."""
+
+_JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
+"""What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
+_STARTS = re.compile(r'\{\s*"\w+"\s*:')
+_ELEMENT = re.compile(r"[^ \t\r\n,]")
+_AFTER_GARBAGE = re.compile(r"[{\]\n]")
+_NOT_BLANK = re.compile(rb"[^ \t\r\n]")
+
+
+class Record(msgspec.Struct, gc=False, eq=False):
+    """One JSON object of one line: where it stands, its bytes, and what it says when asked."""
+
+    line: int
+    """The number of the line it begins on, from 1."""
+    offset: int
+    """Where its bytes begin in the file."""
+    body: bytes
+    """Its bytes, with the line end where it is the whole line."""
+    _head: Head | None = None
+    _dialect: str = dialects.NATIVE
+    _fault: str | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """Its own bytes, without the line end."""
+        return self.body.rstrip(b"\r\n")
+
+    @property
+    def head(self) -> Head:
+        """What folding needs to know of it."""
+        if self._head is None:
+            self._head, self._dialect, self._fault = decode_body(self.body)
+        return self._head
+
+    @property
+    def type(self) -> str:
+        """Its type in the native tongue; `malformed` where it could not be read."""
+        return self.head.type
+
+    @property
+    def dialect(self) -> str:
+        """The name of the dialect it is written in."""
+        _ = self.head
+        return self._dialect
+
+    @property
+    def fault(self) -> str | None:
+        """Why it could not be read, where it could not."""
+        _ = self.head
+        return self._fault
+
+    @property
+    def value(self) -> Any:
+        """The JSON as written; None where there is none."""
+        try:
+            return jsontext.loads(self.body)
+        except ValueError:
+            return None
+
+    @property
+    def native(self) -> dict[str, Any]:
+        """The object in the native tongue, every string of it encodable; empty where it could not be read."""
+        try:
+            value = jsontext.readable(self.body)
+        except ValueError:
+            return {}
+        return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
+
+    @property
+    def entry(self) -> Entry:
+        """The typed value in the native tongue."""
+        if self.fault:
+            return Malformed(reason=self.fault, text=self.raw.decode("utf-8", "replace"))
+        return to_entry(self.native)
+
+
+class Records(Sequence[Record]):
+    """The records of one source: positions in memory, bytes read when asked."""
+
+    def __init__(self, read: Read) -> None:
+        self.read = read
+        self._lines = array("I")
+        self._offsets = array("Q")
+        self._lengths = array("I")
+
+    def add(self, record: Record) -> None:
+        """Remember where a record stands."""
+        self._lines.append(record.line)
+        self._offsets.append(record.offset)
+        self._lengths.append(len(record.body))
+
+    def line(self, index: int) -> int:
+        """The line a record begins on."""
+        return self._lines[index]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[n] for n in range(*index.indices(len(self)))]
+        offset = self._offsets[index]
+        return Record(self._lines[index], offset, self.read(offset, self._lengths[index]))
+
+    def __iter__(self) -> Iterator[Record]:
+        for n in range(len(self)):
+            yield self[n]
+
+
+class Decoder:
+    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail."""
+
+    def __init__(self) -> None:
+        self._cutter = Cutter()
+        self._head = b""
+        """The first bytes, until they tell whether this is a document or lines."""
+        self._document: _Document | None = None
+        self._feed = self._feed_first
+
+    @property
+    def starts(self) -> array[int]:
+        """The offset of each line so far."""
+        return self._cutter.starts
+
+    @property
+    def size(self) -> int:
+        """How many bytes have been given out as lines."""
+        return self._cutter.offset
+
+    def feed(self, data: bytes) -> list[Record]:
+        """The records that `data` completes."""
+        return self._feed(data)
+
+    def flush(self) -> list[Record]:
+        """What the bytes after the last line end hold."""
+        out = self._feed_lines(self._head) if self._head else []
+        self._head = b""
+        tail = self._cutter.flush()
+        if self._document is not None:
+            return out + self._document.flush(self._cutter.starts)
+        if tail:
+            out += decode_lines([tail], len(self._cutter.starts), self._cutter.starts)
+        return out
+
+    def _feed_first(self, data: bytes) -> list[Record]:
+        self._head += data
+        is_document = _is_document(self._head)
+        if is_document is None:
+            return []
+        data, self._head = self._head, b""
+        self._feed = self._feed_document if is_document else self._feed_lines
+        return self._feed(data)
+
+    def _feed_lines(self, data: bytes) -> list[Record]:
+        number = len(self._cutter.starts) + 1
+        return decode_lines(self._cutter.feed(data), number, self._cutter.starts)
+
+    def _feed_document(self, data: bytes) -> list[Record]:
+        self._document = self._document or _Document()
+        self._cutter.feed(data)
+        return self._document.feed(data, self._cutter.starts)
+
+
+def _is_document(data: bytes) -> bool | None:
+    """Whether a file is one JSON array of objects; None while its first bytes do not tell."""
+    text = data[3:] if data.startswith(b"\xef\xbb\xbf") else data
+    start = text.lstrip()
+    if not start:
+        return None if len(data) < 1 << 16 else False
+    if start[:1] != b"[":
+        return None if b"\xef\xbb\xbf".startswith(data) else False
+    inner = start[1:].lstrip()
+    return None if not inner else inner[:1] in b"{]"
+
+
+class _Document:
+    """A JSON array whose objects are records, read element by element."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        """The bytes not yet read, as Latin-1, so that positions are offsets."""
+        self._base = 0
+        self._opened = False
+
+    def feed(self, data: bytes, starts: array[int]) -> list[Record]:
+        """The records of the elements that `data` completes."""
+        self._text += data.decode("latin-1")
+        return self._read(starts, whole=False)
+
+    def flush(self, starts: array[int]) -> list[Record]:
+        """What an element without end holds."""
+        return self._read(starts, whole=True)
+
+    def _read(self, starts: array[int], *, whole: bool) -> list[Record]:
+        out: list[Record] = []
+        at = 0
+        if not self._opened:
+            at, self._opened = self._text.index("[") + 1, True
+        while element := _ELEMENT.search(self._text, at):
+            start = element.start()
+            end = self._element_end(start)
+            if end < 0:
+                if not whole:
+                    break
+                end = len(self._text)
+            if self._text[start] != "]":
+                offset = self._base + start
+                raw = self._text[start:end].encode("latin-1")
+                out += slow_records(raw, _line_at(starts, offset), offset)
+            at = end
+        self._text, self._base = self._text[at:], self._base + at
+        return out
+
+    def _element_end(self, start: int) -> int:
+        if self._text[start] == "]":
+            return start + 1
+        if self._text[start] == "{":
+            return jsontext.matching_bracket(self._text, start)
+        garbage = _AFTER_GARBAGE.search(self._text, start)
+        return garbage.start() if garbage else -1
+
+
+def _line_at(starts: array[int], offset: int) -> int:
+    """The number of the line that holds an offset; the pending line counts."""
+    low, high = 0, len(starts)
+    while low < high:
+        middle = (low + high) // 2
+        if starts[middle] <= offset:
+            low = middle + 1
+        else:
+            high = middle
+    return max(low, 1)
+
+
+def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
+    """The records of whole lines, of which the first has that number."""
+    out: list[Record] = []
+    add = out.append
+    for body in lines:
+        try:
+            head = decode_head(body)
+            if head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+                add(Record(number, starts[number - 1], body, head))
+            else:
+                add(Record(number, starts[number - 1], body))
+        except jsontext.FAST_FAULTS:
+            if _NOT_BLANK.search(body):
+                out += slow_records(body, number, starts[number - 1])
+        number += 1
+    return out
+
+
+def decode_body(body: bytes) -> tuple[Head, str, str | None]:
+    """The head, the dialect and the fault of the record that stands in exactly these bytes."""
+    try:
+        head = decode_head(body)
+        if _is_native(head):
+            return head, dialects.NATIVE, None
+    except jsontext.FAST_FAULTS:
+        pass
+    try:
+        value = jsontext.readable(body)
+    except ValueError as error:
+        return Head(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
+    if not isinstance(value, dict):
+        return Head(type="malformed"), dialects.NATIVE, "not a JSON object"
+    dialect, native = dialects.translate(cast(dict[str, Any], value))
+    return shape_head(native), dialect, None
+
+
+def _is_native(head: Head) -> bool:
+    """Whether a head that was read without trouble is in the native tongue beyond doubt."""
+    return head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES)
+
+
+def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:
+    """Every record of a line that the fast road refused: spliced, torn, padded, foreign or broken."""
+    text = raw.decode("latin-1")
+    out: list[Record] = []
+    at = 0
+    while (start := _after_junk(text, at)) < len(text):
+        end = jsontext.object_end(text, start) if text[start] == "{" else -1
+        if end < 0:
+            end = _next_record(text, raw, start + 1)
+        out.append(Record(line, offset + start, raw[start:end].rstrip(b" \t\r\n\x00")))
+        at = end
+    if not out:
+        out.append(Record(line, offset, raw))
+    return out
+
+
+def _after_junk(text: str, at: int) -> int:
+    junk = _JUNK.match(text, at)
+    return junk.end() if junk else at
+
+
+def _next_record(text: str, raw: bytes, at: int) -> int:
+    """Where, after a torn piece, a whole record begins that reaches the end of the line; else that end.
+
+    A nested object of the torn piece parses too, so the find must be a record and be followed by nothing else.
+    The budget bounds the work on hostile nesting.
+    """
+    budget = 64 * len(text) + (1 << 20)
+    for start in (found.start() for found in _STARTS.finditer(text, at)):
+        end = jsontext.object_end(text, start)
+        budget -= (end if end > 0 else len(text)) - start
+        if budget < 0:
+            break
+        if end < 0:
+            continue
+        rest = _after_junk(text, end)
+        if (rest == len(text) or text[rest] == "{") and _is_record(jsontext.readable(raw[start:end])):
+            return start
+    return len(text)
+
+
+def _is_record(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    record = cast(dict[str, Any], value)
+    kind = dialects.translate(record)[1].get("type")
+    if not isinstance(kind, str) or kind not in RECORDS:
+        return False
+    return record.get("type") not in BLOCK_TYPES or "uuid" in record or "message" in record

@@ -1,0 +1,68 @@
+"""stream-json: what `claude -p --output-format stream-json` prints, as lines, as an array or as one result."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+NAME = "stream-json"
+
+TYPES = frozenset(
+    {
+        "active_goal",
+        "auth_status",
+        "control_cancel_request",
+        "control_request",
+        "control_response",
+        "conversation_reset",
+        "keep_alive",
+        "prompt_suggestion",
+        "rate_limit_event",
+        "result",
+        "stream_event",
+        "tool_progress",
+        "tool_use_summary",
+    }
+)
+"""The types that only a stream has."""
+
+RENAMED = {
+    "session_id": "sessionId",
+    "parent_tool_use_id": "parentToolUseID",
+    "tool_use_result": "toolUseResult",
+    "isSynthetic": "isMeta",
+    "compact_metadata": "compactMetadata",
+}
+RENAMED_IN: dict[str, dict[str, str]] = {
+    "assistant": {"request_id": "requestId", "agent_id": "agentId"},
+    "user": {"agent_id": "agentId"},
+    "system": {"claude_code_version": "version"},
+}
+SPOKEN = ("user", "assistant")
+DISK_ONLY = ("sessionId", "parentUuid", "uuid", "timestamp")
+
+
+def looks_like(value: dict[str, Any]) -> bool:
+    """Whether this line was printed rather than written to disk."""
+    kind = value.get("type")
+    if "sessionId" in value:
+        return False
+    if kind in TYPES or "session_id" in value or "parent_tool_use_id" in value:
+        return isinstance(kind, str)
+    return kind in SPOKEN and "message" in value and not any(key in value for key in DISK_ONLY)
+
+
+def translate(value: dict[str, Any]) -> dict[str, Any]:
+    """The same record with the spellings of the disk."""
+    names = RENAMED | RENAMED_IN.get(str(value.get("type")), {})
+    native = {names.get(key, key): item for key, item in value.items()}
+    metadata = native.get("compactMetadata")
+    if isinstance(metadata, dict):
+        native["compactMetadata"] = {
+            _camel(key): item for key, item in cast(dict[str, Any], metadata).items()
+        }
+    return native
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,0 +1,40 @@
+"""The error tree. Content never raises: only I/O and misuse do.
+
+RereadError
+├── NotFound      no such file, session or prefix
+├── Ambiguous     a prefix that fits several sessions
+├── Unreadable    the system refused: permission, a directory, a vanished file
+└── Misuse        an argument that makes no sense
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class RereadError(Exception):
+    """Anything reread raises on purpose; its message says what to do."""
+
+    def __init__(self, message: str, *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class NotFound(RereadError):
+    """Nothing is there under that name."""
+
+
+class Ambiguous(RereadError):
+    """A session prefix that fits more than one session."""
+
+    def __init__(self, message: str, *, candidates: Sequence[str]) -> None:
+        super().__init__(message)
+        self.candidates = tuple(candidates)
+
+
+class Unreadable(RereadError):
+    """The system would not let the bytes be read."""
+
+
+class Misuse(RereadError):
+    """An argument or a mix of options that has no meaning."""

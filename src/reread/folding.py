@@ -1,0 +1,90 @@
+"""A source folded into a conversation, all of it at first and then as it grows."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from reread.conversation import Conversation
+from reread.decode import Decoder
+from reread.lines import Lines
+from reread.sources import FileSource, Source, identity_at
+
+CHUNK = 1 << 20
+PROOF = 256
+"""How many bytes before the end are compared, to see that a grown file was only appended to."""
+
+Progress = Callable[[int], None]
+
+
+class Folding:
+    """Reads a source through a decoder into a conversation."""
+
+    def __init__(self, source: Source, conversation: Conversation) -> None:
+        self.source = source
+        self.conversation = conversation
+        self._decoder = Decoder()
+        self._taken = 0
+        self._proof = b""
+        self._flushed = False
+        """Whether a last line without end has been given out: then nothing can be appended to it."""
+
+    @property
+    def lines(self) -> Lines:
+        """The physical lines read so far."""
+        return Lines(self._decoder.starts, lambda: self._decoder.size, self.source.read)
+
+    def load(self, progress: Progress | None = None) -> None:
+        """Take in all there is, a torn tail included."""
+        self.take_in(progress)
+        before = self._decoder.size
+        for record in self._decoder.flush():
+            self.conversation.push(record)
+        self._flushed = self._decoder.size != before
+
+    def take_in(self, progress: Progress | None = None) -> None:
+        """Take in the whole lines that have come since."""
+        push, feed, read = self.conversation.push, self._decoder.feed, self.source.read
+        with _no_collection():
+            while data := read(self._taken, CHUNK):
+                self._taken += len(data)
+                for record in feed(data):
+                    push(record)
+                if progress is not None:
+                    progress(self._taken)
+        self._proof = read(max(0, self._taken - PROOF), PROOF)
+
+    def grows(self) -> bool:
+        """Whether the file is the same one and nothing but longer."""
+        path = self.source.path
+        if path is None:
+            return True
+        try:
+            identity, size = identity_at(path)
+        except OSError:
+            return self._taken == 0
+        if identity != self.source.identity() or size < self._taken:
+            return False
+        if self._flushed and size != self._taken:
+            return False
+        return self.source.read(max(0, self._taken - PROOF), len(self._proof)) == self._proof
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Folding makes no garbage in cycles, and collecting while it runs costs half its time again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def fold_file(source: FileSource, conversation: Conversation, progress: Progress | None = None) -> Folding:
+    """A file, all of it, as a conversation."""
+    folding = Folding(source, conversation)
+    folding.load(progress)
+    return folding

@@ -1,0 +1,192 @@
+"""Headers: what can be told of a session from the first and last bytes of its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from reread import jsontext, places
+from reread.decode import Record
+from reread.errors import Unreadable
+from reread.heads import BlockHead, Head
+from reread.messages import TURN_STARTERS, moment
+from reread.speech import kind_of, take_apart
+
+PEEK = 1 << 14
+"""How much of a file's head, and of its tail, is read."""
+REACH = 1 << 18
+"""How far into the file the first prompt is looked for."""
+TITLE_LENGTH = 120
+
+
+class Header(msgspec.Struct, frozen=True):
+    """A session as a line in a list."""
+
+    id: str
+    path: str
+    title: str
+    project: str
+    project_guessed: bool
+    """Whether no record names the folder, so that its name is only a guess."""
+    git_branch: str | None
+    version: str | None
+    model: str | None
+    started: datetime | None
+    updated: datetime | None
+    size: int
+    """Bytes."""
+
+
+def read_header(path: Path) -> Header:
+    """The header of one session file."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            modified = os.fstat(file.fileno()).st_mtime
+            first = _Glance()
+            chunk = file.read(PEEK)
+            while chunk:
+                rest = first.take_forward(chunk)
+                if first.prompt is not None or file.tell() >= min(size, REACH):
+                    break
+                chunk = rest + file.read(PEEK * 4)
+            last = _Glance()
+            if size > PEEK:
+                file.seek(max(0, size - PEEK))
+                last.take_backward(file.read(PEEK))
+            else:
+                last.take_backward(b"\n" + chunk)
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}", path=str(path)) from error
+    return _header(path, size, modified, first, last)
+
+
+def _header(path: Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
+    prompt = " ".join((first.prompt or "").split())[:TITLE_LENGTH]
+    summary = last.summary or (first.summary if first.prompt is None else None)
+    title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
+    cwd = first.cwd or last.cwd
+    return Header(
+        id=first.session or last.session or path.stem,
+        path=str(path),
+        title=title or "(empty)" if size == 0 or title else "(no prompt)",
+        project=cwd or places.project_guess(path),
+        project_guessed=cwd is None,
+        git_branch=last.git_branch or first.git_branch,
+        version=last.version or first.version,
+        model=last.model or first.model,
+        started=moment(first.stamp),
+        updated=moment(last.stamp) or datetime.fromtimestamp(modified, UTC),
+        size=size,
+    )
+
+
+class _Glance:
+    """The facts found in a few lines, first come."""
+
+    def __init__(self) -> None:
+        self.session: str | None = None
+        self.cwd: str | None = None
+        self.git_branch: str | None = None
+        self.version: str | None = None
+        self.model: str | None = None
+        self.stamp: str | None = None
+        self.custom_title: str | None = None
+        self.ai_title: str | None = None
+        self.summary: str | None = None
+        self.prompt: str | None = None
+
+    def take_forward(self, data: bytes) -> bytes:
+        """Look at whole lines from the start; gives the line that is not whole yet."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._note(line)
+            if self.prompt is not None:
+                break
+        if self.prompt is None and rest.endswith(b"}"):
+            self._note(rest)
+        return rest
+
+    def take_backward(self, data: bytes) -> None:
+        """Look at lines from the end; the first piece may be torn."""
+        for line in reversed(data.split(b"\n")[1:]):
+            self._note(line)
+
+    def _note(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        head = Record(0, 0, line).head
+        self.session = self.session or head.sessionId
+        self.cwd = self.cwd or head.cwd
+        self.git_branch = self.git_branch or head.gitBranch
+        self.version = self.version or head.version
+        self.stamp = self.stamp or head.timestamp
+        self.custom_title = self.custom_title or head.customTitle
+        self.ai_title = self.ai_title or head.aiTitle
+        if head.summary and self.summary is None:
+            self.summary = str(jsontext.readable(bytes(head.summary)))
+        model = (head.message.model if head.message else None) or head.model
+        if model and not model.startswith("<"):
+            self.model = self.model or model
+        if self.prompt is None and head.type == "user":
+            self.prompt = first_prompt(head)
+
+
+def first_prompt(head: Head) -> str | None:
+    """What a person typed in this record, or None."""
+    if head.isMeta or head.isCompactSummary or head.isSidechain or head.message is None:
+        return None
+    content = head.message.content
+    if isinstance(content, str):
+        texts = [content]
+    else:
+        texts = [_text(block) for block in content or [] if block.type == "text"]
+    for text in texts:
+        if text.strip() and kind_of(text) in TURN_STARTERS:
+            return take_apart(text).text.strip() or None
+    return None
+
+
+def _text(block: BlockHead) -> str:
+    value = jsontext.readable(bytes(block.text)) if block.text else ""
+    return value if isinstance(value, str) else ""
+
+
+def sessions(
+    *,
+    project: str | Path | None = None,
+    since: datetime | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> Iterator[Header]:
+    """The headers of all sessions, newest first; no file is read in full."""
+    roots = [root] if isinstance(root, str | Path) else root
+    found: list[Header] = []
+    for path in places.session_files(roots):
+        try:
+            found.append(read_header(path))
+        except Unreadable:
+            continue
+    wanted = None if project is None else _folder(project)
+    for header in sorted(found, key=_recency, reverse=True):
+        if wanted is not None and not _within(header.project, wanted):
+            continue
+        if since is not None and (header.updated is None or header.updated < since):
+            continue
+        yield header
+
+
+def _recency(header: Header) -> tuple[datetime, str]:
+    return (header.updated or datetime.fromtimestamp(0, UTC), header.id)
+
+
+def _folder(project: str | Path) -> str:
+    return os.path.realpath(Path(project).expanduser()).rstrip("/\\")
+
+
+def _within(project: str, folder: str) -> bool:
+    name = project.rstrip("/\\")
+    return name == folder or name.startswith(folder + os.sep)

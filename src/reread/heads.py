@@ -1,0 +1,172 @@
+"""Heads: what folding needs to know of a record, decoded without its body."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from reread import jsontext
+
+NOTHING = Raw()
+
+
+class CacheWrites(Struct, gc=False):
+    """Cache writes by how long they live."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ServerTools(Struct, gc=False):
+    """How often the API's own tools ran."""
+
+    web_search_requests: int | None = None
+    web_fetch_requests: int | None = None
+
+
+class UsageHead(Struct, gc=False):
+    """The tokens of one API response, as its row states them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
+    server_tool_use: ServerTools | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    iterations: Raw = NOTHING
+
+
+class BlockHead(Struct, gc=False):
+    """A content block without its content; `text` is JSON, not yet decoded."""
+
+    type: str = ""
+    id: str | None = None
+    name: str | None = None
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    text: Raw = NOTHING
+
+
+class MessageHead(Struct, gc=False):
+    """The API message inside a record."""
+
+    id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: list[BlockHead] | str | None = None
+    stop_reason: str | None = None
+    usage: UsageHead | None = None
+
+
+class Head(Struct, gc=False):
+    """A record without its body. Field names are the file's own."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None
+    logicalParentUuid: str | None = None
+    sessionId: str | None = None
+    timestamp: str | None = None
+    isSidechain: bool | None = None
+    agentId: str | None = None
+    isMeta: bool | None = None
+    message: MessageHead | None = None
+    requestId: str | None = None
+    parentToolUseID: str | None = None
+    toolUseID: str | None = None
+    sourceToolUseID: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+    gitBranch: str | None = None
+    slug: str | None = None
+    entrypoint: str | None = None
+    permissionMode: str | None = None
+    isCompactSummary: bool | None = None
+    isApiErrorMessage: bool | None = None
+    isAbortedMidStream: bool | None = None
+    origin: Raw = NOTHING
+    content: Raw = NOTHING
+    attachment: Raw = NOTHING
+    data: Raw = NOTHING
+    event: Raw = NOTHING
+    summary: Raw = NOTHING
+    leafUuid: str | None = None
+    customTitle: str | None = None
+    aiTitle: str | None = None
+    forkedFrom: Raw = NOTHING
+    continuedInSessionId: str | None = None
+    supersedes: list[str] | None = None
+    is_active: bool | None = None
+    isError: bool | None = None
+    isDeleted: bool | None = None
+    isAborted: bool | None = None
+    model: str | None = None
+    costUSD: float | None = None
+
+
+decode_head = msgspec.json.Decoder(Head).decode
+"""The fast road: raises where any field is not of the type that healthy files have."""
+
+
+def shape_head(value: dict[str, Any]) -> Head:
+    """The head of any object; where a field does not fit it is left out, never raised."""
+    try:
+        return decode_head(jsontext.dumps(value))
+    except jsontext.FAST_FAULTS:
+        pass
+    fit = _fitting(value, Head)
+    message = value.get("message")
+    if isinstance(message, dict):
+        fit["message"] = _shape_message(cast(dict[str, Any], message))
+    return decode_head(jsontext.dumps(fit))
+
+
+def _shape_message(message: dict[str, Any]) -> dict[str, Any]:
+    fit = _fitting(message, MessageHead)
+    content = message.get("content")
+    if isinstance(content, str):
+        fit["content"] = content
+    elif isinstance(content, list):
+        fit["content"] = [_shape_block(block) for block in cast(list[Any], content)]
+    elif isinstance(content, dict):
+        fit["content"] = [_shape_block(content)]
+    usage = message.get("usage")
+    if isinstance(usage, dict):
+        fit["usage"] = _shape_usage(cast(dict[str, Any], usage))
+    return fit
+
+
+def _shape_block(block: Any) -> dict[str, Any]:
+    if isinstance(block, dict):
+        return _fitting(cast(dict[str, Any], block), BlockHead)
+    return {"type": "text", "text": block} if isinstance(block, str) else {}
+
+
+def _shape_usage(usage: dict[str, Any]) -> dict[str, Any]:
+    fit = _fitting(usage, UsageHead)
+    for name, nested in (("cache_creation", CacheWrites), ("server_tool_use", ServerTools)):
+        inner = usage.get(name)
+        if isinstance(inner, dict):
+            fit[name] = _fitting(cast(dict[str, Any], inner), nested)
+    return fit
+
+
+def _fitting(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
+    fit: dict[str, Any] = {}
+    for field in msgspec.structs.fields(shape):
+        if field.name not in value:
+            continue
+        item = value[field.name]
+        if field.type is not Raw:
+            try:
+                msgspec.convert(item, field.type)
+            except (msgspec.ValidationError, RecursionError):
+                continue
+        fit[field.name] = item
+    return fit

@@ -1,0 +1,91 @@
+"""Bytes to lines: a line ends with a newline byte and nothing else; what has no end yet stays pending."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from typing import overload
+
+import msgspec
+
+NEWLINE = 0x0A
+Read = Callable[[int, int], bytes]
+"""Reads `length` bytes at `offset`, wherever the bytes live."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One physical line, exactly as it stands, its line end included."""
+
+    number: int
+    offset: int
+    raw: bytes
+
+
+class Cutter:
+    """Cuts a stream of chunks into lines, line ends included; knows where each began."""
+
+    def __init__(self, offset: int = 0) -> None:
+        self.starts = array("Q")
+        """The offset of each line given out so far."""
+        self.offset = offset
+        """Where the pending line begins."""
+        self._pending: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that `data` completes."""
+        if b"\n" not in data:
+            if data:
+                self._pending.append(data)
+            return []
+        if self._pending:
+            self._pending.append(data)
+            data = b"".join(self._pending)
+            self._pending.clear()
+        lines = BytesIO(data).readlines()  # cuts at newline bytes alone, and twice as fast as bytes.split
+        if data[-1] != NEWLINE:
+            self._pending.append(lines.pop())
+        offset = self.offset
+        for line in lines:
+            self.starts.append(offset)
+            offset += len(line)
+        self.offset = offset
+        return lines
+
+    def flush(self) -> bytes:
+        """The pending bytes, given out as a last line without end."""
+        tail = b"".join(self._pending)
+        self._pending.clear()
+        if tail:
+            self.starts.append(self.offset)
+            self.offset += len(tail)
+        return tail
+
+
+class Lines(Sequence[Line]):
+    """The lines of one source, read when asked."""
+
+    def __init__(self, starts: array[int], end: Callable[[], int], read: Read) -> None:
+        self._starts = starts
+        self._end = end
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Line]: ...
+    def __getitem__(self, index: int | slice) -> Line | list[Line]:
+        if isinstance(index, slice):
+            return [self[n] for n in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        start = self._starts[index]
+        stop = self._starts[index + 1] if index + 1 < len(self) else self._end()
+        return Line(index + 1, start, self._read(start, stop - start))
+
+    def __iter__(self) -> Iterator[Line]:
+        for n in range(len(self)):
+            yield self[n]

@@ -1,0 +1,515 @@
+"""What a reader sees: messages, calls, turns, branches and compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from reread import blocks as b
+from reread.accounts import Usage, UsageRow, row_usage, total
+from reread.heads import UsageHead
+from reread.speech import Aside, Command, Speech, take_apart
+
+if TYPE_CHECKING:
+    from reread.conversation import Agent, Conversation
+
+USES = (b.ToolUse, b.ServerToolUse, b.McpToolUse)
+TURN_STARTERS = frozenset({"prompt", "command"})
+"""The kinds of message with which a person opens a turn."""
+
+FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
+ERRORS = (
+    "Error:",
+    "InputValidationError",
+    "User rejected tool use",
+    "Sibling tool call errored",
+    "Cancelled:",
+    "<tool_use_error>",
+)
+"""How a result begins that is only an error text."""
+
+ARGUMENTS = (
+    "description",
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "url",
+    "query",
+    "skill",
+    "path",
+    "subject",
+    "prompt",
+    "task_id",
+    "taskId",
+    "bash_id",
+    "shell_id",
+)
+"""The arguments that say best what a call does, best first."""
+
+
+class Message(msgspec.Struct, eq=False):
+    """One prompt, one model response or one notice: every record of it, joined."""
+
+    conversation: Conversation
+    index: int
+    id: str
+    """The API's id for responses, the uuid else."""
+    role: str
+    """user, assistant or system."""
+    kind: str
+    """user: prompt, command, output, notification, interrupt, summary, meta; assistant: response, error, notice;
+    system: compaction, hook, output, notification, error, notice."""
+    stamp: str | None
+    """The timestamp as written."""
+    branch: int
+    records: list[int]
+    """The records it is made of, by index, in file order."""
+    model: str | None = None
+    stop_reason: str | None = None
+    calls: Sequence[Call] = ()
+    attached: Sequence[int] = ()
+    """Records that go with it: files mentioned, context injected, hooks."""
+    seen: int = 0
+    """Which kinds of block it has so far, as bits: lets the fold notice repeats."""
+    rows: Sequence[UsageRow] = ()
+    """The winning usage row of each of its requests."""
+    partial: Partial | None = None
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When its first record was written, with a time zone."""
+        return moment(self.stamp)
+
+    @property
+    def uuids(self) -> list[str]:
+        """The uuids of its records."""
+        heads = (self.conversation.records[i].head for i in self.records)
+        return [head.uuid for head in heads if head.uuid is not None]
+
+    @property
+    def blocks(self) -> list[b.Block]:
+        """Its content blocks in file order, exact repeats dropped."""
+        out: list[b.Block] = []
+        for index in self.records:
+            join_blocks(out, self.conversation.content(index))
+        if self.partial is not None:
+            out += self.partial.pending()
+        if self.role == "user":
+            return [
+                k
+                for k in out
+                if not (isinstance(k, b.ToolResult) and self.conversation.has_call(k.tool_use_id))
+            ]
+        return out
+
+    @property
+    def text(self) -> str:
+        """What it says: for a person's message without the client's additions."""
+        if self.role == "user":
+            return "\n\n".join(part.text for part in self.speech if part.text)
+        return self.said
+
+    @property
+    def said(self) -> str:
+        """All its text as it stands."""
+        return "\n\n".join(self._texts())
+
+    @property
+    def speech(self) -> list[Speech]:
+        """Its text blocks taken apart."""
+        return [take_apart(text) for text in self._texts()]
+
+    def _texts(self) -> list[str]:
+        texts = (block.text for block in self.blocks if isinstance(block, b.Text))
+        return [text for text in texts if isinstance(text, str) and text]
+
+    @property
+    def command(self) -> Command | None:
+        """The command it is, where it is one."""
+        return next((part.command for part in self.speech if part.command), None)
+
+    @property
+    def asides(self) -> list[Aside]:
+        """What the client added to the text."""
+        return [aside for part in self.speech for aside in part.asides]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The parts of a notification by tag."""
+        return {tag: value for part in self.speech for tag, value in part.fields.items()}
+
+    @property
+    def pasted(self) -> dict[int, b.Block]:
+        """The images pasted into it by the number that the text calls them: `[Image #N]`."""
+        record = self.conversation.records[self.records[0]].native
+        payload = record.get("attachment")
+        ids = (cast(dict[str, Any], payload) if isinstance(payload, dict) else record).get("imagePasteIds")
+        numbers = [n for n in cast(list[Any], ids) if isinstance(n, int)] if isinstance(ids, list) else []
+        images = [block for block in self.blocks if isinstance(block, b.Image)]
+        return dict(zip(numbers, images, strict=False))
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """What is odd about it: error, deleted, superseded, aborted."""
+        heads = [self.conversation.records[i].head for i in self.records]
+        tests = {
+            "error": any(h.isError or h.isApiErrorMessage for h in heads),
+            "deleted": any(h.isDeleted for h in heads),
+            "superseded": any(h.uuid in self.conversation.superseded for h in heads),
+            "aborted": any(h.isAborted or h.isAbortedMidStream for h in heads),
+        }
+        return frozenset(name for name, holds in tests.items() if holds)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of its responses; nothing for what no model said."""
+        if self.kind != "response":
+            return Usage()
+        return total(row_usage(row) for row in self.rows)
+
+    @property
+    def line(self) -> int:
+        """The line of its first record."""
+        return self.conversation.records.line(self.records[0])
+
+    @property
+    def active(self) -> bool:
+        """Whether it is on the active branch."""
+        return self in self.conversation.branches[0]
+
+    def spend(self, request: str | None, usage: UsageHead, stop_reason: str | None) -> None:
+        """Take in a usage row: one whole row wins for each request."""
+        if not self.rows:
+            self.rows = (UsageRow(request, usage, stop_reason),)
+            return
+        rows = {row.request: row for row in self.rows}
+        new, old = UsageRow(request, usage, stop_reason), rows.get(request)
+        if old is None or new.beats(old):
+            rows[request] = new
+            self.rows = tuple(rows.values())
+
+    def __repr__(self) -> str:
+        return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"
+
+
+class Call(msgspec.Struct, eq=False):
+    """A tool use and its result together."""
+
+    conversation: Conversation
+    index: int
+    id: str
+    name: str
+    message: Message
+    """The response that made the call."""
+    use: int
+    """The record that holds the tool use."""
+    answer: int = -1
+    """The record that holds the result."""
+    is_error: bool = False
+    by_position: bool = False
+    """Whether the result named no call and was placed by where it stands."""
+    attached: Sequence[int] = ()
+    """Progress, hooks and notices of this call."""
+    notices: Sequence[int] = ()
+    """Messages in which a background task reported back, by index."""
+    agent: Agent | None = None
+    """The agent it started."""
+
+    @property
+    def block(self) -> b.Block | None:
+        """The tool use as a block."""
+        return next(
+            (x for x in self.conversation.content(self.use) if getattr(x, "id", None) == self.id), None
+        )
+
+    @property
+    def input(self) -> Any:
+        """The input as written."""
+        return getattr(self.block, "input", None)
+
+    @property
+    def result(self) -> b.Block | None:
+        """The result block, or None while unanswered."""
+        if self.answer < 0:
+            return None
+        results = [block for block in self.conversation.content(self.answer) if isinstance(block, b.Answer)]
+        named = (block for block in results if block.tool_use_id == self.id)
+        return next(named, results[0] if self.by_position and results else None)
+
+    @property
+    def data(self) -> Any:
+        """The structured result: `toolUseResult` in whatever shape it has."""
+        if self.answer < 0 or self.answer == self.use:
+            return None
+        data = self.conversation.records[self.answer].native.get("toolUseResult")
+        results = [x for x in self.conversation.content(self.answer) if isinstance(x, b.ToolResult)]
+        if len(results) <= 1:
+            return data
+        if isinstance(data, list) and len(cast(list[Any], data)) == len(results):
+            place = next((n for n, x in enumerate(results) if x.tool_use_id == self.id), None)
+            return None if place is None else cast(list[Any], data)[place]
+        return None
+
+    @property
+    def ok(self) -> bool | None:
+        """None while unanswered; False on an error, a denial, a failed or timed-out status; else True."""
+        if self.answer < 0:
+            return None
+        if self.is_error:
+            return False
+        record = self.conversation.records[self.answer].native
+        if record.get("isError") or record.get("toolDenialKind"):
+            return False
+        data = self.data
+        if isinstance(data, str):
+            return not data.startswith(ERRORS)
+        if isinstance(data, dict):
+            return not _failed(cast(dict[str, Any], data))
+        content = getattr(self.result, "content", None)
+        return not (isinstance(content, str) and content.startswith(ERRORS[:1] + ERRORS[-1:]))
+
+    @property
+    def title(self) -> str:
+        """What it does, in one line."""
+        arguments = cast(dict[str, Any], self.input) if isinstance(self.input, dict) else {}
+        for name in ARGUMENTS:
+            value = arguments.get(name)
+            if isinstance(value, str) and value.strip():
+                return f"{self.name} {' '.join(value.split())}"[:200]
+        return self.name
+
+    @property
+    def started(self) -> datetime | None:
+        """When the call was made."""
+        return moment(self.conversation.records[self.use].head.timestamp)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When its result was written."""
+        return None if self.answer < 0 else moment(self.conversation.records[self.answer].head.timestamp)
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from the call to its result, by the records' times."""
+        if self.started is None or self.ended is None:
+            return None
+        return max(0.0, (self.ended - self.started).total_seconds())
+
+    @property
+    def line(self) -> int:
+        """The line of the tool use."""
+        return self.conversation.records.line(self.use)
+
+    def __repr__(self) -> str:
+        return f"<Call {self.name} {self.id} line {self.line}>"
+
+
+class Turn(msgspec.Struct, eq=False):
+    """A prompt and everything up to the next prompt."""
+
+    index: int
+    prompt: Message | None
+    """What a person typed; None where the file does not say (a stream leaves it out)."""
+    messages: list[Message]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls of its messages, in order."""
+        return [call for message in self.messages for call in message.calls]
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of its messages."""
+        return total(message.usage for message in self.messages)
+
+
+class Branch(msgspec.Struct, eq=False):
+    """One line of talk from the first message to a leaf."""
+
+    conversation: Conversation
+    id: int
+    parent: int | None = None
+    """The branch it leaves."""
+    fork: int = -1
+    """The record after which it leaves."""
+
+    @property
+    def active(self) -> bool:
+        """Whether the session went on from here."""
+        return self.conversation.active_branch == self.id
+
+    @property
+    def messages(self) -> list[Message]:
+        """Its messages, those it shares with its parents first."""
+        return self.conversation.branch_messages(self.id)
+
+    @property
+    def own(self) -> list[Message]:
+        """The messages that are on no parent."""
+        return [message for message in self.conversation.messages if message.branch == self.id]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Its turns."""
+        return list(cut_turns(self.messages, self.conversation.turn_ends))
+
+    @property
+    def leaf(self) -> str | None:
+        """The uuid of its last record."""
+        own = self.messages
+        return own[-1].uuids[-1] if own and own[-1].uuids else None
+
+    def __contains__(self, message: object) -> bool:
+        return isinstance(message, Message) and self.conversation.on_branch(message, self.id)
+
+
+class Compaction(msgspec.Struct, eq=False):
+    """Where the conversation was summed up to make room."""
+
+    conversation: Conversation
+    boundary: Message | None = None
+    summary: Message | None = None
+    micro: bool = False
+    """Whether only old tool results were cleared."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The client's own figures, as written."""
+        if self.boundary is None:
+            return {}
+        record = self.conversation.records[self.boundary.records[0]].native
+        found = record.get("microcompactMetadata" if self.micro else "compactMetadata")
+        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+    @property
+    def trigger(self) -> str | None:
+        """auto or manual."""
+        return _str(self.metadata.get("trigger"))
+
+    @property
+    def pre_tokens(self) -> int | None:
+        """How full the context was before."""
+        return _int(self.metadata.get("preTokens"))
+
+    @property
+    def post_tokens(self) -> int | None:
+        """How full it was after."""
+        return _int(self.metadata.get("postTokens"))
+
+    @property
+    def preserved(self) -> list[str]:
+        """The uuids of records that stayed in the context as they were."""
+        metadata = self.metadata
+        kept = metadata.get("preservedMessages")
+        uuids = cast(dict[str, Any], kept).get("uuids") if isinstance(kept, dict) else None
+        if isinstance(uuids, list):
+            return [uuid for uuid in cast(list[Any], uuids) if isinstance(uuid, str)]
+        segment = metadata.get("preservedSegment")
+        if not isinstance(segment, dict):
+            return []
+        ends = cast(dict[str, Any], segment)
+        return self.conversation.chain(_str(ends.get("headUuid")), _str(ends.get("tailUuid")))
+
+    @property
+    def line(self) -> int:
+        """The line of the boundary, or of the summary where none was written."""
+        message = self.boundary or self.summary
+        return message.line if message else 0
+
+
+class Partial:
+    """A response that is still being streamed: the blocks of which no whole line has come yet."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._done: set[int] = set()
+
+    def apply(self, event: dict[str, Any]) -> None:
+        """Take in one event of the API's stream."""
+        place = event.get("index")
+        if not isinstance(place, int):
+            return
+        if event.get("type") == "content_block_start" and isinstance(event.get("content_block"), dict):
+            self._blocks[place] = dict(event["content_block"])
+        elif event.get("type") == "content_block_delta" and isinstance(event.get("delta"), dict):
+            self._grow(self._blocks.setdefault(place, {"type": "text", "text": ""}), event["delta"])
+
+    def settle(self, kind: str) -> None:
+        """A whole line of this kind has come: its block is pending no longer."""
+        for place in sorted(self._blocks):
+            if place not in self._done and self._blocks[place].get("type") == kind:
+                self._done.add(place)
+                return
+
+    def pending(self) -> list[b.Block]:
+        """The blocks that no whole line has replaced."""
+        return [b.to_block(self._blocks[place]) for place in sorted(self._blocks) if place not in self._done]
+
+    def _grow(self, block: dict[str, Any], delta: dict[str, Any]) -> None:
+        for source, target in (
+            ("text", "text"),
+            ("thinking", "thinking"),
+            ("signature", "signature"),
+            ("partial_json", "partial_json"),
+        ):
+            piece = delta.get(source)
+            if isinstance(piece, str):
+                block[target] = f"{block.get(target) or ''}{piece}"
+
+
+def join_blocks(blocks: list[b.Block], more: Sequence[b.Block]) -> None:
+    """Append blocks to a message's: exact repeats are dropped; content that repeats all and adds replaces."""
+    if len(more) > len(blocks) > 0 and list(more[: len(blocks)]) == blocks:
+        blocks[:] = more
+        return
+    earlier = list(blocks)
+    blocks += [block for block in more if block not in earlier]
+
+
+def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Turn]:
+    """Messages cut into turns: a new one at each prompt, and after each end that the file itself states."""
+    turn: list[Message] = []
+    prompt: Message | None = None
+    count = 0
+    for message in messages:
+        starts = message.kind in TURN_STARTERS
+        if (starts and prompt is not None) or (turn and turn[-1].index in ends):
+            count += 1
+            yield Turn(count, prompt, turn)
+            turn, prompt = [], None
+        if starts and prompt is None:
+            prompt = message
+        turn.append(message)
+    if turn:
+        yield Turn(count + 1, prompt, turn)
+
+
+def moment(stamp: str | None) -> datetime | None:
+    """A timestamp as written, as a datetime with a time zone; None where it is none."""
+    if stamp is None:
+        return None
+    try:
+        when = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def _failed(data: dict[str, Any]) -> bool:
+    task = data.get("task")
+    states = [data.get("status"), data.get("retrieval_status")]
+    if isinstance(task, dict):
+        states.append(cast(dict[str, Any], task).get("status"))
+    return data.get("success") is False or any(isinstance(s, str) and s in FAILED for s in states)
+
+
+def _str(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _int(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

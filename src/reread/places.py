@@ -1,0 +1,132 @@
+"""Where sessions live: configuration folders, projects, agents' files and what else lies beside a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from reread import jsontext
+from reread.errors import NotFound
+from reread.heads import Head, decode_head
+
+CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
+FOLDERS = ("projects", "conversations")
+"""The folders of a configuration folder that hold sessions."""
+NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
+BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
+"""Folders that belong to a session and hold none."""
+AGENT = "agent-"
+
+
+def config_folders() -> list[Path]:
+    """The configuration folders of this machine, as the client itself looks for them."""
+    named = os.environ.get(CONFIG_VARIABLE, "")
+    if named.strip():
+        return [Path(part.strip()).expanduser() for part in named.split(",") if part.strip()]
+    xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return [Path("~/.claude").expanduser(), Path(xdg).expanduser() / "claude"]
+
+
+def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
+    """Every session file below the given folders, or below this machine's own."""
+    seen: set[str] = set()
+    for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
+        if roots and not root.is_dir():
+            raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
+        folders = [root / name for name in FOLDERS if (root / name).is_dir()]
+        for folder in folders or ([root] if roots else []):
+            for path in _below(folder):
+                real = os.path.realpath(path)
+                if real not in seen:
+                    seen.add(real)
+                    yield Path(path)
+
+
+def _below(folder: str | Path) -> Iterator[str]:
+    """The session files in a folder and below; what cannot be read is passed over."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if entry.name not in BESIDE:
+                yield from _below(entry.path)
+        elif is_session_name(entry.name):
+            yield entry.path
+
+
+def is_session_name(name: str) -> bool:
+    """Whether a file of that name can be a session: agents' files, journals and the history never are."""
+    return name.endswith(".jsonl") and not name.startswith(AGENT) and name not in NO_SESSIONS
+
+
+def transcripts_below(folder: Path) -> list[Path]:
+    """Every `.jsonl` below a folder that holds records, sessions and agents alike."""
+    return sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name not in NO_SESSIONS)
+
+
+def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
+    """The files of a session's agents by agent id, both layouts."""
+    found: dict[str, Path] = {}
+    inner = session.with_suffix("") / "subagents"
+    for path in sorted(inner.rglob(f"{AGENT}*.jsonl")) if inner.is_dir() else ():
+        found.setdefault(_agent_id(path), path)
+    for path in _siblings(session.parent):
+        head = first_head(path)
+        if head is not None and head.sessionId in ids:
+            found.setdefault(_agent_id(path), path)
+    return found
+
+
+def _siblings(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"{AGENT}*.jsonl")) if folder.is_dir() else []
+
+
+def _agent_id(path: Path) -> str:
+    return path.stem.removeprefix(AGENT)
+
+
+def agent_meta(path: Path) -> dict[str, Any]:
+    """The client's note beside an agent's file."""
+    try:
+        value = jsontext.readable(path.with_suffix(".meta.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def first_head(path: Path) -> Head | None:
+    """The head of the first record that names its session."""
+    try:
+        with path.open("rb") as file:
+            for line, _ in zip(file, range(8), strict=False):
+                try:
+                    head = decode_head(line)
+                except jsontext.FAST_FAULTS:
+                    continue
+                if head.sessionId:
+                    return head
+    except OSError:
+        return None
+    return None
+
+
+def spilled_result(session: Path, written: str) -> Path | None:
+    """The file that holds a tool output too large for the transcript, wherever the session lies now."""
+    name = written.replace("\\", "/").rsplit("/", 1)[-1]
+    for folder in (session.with_suffix(""), session.parent.parent, session.parent):
+        path = folder / "tool-results" / name
+        if name and name not in (".", "..") and path.is_file():
+            return path
+    return None
+
+
+def project_guess(session: Path) -> str:
+    """The project by the folder's name alone: a guess, for the name does not tell separators from dashes."""
+    name = session.parent.name
+    if session.parent.parent.name == "conversations":
+        return name.replace("_", "/")
+    return name.replace("-", "/") if name.startswith("-") else name

@@ -1,0 +1,257 @@
+"""A session: where it lives, and its conversation, folded on first use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, cast
+
+from reread import kinship, places, rules
+from reread.accounts import Usage, total
+from reread.conversation import Agent, Conversation, Facts, Ledger
+from reread.decode import Records
+from reread.errors import Ambiguous, Misuse, NotFound
+from reread.folding import Folding, Progress
+from reread.headers import Header, sessions
+from reread.lines import Lines
+from reread.messages import Branch, Call, Compaction, Message, Turn, moment
+from reread.rules import Finding
+from reread.sources import FileSource, MemorySource, Source
+
+LATEST = "latest"
+STDIN = "-"
+SHORTEST_PREFIX = 4
+
+
+class Session:
+    """One session file (or stream) and all that belongs to it."""
+
+    def __init__(self, source: Source, *, progress: Progress | None = None) -> None:
+        self.source = source
+        self._progress = progress
+
+    @property
+    def path(self) -> Path | None:
+        """The session's file; None where it came as bytes."""
+        return self.source.path
+
+    @cached_property
+    def folding(self) -> Folding:
+        """The main file, folded."""
+        folding = Folding(self.source, Conversation(self.source.read))
+        folding.load(self._progress)
+        return folding
+
+    @property
+    def conversation(self) -> Conversation:
+        """The main thread."""
+        return self.folding.conversation
+
+    @property
+    def lines(self) -> Lines:
+        """The physical lines of the main file: joined, they are the file."""
+        return self.folding.lines
+
+    @property
+    def records(self) -> Records:
+        """The records of the main file."""
+        return self.conversation.records
+
+    @property
+    def messages(self) -> list[Message]:
+        """Everything that speaks in the main thread, all branches, file order."""
+        return self.conversation.messages
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns of the active branch."""
+        return self.conversation.turns
+
+    @property
+    def calls(self) -> list[Call]:
+        """The main thread's calls, all branches; each knows the agent it started."""
+        _ = self.agents
+        return self.conversation.calls
+
+    @property
+    def branches(self) -> list[Branch]:
+        """All branches, the active one first."""
+        return self.conversation.branches
+
+    @property
+    def compactions(self) -> list[Compaction]:
+        """Where the conversation was summed up."""
+        return self.conversation.compactions
+
+    @property
+    def ledger(self) -> Ledger:
+        """What became of every record of the main file."""
+        return self.conversation.ledger
+
+    @cached_property
+    def agent_foldings(self) -> dict[str, Folding]:
+        """The agents' own files, folded, by agent id."""
+        if self.path is None:
+            return {}
+        ids = [*self.ids, self.path.stem]
+        return {id: fold_agent(id, path) for id, path in places.agent_files(self.path, ids).items()}
+
+    @cached_property
+    def agents(self) -> dict[str, Agent]:
+        """Every agent by id, all depths, flat."""
+        found = dict(self.conversation.own_agents)
+        for id, folding in self.agent_foldings.items():
+            agent = cast(Agent, folding.conversation)
+            for inner in agent.own_agents.values():
+                found.setdefault(inner.id, inner)
+            found[id] = agent
+        kinship.link(self.conversation, found)
+        return found
+
+    @property
+    def problems(self) -> list[Finding]:
+        """What is odd about the files, with the line of each."""
+        return list(rules.findings(self.conversation, self.lines))
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the session, its agents included."""
+        own = (agent.usage for agent in self.agents.values())
+        return total([self.conversation.usage, *own])
+
+    @property
+    def facts(self) -> Facts:
+        """What the records say of the session as a whole."""
+        return self.conversation.facts
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        if self.facts.ids:
+            return self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
+        return self.path.stem if self.path is not None else ""
+
+    @property
+    def ids(self) -> list[str]:
+        """Every session id that the file holds, in order."""
+        return list(dict.fromkeys(self.facts.ids))
+
+    @property
+    def title(self) -> str:
+        """The title someone gave it, else the client's, else the summary of it, else the first prompt."""
+        facts = self.facts
+        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt()
+
+    def _summary(self) -> str:
+        for text, leaf in reversed(self.facts.summaries):
+            if not self.messages or (leaf and self.conversation.index_of(leaf) is not None):
+                return text
+        return ""
+
+    def _first_prompt(self) -> str:
+        prompt = next((turn.prompt for turn in self.turns if turn.prompt is not None), None)
+        return " ".join(prompt.text.split())[:120] if prompt else ""
+
+    @property
+    def project(self) -> str:
+        """The folder the session worked in; a guess by the file's place where no record says."""
+        if self.facts.cwds:
+            return self.facts.cwds[0]
+        return places.project_guess(self.path) if self.path is not None else ""
+
+    @property
+    def project_guessed(self) -> bool:
+        """Whether `project` is only a guess."""
+        return not self.facts.cwds
+
+    @property
+    def started(self) -> datetime | None:
+        """The earliest time in the file."""
+        return moment(self.facts.first_stamp)
+
+    @property
+    def ended(self) -> datetime | None:
+        """The latest time in the file."""
+        return moment(self.facts.last_stamp)
+
+    @property
+    def dialects(self) -> list[str]:
+        """The dialects that the records are written in."""
+        return list(dict.fromkeys(record.dialect for record in self.records))
+
+    def spilled(self, written: str) -> Path | None:
+        """The file beside the session that holds a tool output too large for it."""
+        return places.spilled_result(self.path, written) if self.path is not None else None
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} {self.path or ''}>"
+
+
+def fold_agent(id: str, path: Path) -> Folding:
+    """An agent's own file, folded."""
+    source = FileSource(path)
+    agent = Agent(id, source.read)
+    agent.path = str(path)
+    agent.meta = places.agent_meta(path)
+    folding = Folding(source, agent)
+    folding.load()
+    return folding
+
+
+def open(
+    source: str | Path | bytes | IO[bytes] | Session,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+    progress: Progress | None = None,
+) -> Session:
+    """A session by path, id, unique prefix, "latest" or "-" (standard input), or from bytes or a binary file."""
+    if isinstance(source, Session):
+        return source
+    if isinstance(source, bytes | bytearray | memoryview):
+        return Session(MemorySource(bytes(source)))
+    if isinstance(source, str) and source == STDIN:
+        return Session(MemorySource(sys.stdin.buffer.read()))
+    if isinstance(source, str | Path):
+        return Session(FileSource(find(source, root=root)), progress=progress)
+    if hasattr(source, "read"):
+        data: Any = source.read()
+        if not isinstance(data, bytes):
+            raise Misuse("open the file in binary mode: reread reads bytes")
+        return Session(MemorySource(data))
+    raise Misuse(f"cannot open a {type(source).__name__}: give a path, a session id, bytes or a binary file")
+
+
+def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> Path:
+    """The file of a session, by path, id, unique prefix or "latest"."""
+    path = Path(name).expanduser()
+    if isinstance(name, Path) or path.exists() or _is_pathlike(name):
+        return path
+    if name == LATEST:
+        newest = next(iter(sessions(root=root)), None)
+        if newest is None:
+            raise NotFound("no sessions found; set CLAUDE_CONFIG_DIR or pass --root, or name a file")
+        return Path(newest.path)
+    roots = [root] if isinstance(root, str | Path) else root
+    fits = [path for path in places.session_files(roots) if path.stem.startswith(name)]
+    exact = [path for path in fits if path.stem == name]
+    if len(exact) == 1 or len(fits) == 1:
+        return (exact or fits)[0]
+    if not fits:
+        raise NotFound(f"no session {name!r}: not a file, and no session id begins so; `reread ls` lists sessions")
+    shown = "\n".join(f"  {path.stem}  {path}" for path in fits[:20])
+    more = f"\n  … and {len(fits) - 20} more" if len(fits) > 20 else ""
+    raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])
+
+
+def _is_pathlike(name: str) -> bool:
+    return "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
+
+
+def check(
+    source: str | Path | bytes | IO[bytes] | Session, *, root: str | Path | Sequence[str | Path] | None = None
+) -> Iterator[Finding]:
+    """What is odd about a session's file: errors, warnings and what is merely worth knowing."""
+    yield from open(source, root=root).problems

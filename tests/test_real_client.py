@@ -1,0 +1,341 @@
+"""Every session that the real client wrote, held against what the API was asked and answered.
+
+The selection in `tests/real` is always read; with `REREAD_REAL_CLIENT` set, so is all of its `data/` folder.
+What is expected comes from `plain.py`, which knows nothing of reread.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plain
+import pytest
+from walk import accounts, answers, holds_together, walk
+
+import reread
+
+HERE = Path(__file__).parent / "real"
+LARGER = os.environ.get("REREAD_REAL_CLIENT")
+ROOTS = [HERE, *([Path(LARGER) / "data"] if LARGER else [])]
+SCENARIOS = sorted(path.parent for root in ROOTS for path in root.glob("*/*/meta.json"))
+TRANSCRIPTS = [path for scenario in SCENARIOS for path in plain.transcripts(scenario)]
+STREAMS = [path for scenario in SCENARIOS for path in plain.streams(scenario)]
+
+CUT_SHORT = ("interrupt_", "stream_cut", "stream_error", "no_content")
+"""Scenarios in which the client itself wrote less than the API sent."""
+
+
+def name(path: Path) -> str:
+    """A test's name for a scenario or a file of one."""
+    scenario = scenario_of(path)
+    origin = "" if HERE in path.parents else "data:"
+    rest = path.name[-14:] if path != scenario else ""
+    return f"{origin}{scenario.parent.name}/{scenario.name}/{rest}".rstrip("/")
+
+
+def scenario_of(path: Path) -> Path:
+    """The folder of the scenario that a file belongs to."""
+    return next(folder for folder in (path, *path.parents) if (folder / "meta.json").exists())
+
+
+every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=name)
+every_transcript = pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)
+every_stream = pytest.mark.parametrize("path", STREAMS, ids=name)
+
+
+@cache
+def session_of(path: Path) -> Any:
+    """A file as a session, opened once."""
+    return reread.open(path)
+
+
+def conversations(path: Path) -> Iterator[tuple[Any, list[plain.Object]]]:
+    """Each conversation of a session (its main thread, its agents) with the rows that it must hold."""
+    session = session_of(path)
+    yield session, plain.main_thread(path)
+    for agent_id, file in plain.agent_files(path).items():
+        yield session.agents[agent_id], plain.objects(file)
+    for rows in plain.side_threads(path):
+        holders = [
+            a for a in session.agents.values() if rows[0]["uuid"] in {u for m in a.messages for u in m.uuids}
+        ]
+        assert len(holders) == 1
+        yield holders[0], rows
+
+
+def spoken(session: Any) -> dict[str, Any]:
+    """All messages of a session and of its agents, by the uuids of their records."""
+    everyone = [session, *session.agents.values()]
+    return {uuid: m for speaker in everyone for m in speaker.messages for uuid in m.uuids}
+
+
+def called(session: Any) -> dict[str, Any]:
+    """All calls of a session and of its agents, by id."""
+    return {call.id: call for speaker in [session, *session.agents.values()] for call in speaker.calls}
+
+
+def as_written(content: Any) -> Any:
+    """A result's content as plain JSON."""
+    return content if content is None or isinstance(content, str) else [fields(block) for block in content]
+
+
+def fields(block: Any) -> Any:
+    """A block's type, and its text where it has one."""
+    if isinstance(block, dict):
+        return block["type"], block.get("text", "")
+    return block.type, getattr(block, "text", "")
+
+
+def test_there_is_something_to_read() -> None:
+    assert len(SCENARIOS) >= 60
+    assert len({scenario.parent.name for scenario in SCENARIOS}) == 5
+
+
+@every_transcript
+def test_no_byte_is_lost_and_every_record_accounted_for(path: Path) -> None:
+    session = session_of(path)
+    walk(session)
+    holds_together(session, path.read_bytes())
+    for agent_id, file in plain.agent_files(path).items():
+        holds_together(session.agents[agent_id], file.read_bytes())
+
+
+@every_stream
+def test_no_byte_of_a_stream_is_lost(path: Path) -> None:
+    session = session_of(path)
+    walk(session)
+    holds_together(session, path.read_bytes())
+    for agent in session.agents.values():
+        accounts(agent)
+
+
+@every_transcript
+def test_nothing_is_unknown_or_malformed(path: Path) -> None:
+    assert [r.type for r in session_of(path).records] == [row["type"] for row in plain.objects(path)]
+
+
+@every_transcript
+def test_the_model_said_what_the_api_answered(path: Path) -> None:
+    scenario = scenario_of(path)
+    truth = plain.truth(scenario)
+    for conversation, rows in conversations(path):
+        expected, got = plain.responses(rows), answers(conversation)
+        assert list(got) == list(expected)
+        for message_id, response in expected.items():
+            sent, message = truth[message_id], got[message_id]
+            types = [block.type for block in message.blocks]
+            tools = [block for block in message.blocks if block.type == "tool_use"]
+            if scenario.name.startswith(CUT_SHORT):
+                assert types == sent["blocks"][: len(response.blocks)]
+            else:
+                assert types == sent["blocks"]
+            wanted = sent["tool_uses"][: len(response.tools)]
+            assert [(t.id, t.name) for t in tools] == [(t["id"], t["name"]) for t in wanted]
+            for tool, asked in zip(tools, wanted, strict=True):
+                assert tool.input.items() >= asked["input"].items()
+            assert message.stop_reason == (sent["stop"] if response.stops else None)
+
+
+@every_transcript
+def test_every_block_is_there_with_its_words(path: Path) -> None:
+    for conversation, rows in conversations(path):
+        got = answers(conversation)
+        for message_id, response in plain.responses(rows).items():
+            texts = [block["text"] for block in response.blocks if block["type"] == "text"]
+            assert [b.text for b in got[message_id].blocks if b.type == "text"] == texts
+
+
+@every_transcript
+def test_every_call_is_a_call_of_its_message(path: Path) -> None:
+    for conversation, rows in conversations(path):
+        for message_id, response in plain.responses(rows).items():
+            calls = [call for call in conversation.calls if call.message.id == message_id]
+            assert [(c.id, c.name) for c in calls] == [(t["id"], t["name"]) for t in response.tools]
+            assert [c.input for c in calls] == [t["input"] for t in response.tools]
+
+
+@every_transcript
+def test_every_result_is_on_its_call(path: Path) -> None:
+    for conversation, rows in conversations(path):
+        results = plain.results(rows)
+        for call in conversation.calls:
+            if call.id not in results:
+                assert (call.ok, call.result, call.data) == (None, None, None)
+                continue
+            block, row = results[call.id]
+            assert call.result.type == "tool_result"
+            assert as_written(call.result.content) == as_written(block["content"])
+            assert call.data == row.get("toolUseResult")
+            assert call.ok is False if block.get("is_error") else call.ok is not None
+        assert {call.id for call in conversation.calls} >= results.keys()
+
+
+@every_transcript
+def test_what_a_person_typed_is_a_prompt(path: Path) -> None:
+    typed = {
+        row["message"]["content"]
+        for row in plain.main_thread(path)
+        if row["type"] == "user" and not row.get("isMeta") and isinstance(row["message"]["content"], str)
+    }
+    asked = {p for p in plain.said_to_persons(scenario_of(path)) if not p.startswith("/")}
+    session = session_of(path)
+    prompts = {t.prompt.text for branch in session.branches for t in branch.turns if t.prompt}
+    assert typed & asked <= prompts
+    assert all(message.kind == "prompt" for message in session.messages if message.text in asked & typed)
+
+
+@every_transcript
+def test_every_agent_file_is_an_agent_of_its_session(path: Path) -> None:
+    session = session_of(path)
+    files = plain.agent_files(path)
+    if files:
+        assert session.agents.keys() == files.keys()
+    assert len(session.agents) == len(files) + len(plain.side_threads(path))
+
+
+@every_transcript
+def test_agents_are_linked_to_the_calls_that_started_them(path: Path) -> None:
+    session = session_of(path)
+    calls = called(session)
+    for conversation, rows in conversations(path):
+        for call_id, (_, row) in plain.results(rows).items():
+            data = row.get("toolUseResult")
+            agent_id = data.get("agentId") if isinstance(data, dict) else None
+            if agent_id in session.agents:
+                assert calls[call_id].agent is session.agents[agent_id]
+                assert session.agents[agent_id].call is calls[call_id]
+                assert calls[call_id] in conversation.calls
+    for rows in plain.side_threads(path):
+        prompt = rows[0]["message"]["content"]
+        (call,) = (c for c in session.calls if c.name == "Task" and c.input["prompt"] == prompt)
+        assert rows[0]["uuid"] in {uuid for m in call.agent.messages for uuid in m.uuids}
+
+
+@every_transcript
+def test_a_branch_begins_where_a_person_went_back(path: Path) -> None:
+    session, rewinds = session_of(path), plain.rewinds(path)
+    assert len(session.branches) == 1 + len(rewinds)
+    assert [branch.active for branch in session.branches] == [True] + [False] * len(rewinds)
+    taken = {uuid for message in session.branches[0].messages for uuid in message.uuids}
+    assert {row["uuid"] for row in rewinds[-1:]} <= taken
+    everything = {
+        uuid for branch in session.branches for message in branch.messages for uuid in message.uuids
+    }
+    assert everything == {uuid for message in session.messages for uuid in message.uuids}
+
+
+@every_transcript
+def test_compactions_are_counted_once(path: Path) -> None:
+    rows = plain.once(plain.main_thread(path))
+    boundaries = [row for row in rows if row.get("subtype") == "compact_boundary"]
+    assert len(session_of(path).compactions) == len(boundaries)
+
+
+@every_transcript
+def test_the_session_knows_where_it_ran(path: Path) -> None:
+    session, rows = session_of(path), plain.objects(path)
+    ids = list(dict.fromkeys(row["sessionId"] for row in rows if "sessionId" in row))
+    assert set(session.ids) == set(ids)
+    folders = [row["cwd"] for row in rows if row.get("cwd")]
+    if folders:
+        assert session.project == folders[0] == "/home/dev/proj"
+        assert session.id == path.stem
+
+
+@every_scenario
+def test_agents_and_journals_are_never_taken_for_sessions(scenario: Path) -> None:
+    found = {Path(header.path) for header in reread.sessions(root=scenario)}
+    files = set(plain.transcripts(scenario))
+    assert found <= files
+    assert found >= {path for path in files if path.stat().st_size}
+
+
+@every_scenario
+def test_healthy_sessions_have_no_errors(scenario: Path) -> None:
+    for path in [*plain.transcripts(scenario), *plain.streams(scenario)]:
+        assert [f for f in reread.check(path) if f.level == "error"] == []
+
+
+@every_stream
+def test_a_stream_tells_what_its_transcript_tells(path: Path) -> None:
+    stream = spoken(session_of(path))
+    scenario = scenario_of(path)
+    rows = {
+        row["uuid"]: row
+        for file in scenario.glob("projects/**/*.jsonl")
+        for row in plain.objects(file)
+        if "uuid" in row
+    }
+    native = {uuid: m for file in plain.transcripts(scenario) for uuid, m in spoken(session_of(file)).items()}
+    for row in plain.objects(path):
+        twin = rows.get(row.get("uuid", ""), {})
+        if row["type"] not in {"user", "assistant"} or twin.get("type") != row["type"]:
+            continue
+        if all(block["type"] == "tool_result" for block in plain.content(row)):
+            continue
+        printed, written = stream[row["uuid"]], native[row["uuid"]]
+        assert printed.role == written.role == row["type"]
+        if row["type"] == "assistant":
+            assert printed.id == written.id == row["message"]["id"]
+            assert [b.type for b in printed.blocks] == [b.type for b in written.blocks][: len(printed.blocks)]
+            assert written.text.startswith(printed.text)
+        else:
+            assert printed.text == written.text
+
+
+@every_stream
+def test_the_calls_of_a_stream_are_those_of_its_transcript(path: Path) -> None:
+    printed = called(session_of(path))
+    written: dict[str, Any] = {}
+    for file in plain.transcripts(scenario_of(path)):
+        written.update(called(session_of(file)))
+    results = plain.results(plain.objects(path))
+    uses = [b for row in plain.objects(path) for b in plain.content(row) if b["type"] == "tool_use"]
+    assert printed.keys() == {block["id"] for block in uses}
+    for call_id, call in printed.items():
+        if call_id in written:
+            assert (call.name, call.input) == (written[call_id].name, written[call_id].input)
+        if call_id in results:
+            block, row = results[call_id]
+            assert as_written(call.result.content) == as_written(block["content"])
+            assert call.data == row.get("tool_use_result")
+            assert call.ok is False if block.get("is_error") else call.ok is not None
+
+
+@every_stream
+def test_the_responses_of_a_stream_are_what_the_api_answered(path: Path) -> None:
+    truth = plain.truth(scenario_of(path))
+    session = session_of(path)
+    for conversation in [session, *session.agents.values()]:
+        for message_id, message in answers(conversation).items():
+            sent = truth[message_id]["blocks"]
+            types = iter(sent)
+            assert all(block.type in types for block in message.blocks)
+
+
+@every_stream
+def test_an_agent_of_a_stream_hangs_on_its_call(path: Path) -> None:
+    session = session_of(path)
+    calls = called(session)
+    parents = {row["parent_tool_use_id"] for row in plain.objects(path) if row.get("parent_tool_use_id")}
+    assert {call_id for call_id in parents if calls[call_id].agent} == parents
+    for row in plain.objects(path):
+        if row.get("parent_tool_use_id"):
+            agent = calls[row["parent_tool_use_id"]].agent
+            used = {block["id"] for block in plain.content(row) if block["type"] == "tool_use"}
+            assert used <= {call.id for call in agent.calls}
+            assert row.get("uuid") not in {uuid for message in session.messages for uuid in message.uuids}
+
+
+@pytest.mark.parametrize("scenario", [s for s in SCENARIOS if s.name == "json_output"], ids=name)
+def test_json_output_is_one_result_and_text_output_is_no_transcript(scenario: Path) -> None:
+    result, text = reread.open(scenario / "stream.0.out"), reread.open(scenario / "stream.1.out")
+    walk(result)
+    walk(text)
+    said = json.loads((scenario / "stream.0.out").read_bytes())
+    assert [(r.type, r.dialect, r.value) for r in result.records] == [("result", "stream-json", said)]
+    assert result.id == said["session_id"]
+    assert [r.type for r in text.records] == ["malformed"]
