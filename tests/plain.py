@@ -66,6 +66,13 @@ def results(rows: Iterable[Object]) -> dict[str, tuple[Object, Object]]:
     return {block["tool_use_id"]: (block, row) for block, row in blocks if block["type"] == "tool_result"}
 
 
+def failed(block: Object, row: Object) -> bool:
+    """A result that says that its call came to nothing."""
+    data = row.get("toolUseResult", row.get("tool_use_result"))
+    waited_in_vain = isinstance(data, dict) and data.get("retrieval_status") == "timeout"
+    return bool(block.get("is_error")) or waited_in_vain
+
+
 @cache
 def truth(scenario: Path) -> dict[str, Object]:
     """What the API answered, by message id."""

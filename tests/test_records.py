@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,12 +21,14 @@ from msgspec import Struct
 from reread import blocks, records
 from reread.blocks import (
     BLOCKS,
+    Answer,
     Image,
     Source,
     Text,
     ToolResult,
     ToolUse,
     UnknownBlock,
+    Use,
     options,
     to_block,
     to_blocks,
@@ -135,8 +139,8 @@ def without_defaults(value: Any) -> Any:
 @members
 def test_a_bare_object_is_its_struct(family: str, kind: str, struct: type[Struct]) -> None:
     got = read(family, named(family, kind, {}))
-    assert type(got) is struct
     assert (got.subtype if family == "system" else got.type) == kind
+    assert type(got) is struct
 
 
 @members
@@ -184,6 +188,13 @@ def test_a_new_field_is_told(family: str, kind: str, struct: type[Struct]) -> No
 def test_every_struct_has_a_name_of_its_own() -> None:
     structs = {struct for _, _, struct in MEMBERS}
     assert len({struct.__name__ for struct in structs}) == len(structs)
+
+
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(records.__path__)])
+def test_the_package_has_the_names_of_its_modules(name: str) -> None:
+    names = vars(importlib.import_module(f"reread.records.{name}"))
+    public = {key: value for key, value in names.items() if not key.startswith("_")}
+    assert {key: getattr(records, key) for key in public} == public
 
 
 @pytest.mark.parametrize(
@@ -551,3 +562,12 @@ def test_real_streams_hold_nothing_unknown() -> None:
 def test_blocks_are_named_as_their_types() -> None:
     for kind, struct in BLOCKS.items():
         assert struct is getattr(blocks, "".join(word.capitalize() for word in kind.split("_")))
+
+
+def test_calls_and_answers_are_told_by_their_base() -> None:
+    assert {kind for kind in BLOCKS if kind.endswith("tool_use")} == _kinds_of(Use)
+    assert {kind for kind in BLOCKS if kind.endswith("tool_result")} == _kinds_of(Answer)
+
+
+def _kinds_of(base: type[Struct]) -> set[str]:
+    return {kind for kind, struct in BLOCKS.items() if issubclass(struct, base)}

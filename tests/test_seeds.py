@@ -132,7 +132,7 @@ class TestPlainPatterns:
         session = read("001_git_branches.jsonl")
         assert prompts(session) == ["On main", "On a feature", "Nowhere"]
         assert len(session.branches) == 1
-        assert list(session.git_branches) == ["main", "feature/sort"]
+        assert session.facts.git_branches == ["main", "feature/sort"]
 
     def test_a_sidechain_is_an_agent_and_not_the_main_thread(self) -> None:
         session = read("001_sidechain.jsonl")
@@ -229,7 +229,7 @@ class TestEarlyDialect:
 
     def test_conversations_are_found_below_a_root(self, tmp_path: Path) -> None:
         shutil.copytree(SEEDS / "conversations", tmp_path / "conversations")
-        found = {header.path.name for header in reread.sessions(root=tmp_path)}
+        found = {Path(header.path).name for header in reread.sessions(root=tmp_path)}
         assert found == {path.name for path in (SEEDS / EARLY).iterdir()}
 
 

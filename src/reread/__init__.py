@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reread.accounts import Usage
-    from reread.conversation import Agent, Change, Conversation, Fate
+    from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
     from reread.headers import Header, sessions
+    from reread.ledger import Fate
     from reread.lines import Line
     from reread.live import follow
     from reread.messages import Branch, Call, Compaction, Message, Turn
     from reread.rules import Finding
-    from reread.session import Session, check, open
+    from reread.session import Session, check, open  # noqa: A004
 
 __version__ = "0.1.0"
 
@@ -28,7 +29,7 @@ _HOMES = {
     "Compaction": "messages",
     "Conversation": "conversation",
     "Decoder": "decode",
-    "Fate": "conversation",
+    "Fate": "ledger",
     "Finding": "rules",
     "Header": "headers",
     "Line": "lines",

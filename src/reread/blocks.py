@@ -128,35 +128,34 @@ class RedactedThinking(Block, frozen=True, kw_only=True):
     data: str | None = None
 
 
-class ToolUse(Block, frozen=True, kw_only=True):
-    """A call of one of the client's tools."""
+class Use(Block, frozen=True, kw_only=True):
+    """What every call has."""
 
-    type: str = "tool_use"
     id: str | None = None
     name: str | None = None
     input: Any = None
+
+
+class ToolUse(Use, frozen=True, kw_only=True):
+    """A call of one of the client's tools."""
+
+    type: str = "tool_use"
     caller: Caller | None = None
     toolset_name: str | None = None
 
 
-class ServerToolUse(Block, frozen=True, kw_only=True):
+class ServerToolUse(Use, frozen=True, kw_only=True):
     """A call of one of the API's own tools."""
 
     type: str = "server_tool_use"
-    id: str | None = None
-    name: str | None = None
-    input: Any = None
     caller: Caller | None = None
 
 
-class McpToolUse(Block, frozen=True, kw_only=True):
+class McpToolUse(Use, frozen=True, kw_only=True):
     """A call of an MCP tool that the API reaches itself."""
 
     type: str = "mcp_tool_use"
-    id: str | None = None
-    name: str | None = None
     server_name: str | None = None
-    input: Any = None
 
 
 class Answer(Block, frozen=True, kw_only=True):

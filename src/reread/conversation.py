@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -13,61 +12,66 @@ from msgspec import Raw
 from reread import blocks as b
 from reread import jsontext
 from reread.accounts import Usage, total
+from reread.content import content_blocks
 from reread.decode import Record, Records
+from reread.facts import Facts, add_once
 from reread.heads import BlockHead, Head, MessageHead, UsageHead, decode_head
-from reread.lines import Read
+from reread.ledger import (
+    ABANDONED,
+    AGENT,
+    ATTACHED,
+    DUPLICATE,
+    EXPLAIN,
+    FATES,
+    MALFORMED,
+    MERGED,
+    ORPHAN,
+    PAIRED,
+    REAPPENDED,
+    SHOWN,
+    STATE,
+    UNKNOWN,
+    Fate,
+    Ledger,
+)
+from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
+from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 
 _Peeked = TypeVar("_Peeked", "AttachmentHead", "ProgressHead", "EventHead")
 Fold = Callable[["Conversation", int, Head, Record], None]
 
-FATES = (
-    "shown",
-    "merged",
-    "paired",
-    "attached",
-    "state",
-    "agent",
-    "duplicate",
-    "reappended",
-    "orphan",
-    "unknown",
-    "malformed",
-    "abandoned",
-)
-(
-    SHOWN,
-    MERGED,
-    PAIRED,
-    ATTACHED,
-    STATE,
-    AGENT,
-    DUPLICATE,
-    REAPPENDED,
-    ORPHAN,
-    UNKNOWN,
-    MALFORMED,
-    ABANDONED,
-) = range(len(FATES))
-
-STATE_TYPES = frozenset(
-    """agent-color agent-name agent-setting agent_metadata ai-title api-request api-request-blob api-request-shape
-    artifact-autoreact-ledger artifact-comment-monitor atis-latch attribution-snapshot bridge-session
-    content-replacement continued-in cost-state custom-title ended file-history-delta file-history-snapshot
-    fork-context-ref frame-link goal goal-cleared history-suppression isolation-latch last-prompt
-    marble-origami-commit marble-origami-snapshot mode permission-mode pr-link queue-operation relocated
-    session-mode speculation-accept summary tag task-summary tools-used worktree-state
-    active_goal auth_status control_cancel_request control_request control_response conversation_reset keep_alive
-    prompt_suggestion rate_limit_event result tool_progress tool_use_summary output""".split()
-)
+STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {
+    "stream_event"
+}
 """Types that tell of the session and never speak."""
 
 SILENT = frozenset(
-    """turn_duration init status session_state_changed commands_changed files_persisted thinking_tokens
-    background_tasks_changed task_started task_progress task_updated hook_started hook_progress
-    control_request_progress elicitation_complete mirror_error plugin_install worker_shutting_down
-    session_writes_lost file_snapshot attribution_snapshot vcs_state_changed""".split()
+    {
+        "attribution_snapshot",
+        "background_tasks_changed",
+        "commands_changed",
+        "control_request_progress",
+        "elicitation_complete",
+        "file_snapshot",
+        "files_persisted",
+        "hook_progress",
+        "hook_started",
+        "init",
+        "mirror_error",
+        "plugin_install",
+        "session_state_changed",
+        "session_writes_lost",
+        "status",
+        "task_progress",
+        "task_started",
+        "task_updated",
+        "thinking_tokens",
+        "turn_duration",
+        "vcs_state_changed",
+        "worker_shutting_down",
+    }
 )
 """System subtypes that tell of the session and never speak."""
 
@@ -137,149 +141,17 @@ class EventHead(msgspec.Struct):
     delta: Raw = Raw()
 
 
-class Fate(msgspec.Struct, frozen=True):
-    """What became of one record, and why."""
-
-    line: int
-    fate: str
-    reason: str
-    message: str | None = None
-    """The id of the message it belongs to."""
-    call: str | None = None
-    """The id of the call it belongs to."""
-    agent: str | None = None
-    """The id of the agent it belongs to."""
-    of: int | None = None
-    """The line of the record that it repeats."""
-
-
-class Ledger(Sequence[Fate]):
-    """What became of every record. Records in = records accounted for."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-
-    def __len__(self) -> int:
-        return len(self._conversation.records)
-
-    @overload
-    def __getitem__(self, index: int) -> Fate: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Fate]: ...
-    def __getitem__(self, index: int | slice) -> Fate | list[Fate]:
-        if isinstance(index, slice):
-            return [self[n] for n in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
-        return self._conversation.fate(index)
-
-    def __iter__(self) -> Iterator[Fate]:
-        for n in range(len(self)):
-            yield self[n]
-
-    @property
-    def fates(self) -> dict[str, int]:
-        """How many records met each fate."""
-        counts = Counter(self._conversation.fate_codes())
-        return {name: counts[code] for code, name in enumerate(FATES) if counts[code]}
-
-
 class Change(msgspec.Struct, frozen=True):
-    """What one record changed."""
+    """What one record changed; or, of kind `rewritten`, from which line on the file is another."""
 
-    fate: Fate
-    record: Record
+    kind: str
+    line: int
+    fate: Fate | None = None
+    record: Record | None = None
     message: Message | None = None
     call: Call | None = None
     agent: Agent | None = None
-
-
-class Facts:
-    """What the records say of the session as a whole."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.ids_at: list[int] = []
-        """The record at which each id first stands."""
-        self.cwds: list[str] = []
-        self.git_branches: list[str] = []
-        self.versions: list[str] = []
-        self.slugs: list[str] = []
-        self.entrypoints: list[str] = []
-        self.permission_modes: list[str] = []
-        self.models: list[str] = []
-        self.first_stamp: str | None = None
-        self.last_stamp: str | None = None
-        self.custom_title: str | None = None
-        self.ai_title: str | None = None
-        self.summaries: list[tuple[str, str | None]] = []
-        """Titles of the old kind, with the leaf each belongs to."""
-        self.pr_links: list[int] = []
-        self.results: list[int] = []
-        """The records that end a run in a stream."""
-        self.inits: list[int] = []
-        self.cost_states: list[int] = []
-        self.turn_durations: list[int] = []
-        self.continued_in: list[str] = []
-        self.forked_from: dict[str, Any] | None = None
-        self._seen = Head()
-
-    def of(self, name: str) -> list[int]:
-        """One of the lists of record indexes, by name."""
-        return cast(list[int], getattr(self, name))
-
-    def note_state(self, index: int, head: Head) -> None:
-        """Take in a record that tells of the session."""
-        if head.customTitle is not None:
-            self.custom_title = head.customTitle
-        if head.aiTitle is not None:
-            self.ai_title = head.aiTitle
-        if head.summary:
-            self.summaries.append((str(_value(head.summary)), head.leafUuid))
-        if head.continuedInSessionId:
-            _add(self.continued_in, head.continuedInSessionId)
-
-    def note(self, head: Head, index: int) -> None:
-        """Take in what the envelope of a record says."""
-        seen = self._seen
-        stamp = head.timestamp
-        if stamp is not None:
-            if self.first_stamp is None or stamp < self.first_stamp:
-                self.first_stamp = stamp
-            if self.last_stamp is None or stamp > self.last_stamp:
-                self.last_stamp = stamp
-        if (
-            head.sessionId == seen.sessionId
-            and head.gitBranch == seen.gitBranch
-            and head.version == seen.version
-            and head.cwd == seen.cwd
-            and head.slug == seen.slug
-            and head.entrypoint == seen.entrypoint
-            and head.permissionMode == seen.permissionMode
-        ):
-            return
-        self._seen = head
-        if head.forkedFrom and self.forked_from is None:
-            self.forked_from = _dict(_value(head.forkedFrom)) or None
-        if head.sessionId and (not self.ids or head.sessionId != self.ids[-1]):
-            self.ids.append(head.sessionId)
-            self.ids_at.append(index)
-        _add(self.cwds, head.cwd)
-        _follow(self.git_branches, head.gitBranch)
-        _add(self.versions, head.version)
-        _add(self.slugs, head.slug)
-        _add(self.entrypoints, head.entrypoint)
-        _follow(self.permission_modes, head.permissionMode)
-
-
-def _add(values: list[str], value: str | None) -> None:
-    if value and value not in values:
-        values.append(value)
-
-
-def _follow(values: list[str], value: str | None) -> None:
-    if value and (not values or values[-1] != value):
-        values.append(value)
+    """The agent whose record it is."""
 
 
 class Conversation:
@@ -296,6 +168,10 @@ class Conversation:
         self.facts = Facts()
         self.own_agents: dict[str, Agent] = {}
         """The agents whose records stand in this very file."""
+        self.agents: dict[str, Agent] = self.own_agents
+        """Every agent below this conversation by id, once they have been linked."""
+        self.meet_agents: Callable[[], object] = lambda: None
+        """Links the agents; a session sets it, for it knows where their files are."""
         self.superseded: set[str] = set()
         """The uuids of records that the stream took back."""
         self._fates = bytearray()
@@ -386,11 +262,11 @@ class Conversation:
         """Whether a call of that id was made here."""
         return isinstance(tool_use_id, str) and tool_use_id in self._by_call
 
-    def call(self, tool_use_id: str) -> Call | None:
+    def find_call(self, tool_use_id: str) -> Call | None:
         """The call of that id."""
         return self._by_call.get(tool_use_id)
 
-    def message(self, id: str) -> Message | None:
+    def find_message(self, id: str) -> Message | None:
         """The message of that id, or that holds the record of that uuid."""
         found = self._by_id.get(id)
         if found is not None:
@@ -446,7 +322,7 @@ class Conversation:
     def fate(self, index: int) -> Fate:
         """What became of one record, and why."""
         code, target = self._fates[index], self._targets[index]
-        fate = _EXPLAIN[code](self, index, target)
+        fate = EXPLAIN[code](self, index, target)
         if code <= ATTACHED and not self._is_shared(index, self._limits(self.active_branch)):
             branch = self._branch_of[index]
             return msgspec.structs.replace(
@@ -461,14 +337,17 @@ class Conversation:
     def change(self, index: int) -> Change:
         """What the record at `index` changed."""
         code, target = self._fates[index], self._targets[index]
-        fate, record = self.fate(index), self.records[index]
+        record = self.records[index]
+        message, call, agent = None, None, self if isinstance(self, Agent) else None
         if code in (SHOWN, MERGED):
-            return Change(fate, record, self.messages[target])
-        if code == PAIRED:
-            return Change(fate, record, self.calls[target].message, self.calls[target])
-        if code == AGENT:
-            return Change(fate, record, agent=self.own_agents.get(fate.agent or ""))
-        return Change(fate, record)
+            message = self.messages[target]
+        elif code == PAIRED:
+            call = self.calls[target]
+            message = call.message
+        elif code == AGENT:
+            agent = self.own_agents[list(self.own_agents)[target]]
+            message = agent.find_message(record.head.uuid or "")
+        return Change("record", record.line, self.fate(index), record, message, call, agent)
 
     # Taking records in
 
@@ -479,7 +358,7 @@ class Conversation:
         self.records.add(record)
         fold = _FOLDS.get(head.type)
         if fold is not None:
-            if (head.isSidechain and not self._sidechain) or (head.parentToolUseID and head.type in SPEAKERS):
+            if not self._sidechain and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS)):
                 agent = self._agent_for(head)
                 if agent is not None:
                     agent.push(record)
@@ -551,7 +430,8 @@ class Conversation:
     def _compacted_since(self, index: int) -> bool:
         return any(c.boundary is not None and c.boundary.records[0] > index for c in self.compactions)
 
-    def _user(self, index: int, head: Head, record: Record) -> None:
+    def fold_user(self, index: int, head: Head, record: Record) -> None:
+        """Take in a user record."""
         parent = self._place(index, head)
         if parent == TWICE:
             return
@@ -594,8 +474,8 @@ class Conversation:
     def _leads_somewhere(self, parent: int, index: int) -> bool:
         """Whether an earlier child of `parent` leads to anything but an unanswered call.
 
-        A new prompt under such a parent leaves a branch behind; siblings that only record parallel calls, hooks
-        and attachments, or a call that an interrupt cut short, leave nothing.
+        A new prompt under such a parent leaves a branch behind; siblings that only record parallel calls,
+        hooks and attachments, or a call that an interrupt cut short, leave nothing.
         """
         below = {parent}
         parents, speaks = self._parents, self._speaks
@@ -636,7 +516,8 @@ class Conversation:
                 return next(siblings, call)
         return None
 
-    def _assistant(self, index: int, head: Head, record: Record) -> None:
+    def fold_assistant(self, index: int, head: Head, record: Record) -> None:
+        """Take in an assistant record."""
         parent = self._place(index, head)
         if parent == TWICE:
             return
@@ -698,10 +579,8 @@ class Conversation:
         return -1
 
     def _add_message(self, index: int, head: Head, role: str, kind: str) -> Message:
-        message = Message(
-            self, len(self.messages), head.uuid or f"line {self.records.line(index)}", role, kind, head.timestamp,
-            self._here, [index],
-        )  # fmt: skip
+        id = head.uuid or f"line {self.records.line(index)}"
+        message = Message(self, len(self.messages), id, role, kind, head.timestamp, self._here, [index])
         self.messages.append(message)
         return message
 
@@ -731,13 +610,14 @@ class Conversation:
         if api.model and api.model != message.model:
             message.model = message.model or api.model
             if api.model != SYNTHETIC:
-                _add(self.facts.models, api.model)
+                add_once(self.facts.models, api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
         if api.usage is not None:
             message.spend(head.requestId, api.usage, api.stop_reason)
 
-    def _system(self, index: int, head: Head, record: Record) -> None:
+    def fold_system(self, index: int, head: Head, record: Record) -> None:
+        """Take in a system record."""
         if self._place(index, head) == TWICE:
             return
         subtype = head.subtype or ""
@@ -784,9 +664,10 @@ class Conversation:
         if call is not None:
             call.notices = [*call.notices, message.index]
 
-    def _attachment(self, index: int, head: Head, record: Record) -> None:
+    def fold_attachment(self, index: int, head: Head, record: Record) -> None:
+        """Take in an attachment record."""
         if self._place(index, head) == TWICE:
-            return
+            return None
         payload = _peek(head.attachment, AttachmentHead)
         if payload.type == "queued_command":
             return self._queued(index, head, payload)
@@ -821,7 +702,8 @@ class Conversation:
             message.attached = [*message.attached, index]
         self._settle(index, ATTACHED, len(self.messages) - 1)
 
-    def _progress(self, index: int, head: Head, record: Record) -> None:
+    def fold_progress(self, index: int, head: Head, record: Record) -> None:
+        """Take in a progress record."""
         if self._place(index, head) == TWICE:
             return
         payload = _peek(head.data, ProgressHead)
@@ -839,7 +721,8 @@ class Conversation:
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
 
-    def _stream_event(self, index: int, head: Head, record: Record) -> None:
+    def fold_stream_event(self, index: int, head: Head, record: Record) -> None:
+        """Take in a stream event record."""
         self.facts.note(head, index)
         event = _peek(head.event, EventHead)
         if event.type == "message_start" and event.message is not None:
@@ -929,7 +812,15 @@ class Agent(Conversation):
         """Whether it is known only from progress records."""
         self.path: str | None = None
         """Its own file, where it has one."""
+        self.own_lines: Lines | None = None
         self._sidechain = True
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines of its own file; of an agent without one, those of its records."""
+        if self.own_lines is not None:
+            return self.own_lines
+        return [Line(record.line, record.offset, record.body) for record in self.records]
 
     @property
     def type(self) -> str | None:
@@ -956,34 +847,6 @@ class Agent(Conversation):
 
     def __repr__(self) -> str:
         return f"<Agent {self.id} {self.type or ''}>"
-
-
-def content_blocks(native: dict[str, Any]) -> list[b.Block]:
-    """The content blocks that a record in the native tongue holds."""
-    kind = native.get("type")
-    if kind == "attachment":
-        payload = _dict(native.get("attachment"))
-        for name in ("prompt", "content", "blockingError", "message", "stdout", "response"):
-            if payload.get(name):
-                return b.to_blocks(_spoken(payload[name]))
-        return []
-    if kind == "system":
-        return b.to_blocks(_spoken(native.get("content") or native.get("summary") or native.get("output")))
-    message = native.get("message")
-    return b.to_blocks(cast(dict[str, Any], message).get("content") if isinstance(message, dict) else message)
-
-
-def _spoken(value: Any) -> Any:
-    """A payload as content: strings and lists of blocks as they are, the rest as JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(
-        isinstance(item, dict) and "type" in item for item in cast(list[Any], value)
-    ):
-        return cast(list[Any], value)
-    if isinstance(value, list):
-        return "\n".join(str(item) for item in cast(list[Any], value))
-    return jsontext.dumps(value).decode()
 
 
 def _response_kind(head: Head, api: MessageHead) -> str:
@@ -1033,77 +896,11 @@ def _str(value: Any) -> str | None:
 
 
 _FOLDS: dict[str, Fold] = {
-    "user": Conversation._user,
-    "assistant": Conversation._assistant,
-    "system": Conversation._system,
-    "attachment": Conversation._attachment,
-    "progress": Conversation._progress,
-    "stream_event": Conversation._stream_event,
+    "user": Conversation.fold_user,
+    "assistant": Conversation.fold_assistant,
+    "system": Conversation.fold_system,
+    "attachment": Conversation.fold_attachment,
+    "progress": Conversation.fold_progress,
+    "stream_event": Conversation.fold_stream_event,
 }
 """How each type of record that hangs in the tree is taken in."""
-
-
-def _on_message(word: str) -> Callable[[Conversation, int, int], Fate]:
-    def explain(talk: Conversation, index: int, target: int) -> Fate:
-        message = talk.messages[target]
-        reason = f"{word} {message.kind} {message.id}"
-        return Fate(talk.records.line(index), FATES[talk.fate_code(index)], reason, message=message.id)
-
-    return explain
-
-
-def _on_call(talk: Conversation, index: int, target: int) -> Fate:
-    call = talk.calls[target]
-    how = " by position" if call.by_position else ""
-    return Fate(
-        talk.records.line(index), "paired", f"result of call {call.id} ({call.name}){how}", call=call.id
-    )
-
-
-def _on_either(talk: Conversation, index: int, target: int) -> Fate:
-    line = talk.records.line(index)
-    if target <= -2:
-        call = talk.calls[-2 - target]
-        return Fate(line, "attached", f"goes with call {call.id} ({call.name})", call=call.id)
-    if target < 0:
-        return Fate(line, "attached", "goes with the session: nothing was said before it")
-    message = talk.messages[target]
-    return Fate(line, "attached", f"goes with {message.kind} {message.id}", message=message.id)
-
-
-def _on_agent(talk: Conversation, index: int, target: int) -> Fate:
-    id = list(talk.own_agents)[target]
-    return Fate(talk.records.line(index), "agent", f"belongs to agent {id}", agent=id)
-
-
-def _repeats(word: str) -> Callable[[Conversation, int, int], Fate]:
-    def explain(talk: Conversation, index: int, target: int) -> Fate:
-        line, of = talk.records.line(index), talk.records.line(target)
-        return Fate(line, FATES[talk.fate_code(index)], word.format(of), of=of)
-
-    return explain
-
-
-def _plain(reason: str) -> Callable[[Conversation, int, int], Fate]:
-    def explain(talk: Conversation, index: int, target: int) -> Fate:
-        record = talk.records[index]
-        fate = FATES[talk.fate_code(index)]
-        return Fate(record.line, fate, reason.format(type=record.type, fault=record.fault))
-
-    return explain
-
-
-_EXPLAIN: tuple[Callable[[Conversation, int, int], Fate], ...] = (
-    _on_message("begins"),
-    _on_message("goes on with"),
-    _on_call,
-    _on_either,
-    _plain("{type}: tells of the session; the last one wins"),
-    _on_agent,
-    _repeats("repeats line {}"),
-    _repeats("repeats line {}, written again by a compaction"),
-    _plain("a result whose call is not in this file"),
-    _plain("type {type} is not known; kept as it is"),
-    _plain("{fault}"),
-)
-"""The words for each fate, in the order of FATES."""

@@ -114,6 +114,10 @@ class Records(Sequence[Record]):
         """The line a record begins on."""
         return self._lines[index]
 
+    def place(self, index: int) -> tuple[int, int]:
+        """Where a record's bytes begin, and how many there are."""
+        return self._offsets[index], self._lengths[index]
+
     def __len__(self) -> int:
         return len(self._lines)
 
@@ -322,7 +326,7 @@ def _after_junk(text: str, at: int) -> int:
 def _next_record(text: str, raw: bytes, at: int) -> int:
     """Where, after a torn piece, a whole record begins that reaches the end of the line; else that end.
 
-    A nested object of the torn piece parses too, so the find must be a record and be followed by nothing else.
+    A nested object of the torn piece parses too, so the find must be a record with nothing else behind it.
     The budget bounds the work on hostile nesting.
     """
     budget = 64 * len(text) + (1 << 20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from reread.conversation import Conversation
@@ -72,7 +72,7 @@ class Folding:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def _no_collection() -> Generator[None]:
     """Folding makes no garbage in cycles, and collecting while it runs costs half its time again."""
     enabled = gc.isenabled()
     gc.disable()

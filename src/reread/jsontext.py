@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import json.decoder
 import re
-from json.decoder import scanstring
+from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 FAST_FAULTS = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What msgspec raises on content; anything else is a bug."""
 
+_scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _lenient = json.JSONDecoder(strict=False)
@@ -124,8 +126,8 @@ def _loads_deep(text: str) -> Any:
     while True:
         opened = text[at : at + 1]
         if opened and opened in "[{":
-            stack.append((container, key))
-            container, key, at = ([] if opened == "[" else {}), None, _skip(text, at + 1)
+            stack.append((cast(Any, container), key))
+            container, key, at = _empty(opened), None, _skip(text, at + 1)
             if text[at : at + 1] not in ("]", "}"):
                 if opened == "{":
                     key, at = _key(text, at)
@@ -150,6 +152,10 @@ def _loads_deep(text: str) -> Any:
             container, key = stack.pop()
 
 
+def _empty(bracket: str) -> Any:
+    return [] if bracket == "[" else {}
+
+
 def _add(container: Any, key: str | None, value: Any) -> None:
     if isinstance(container, dict):
         container[key] = value
@@ -160,13 +166,13 @@ def _add(container: Any, key: str | None, value: Any) -> None:
 def _close(text: str, at: int, container: Any) -> tuple[Any, int]:
     if text[at : at + 1] != ("}" if isinstance(container, dict) else "]"):
         raise json.JSONDecodeError("Expecting a closing bracket", text, at)
-    return container, at + 1
+    return cast(Any, container), at + 1
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
     if text[at : at + 1] != '"':
         raise json.JSONDecodeError("Expecting a property name", text, at)
-    key, at = scanstring(text, at + 1, False)
+    key, at = _scan_string(text, at + 1, False)
     at = _skip(text, at)
     if text[at : at + 1] != ":":
         raise json.JSONDecodeError("Expecting ':'", text, at)
@@ -175,7 +181,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 def _scalar(text: str, at: int) -> tuple[Any, int]:
     if text[at : at + 1] == '"':
-        return scanstring(text, at + 1, False)
+        return _scan_string(text, at + 1, False)
     for word, value in _WORDS.items():
         if text.startswith(word, at):
             return value, at + len(word)

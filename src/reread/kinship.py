@@ -30,6 +30,19 @@ def link(main: Conversation, agents: Mapping[str, Agent]) -> None:
                 kin.tie(agent, call)
         if agent.parent is None:
             agent.parent = agents.get(_str(agent.meta.get("parentAgentId")) or "")
+    kin.tie_resumed(agents)
+    main.agents = dict(agents)
+    for agent in agents.values():
+        agent.agents = {id: other for id, other in agents.items() if agent in _ancestors(other)}
+
+
+def _ancestors(agent: Agent) -> list[Agent]:
+    out: list[Agent] = []
+    above = agent.parent
+    while above is not None and above not in out:
+        out.append(above)
+        above = above.parent
+    return out
 
 
 class _Kin:
@@ -39,16 +52,18 @@ class _Kin:
         self.talks: list[Conversation] = [main, *agents]
         self.starters = [call for talk in self.talks for call in talk.calls if call.name in STARTERS]
         self.by_agent: dict[str, Call] = {}
+        self.resumed: list[tuple[str, Call]] = []
         self.by_run: dict[str, Call] = {}
         for call in self.starters:
             data = _dict(call.data)
-            self._name(self.by_agent, data.get("agentId") or _named_in_text(call), call)
-            self._name(self.by_run, data.get("runId"), call)
-
-    @staticmethod
-    def _name(names: dict[str, Call], name: Any, call: Call) -> None:
-        if isinstance(name, str):
-            names.setdefault(name, call)
+            id = data.get("agentId") or _named_in_text(call)
+            if isinstance(id, str):
+                first = self.by_agent.setdefault(id, call)
+                if first is not call:
+                    self.resumed.append((id, call))
+            run = data.get("runId")
+            if isinstance(run, str):
+                self.by_run.setdefault(run, call)
 
     def find(self, agent: Agent) -> Call | None:
         """The call that something other than the prompt names."""
@@ -60,18 +75,25 @@ class _Kin:
         prompt = agent.prompt
         if not prompt:
             return None
-        free = (call for call in self.starters if call.agent is None and call.conversation is not agent)
+        free = (
+            call for call in self.starters if call.started_agent is None and call.conversation is not agent
+        )
         return next((call for call in free if _dict(call.input).get("prompt") == prompt), None)
 
     def tie(self, agent: Agent, call: Call) -> None:
         """Make agent and call know each other."""
         agent.call = call
-        call.agent = call.agent or agent
+        call.started_agent = call.started_agent or agent
         owner = call.conversation
         agent.parent = owner if isinstance(owner, Agent) and owner is not agent else None
 
+    def tie_resumed(self, agents: Mapping[str, Agent]) -> None:
+        """A later call may go on with an agent that an earlier one started."""
+        for id, call in self.resumed:
+            call.started_agent = call.started_agent or agents.get(id)
+
     def _call(self, id: str | None) -> Call | None:
-        found = (talk.call(id) for talk in self.talks) if id else ()
+        found = (talk.find_call(id) for talk in self.talks) if id else ()
         return next((call for call in found if call is not None), None)
 
     def _of_run(self, agent: Agent) -> Call | None:
@@ -84,7 +106,7 @@ class _Kin:
             return None
         main = self.talks[0]
         index = main.index_of(agent.hangs_on)
-        there = (c for c in main.calls if c.use == index and c.agent is None and c.name in STARTERS)
+        there = (c for c in main.calls if c.use == index and c.started_agent is None and c.name in STARTERS)
         return self._call(agent.hangs_on) or (next(there, None) if index is not None else None)
 
 

@@ -61,8 +61,8 @@ class Message(msgspec.Struct, eq=False):
     role: str
     """user, assistant or system."""
     kind: str
-    """user: prompt, command, output, notification, interrupt, summary, meta; assistant: response, error, notice;
-    system: compaction, hook, output, notification, error, notice."""
+    """user: prompt, command, output, notification, interrupt, summary, meta;
+    assistant: response, error, notice; system: compaction, hook, output, notification, error, notice."""
     stamp: str | None
     """The timestamp as written."""
     branch: int
@@ -216,8 +216,14 @@ class Call(msgspec.Struct, eq=False):
     """Progress, hooks and notices of this call."""
     notices: Sequence[int] = ()
     """Messages in which a background task reported back, by index."""
-    agent: Agent | None = None
-    """The agent it started."""
+    started_agent: Agent | None = None
+    """The agent it is known to have started."""
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent it started; the session's agents are read when this is first asked for."""
+        self.conversation.meet_agents()
+        return self.started_agent
 
     @property
     def block(self) -> b.Block | None:
@@ -275,7 +281,8 @@ class Call(msgspec.Struct, eq=False):
     @property
     def title(self) -> str:
         """What it does, in one line."""
-        arguments = cast(dict[str, Any], self.input) if isinstance(self.input, dict) else {}
+        given = self.input
+        arguments = cast(dict[str, Any], given) if isinstance(given, dict) else {}
         for name in ARGUMENTS:
             value = arguments.get(name)
             if isinstance(value, str) and value.strip():

@@ -34,18 +34,20 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     seen: set[str] = set()
     for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
         if roots and not root.is_dir():
-            raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
+            raise NotFound(
+                f"{root}: no such folder; give --root a configuration or projects folder", path=str(root)
+            )
         folders = [root / name for name in FOLDERS if (root / name).is_dir()]
         for folder in folders or ([root] if roots else []):
-            for path in _below(folder):
+            for path in _below(folder, top=True):
                 real = os.path.realpath(path)
                 if real not in seen:
                     seen.add(real)
                     yield Path(path)
 
 
-def _below(folder: str | Path) -> Iterator[str]:
-    """The session files in a folder and below; what cannot be read is passed over."""
+def _below(folder: str | Path, *, top: bool = False) -> Iterator[str]:
+    """The session files of the projects in a folder; what cannot be read is passed over."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -54,7 +56,7 @@ def _below(folder: str | Path) -> Iterator[str]:
         if entry.is_dir():
             if entry.name not in BESIDE:
                 yield from _below(entry.path)
-        elif is_session_name(entry.name):
+        elif not top and is_session_name(entry.name):
             yield entry.path
 
 
@@ -69,15 +71,27 @@ def transcripts_below(folder: Path) -> list[Path]:
 
 
 def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
-    """The files of a session's agents by agent id, both layouts."""
-    found: dict[str, Path] = {}
+    """The files of a session's agents by agent id, both layouts; of an agent, those that it started."""
+    if session.name.startswith(AGENT):
+        return _started_by({_agent_id(session)}, _siblings(session.parent))
     inner = session.with_suffix("") / "subagents"
-    for path in sorted(inner.rglob(f"{AGENT}*.jsonl")) if inner.is_dir() else ():
-        found.setdefault(_agent_id(path), path)
+    paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if inner.is_dir() else []
     for path in _siblings(session.parent):
         head = first_head(path)
         if head is not None and head.sessionId in ids:
-            found.setdefault(_agent_id(path), path)
+            paths.append(path)
+    return {_agent_id(path): path for path in reversed(paths)}
+
+
+def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
+    """The agents below some agents, by the notes beside their files."""
+    found: dict[str, Path] = {}
+    parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
+    while fresh := {
+        _agent_id(p): p for p, of in parent_of.items() if of in parents and _agent_id(p) not in parents
+    }:
+        found |= fresh
+        parents |= set(fresh)
     return found
 
 

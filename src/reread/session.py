@@ -11,11 +11,13 @@ from typing import IO, Any, cast
 
 from reread import kinship, places, rules
 from reread.accounts import Usage, total
-from reread.conversation import Agent, Conversation, Facts, Ledger
+from reread.conversation import Agent, Conversation
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
+from reread.facts import Facts
 from reread.folding import Folding, Progress
-from reread.headers import Header, sessions
+from reread.headers import sessions
+from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
 from reread.rules import Finding
@@ -32,6 +34,7 @@ class Session:
     def __init__(self, source: Source, *, progress: Progress | None = None) -> None:
         self.source = source
         self._progress = progress
+        self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
 
     @property
     def path(self) -> Path | None:
@@ -41,9 +44,18 @@ class Session:
     @cached_property
     def folding(self) -> Folding:
         """The main file, folded."""
-        folding = Folding(self.source, Conversation(self.source.read))
+        folding = self.new_folding()
         folding.load(self._progress)
         return folding
+
+    def new_folding(self) -> Folding:
+        """A folding of the main file that has read nothing yet."""
+        conversation = Conversation(self.source.read)
+        conversation.meet_agents = self._meet_agents
+        return Folding(self.source, conversation)
+
+    def _meet_agents(self) -> object:
+        return self.agents
 
     @property
     def conversation(self) -> Conversation:
@@ -72,8 +84,7 @@ class Session:
 
     @property
     def calls(self) -> list[Call]:
-        """The main thread's calls, all branches; each knows the agent it started."""
-        _ = self.agents
+        """The main thread's calls, all branches."""
         return self.conversation.calls
 
     @property
@@ -94,20 +105,33 @@ class Session:
     @cached_property
     def agent_foldings(self) -> dict[str, Folding]:
         """The agents' own files, folded, by agent id."""
+        return {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+
+    def agent_files(self) -> dict[str, Path]:
+        """The files of its agents that are there now, by agent id."""
         if self.path is None:
             return {}
-        ids = [*self.ids, self.path.stem]
-        return {id: fold_agent(id, path) for id, path in places.agent_files(self.path, ids).items()}
+        stem = self.path.stem  # a fork may still hold a line of the session it left, but not its agents
+        return places.agent_files(self.path, [stem] if stem in self.ids or not self.ids else self.ids)
 
-    @cached_property
+    @property
     def agents(self) -> dict[str, Agent]:
         """Every agent by id, all depths, flat."""
+        foldings = self.agent_foldings.values()
+        size = (len(self.records), *(len(folding.conversation.records) for folding in foldings))
+        if self._agents[0] != size:
+            self._agents = (size, self._linked_agents())
+        return self._agents[1]
+
+    def _linked_agents(self) -> dict[str, Agent]:
         found = dict(self.conversation.own_agents)
         for id, folding in self.agent_foldings.items():
             agent = cast(Agent, folding.conversation)
             for inner in agent.own_agents.values():
                 found.setdefault(inner.id, inner)
             found[id] = agent
+        for agent in found.values():
+            agent.meet_agents = self._meet_agents
         kinship.link(self.conversation, found)
         return found
 
@@ -131,7 +155,9 @@ class Session:
     def id(self) -> str:
         """The session's id."""
         if self.facts.ids:
-            return self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
+            return (
+                self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
+            )
         return self.path.stem if self.path is not None else ""
 
     @property
@@ -168,6 +194,54 @@ class Session:
         return not self.facts.cwds
 
     @property
+    def git_branches(self) -> list[str]:
+        """The git branches it was on, in order; one may come back."""
+        return self.facts.git_branches
+
+    @property
+    def versions(self) -> list[str]:
+        """The client's versions that wrote it."""
+        return self.facts.versions
+
+    @property
+    def models(self) -> list[str]:
+        """The models that spoke in the main thread."""
+        return self.facts.models
+
+    @property
+    def entrypoints(self) -> list[str]:
+        """How the client was started: cli, sdk-py …"""
+        return self.facts.entrypoints
+
+    @property
+    def slugs(self) -> list[str]:
+        """The client's own names for it."""
+        return self.facts.slugs
+
+    @property
+    def permission_modes(self) -> list[str]:
+        """The permission modes, in order."""
+        return self.facts.permission_modes
+
+    @property
+    def pr_links(self) -> list[dict[str, Any]]:
+        """The pull requests it was linked to, each once."""
+        links = {
+            str(link.get("prUrl")): link for link in (self.records[n].native for n in self.facts.pr_links)
+        }
+        return list(links.values())
+
+    @property
+    def forked_from(self) -> dict[str, Any] | None:
+        """The session and message it was forked from, where its records say so."""
+        return self.facts.forked_from
+
+    @property
+    def continued_in(self) -> list[str]:
+        """The sessions that went on from it."""
+        return self.facts.continued_in
+
+    @property
     def started(self) -> datetime | None:
         """The earliest time in the file."""
         return moment(self.facts.first_stamp)
@@ -190,14 +264,18 @@ class Session:
         return f"<Session {self.id} {self.path or ''}>"
 
 
-def fold_agent(id: str, path: Path) -> Folding:
-    """An agent's own file, folded."""
+def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
+    """An agent's own file, folded; a torn tail only where asked for."""
     source = FileSource(path)
     agent = Agent(id, source.read)
     agent.path = str(path)
     agent.meta = places.agent_meta(path)
     folding = Folding(source, agent)
-    folding.load()
+    agent.own_lines = folding.lines
+    if torn:
+        folding.load()
+    else:
+        folding.take_in()
     return folding
 
 
@@ -207,7 +285,7 @@ def open(
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """A session by path, id, unique prefix, "latest" or "-" (standard input), or from bytes or a binary file."""
+    """A session by path, id, unique prefix, "latest" or "-" (standard input), from bytes or a binary file."""
     if isinstance(source, Session):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
@@ -240,7 +318,9 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     if len(exact) == 1 or len(fits) == 1:
         return (exact or fits)[0]
     if not fits:
-        raise NotFound(f"no session {name!r}: not a file, and no session id begins so; `reread ls` lists sessions")
+        raise NotFound(
+            f"no session {name!r}: not a file, and no session id begins so; `reread ls` lists sessions"
+        )
     shown = "\n".join(f"  {path.stem}  {path}" for path in fits[:20])
     more = f"\n  … and {len(fits) - 20} more" if len(fits) > 20 else ""
     raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])

@@ -45,7 +45,7 @@ class FileSource:
         try:
             if path.is_dir():
                 raise Unreadable(
-                    f"{path}: is a folder, not a session; name a .jsonl file in it, or use `reread check {path}`",
+                    f"{path}: is a folder; name a .jsonl file in it, or `reread check` all of it",
                     path=str(path),
                 )
             self._file = io.FileIO(path, "rb")

@@ -1,8 +1,9 @@
 """The only room that knows formats differ.
 
-A dialect is one module with a NAME, `looks_like(value)` and `translate(value)`, which gives the same record in the
-native tongue: what Claude Code 2.x writes on disk. Dialects are told apart record by record. To add one, write its
-module and give it a row below; the first that recognises a record wins, and what none does is native.
+A dialect is one module with a NAME, `looks_like(value)` and `translate(value)`, which gives the same record
+in the native tongue: what Claude Code 2.x writes on disk. Dialects are told apart record by record. To add
+one, write its module and give it a row below; the first that recognises a record wins, and what none does is
+native.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from reread.dialects import early, stored, stream_json
 class Dialect(Protocol):
     """One way of writing records."""
 
-    NAME: str
-
+    @property
+    def NAME(self) -> str: ...
     def looks_like(self, value: dict[str, Any]) -> bool: ...
     def translate(self, value: dict[str, Any]) -> dict[str, Any]: ...
 
@@ -29,7 +30,7 @@ NAMES = (NATIVE, *(dialect.NAME for dialect in DIALECTS))
 
 
 def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The dialect of a record and the record in the native tongue; a kept record speaks its inner dialect too."""
+    """The dialect of a record, and the record in the native tongue; a kept one is translated twice."""
     for dialect in DIALECTS:
         if dialect.looks_like(value):
             native = dialect.translate(value)

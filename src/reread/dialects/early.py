@@ -1,4 +1,4 @@
-"""early: the shapes that the first public descriptions of the format show: `human`, top-level results, epoch times."""
+"""early: what the first public descriptions of the format show: `human`, top-level results, epoch times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""stream-json: what `claude -p --output-format stream-json` prints, as lines, as an array or as one result."""
+"""stream-json: what `claude -p --output-format stream-json` prints: lines, an array or one result."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ RENAMED = {
     "tool_use_result": "toolUseResult",
     "isSynthetic": "isMeta",
     "compact_metadata": "compactMetadata",
+    "logical_parent_uuid": "logicalParentUuid",
 }
 RENAMED_IN: dict[str, dict[str, str]] = {
     "assistant": {"request_id": "requestId", "agent_id": "agentId"},
@@ -44,10 +45,10 @@ DISK_ONLY = ("sessionId", "parentUuid", "uuid", "timestamp")
 def looks_like(value: dict[str, Any]) -> bool:
     """Whether this line was printed rather than written to disk."""
     kind = value.get("type")
-    if "sessionId" in value:
+    if "sessionId" in value or not isinstance(kind, str):
         return False
     if kind in TYPES or "session_id" in value or "parent_tool_use_id" in value:
-        return isinstance(kind, str)
+        return True
     return kind in SPOKEN and "message" in value and not any(key in value for key in DISK_ONLY)
 
 
@@ -55,12 +56,15 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     """The same record with the spellings of the disk."""
     names = RENAMED | RENAMED_IN.get(str(value.get("type")), {})
     native = {names.get(key, key): item for key, item in value.items()}
-    metadata = native.get("compactMetadata")
-    if isinstance(metadata, dict):
-        native["compactMetadata"] = {
-            _camel(key): item for key, item in cast(dict[str, Any], metadata).items()
-        }
+    if "compactMetadata" in native:
+        native["compactMetadata"] = _camel_keys(native["compactMetadata"])
     return native
+
+
+def _camel_keys(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {_camel(key): _camel_keys(item) for key, item in cast(dict[str, Any], value).items()}
 
 
 def _camel(name: str) -> str:

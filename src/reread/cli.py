@@ -1,0 +1,285 @@
+"""The command line: every verb is one public function."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reread import __version__
+from reread.errors import Misuse, RereadError
+
+if TYPE_CHECKING:
+    from reread.headers import Header
+    from reread.session import Session
+
+OK, FOUND_ERRORS, MISUSED = 0, 1, 2
+SAMPLES = Path(__file__).parent / "samples"
+_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+def _root_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--root",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Look for sessions here instead: a configuration or projects folder. Repeatable.",
+    )(command)
+
+
+def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+class Verbs(click.Group):
+    """The verbs in the order of the day, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="reread")
+@_root_option
+@click.option("--demo", is_flag=True, help="Use the bundled sample sessions.")
+@click.pass_context
+def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
+    """Read, check and follow Claude Code sessions.
+
+    \b
+    reread ls                    sessions, newest first
+    reread show latest           read one
+    reread tail 3f2a             follow one while it is written
+    reread check ~/.claude       validate everything
+    reread --demo show latest    try it without sessions of your own
+
+    A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
+    """
+    ctx.obj = [SAMPLES] if demo else list(root)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
+    return [*ctx.obj, *root]
+
+
+@reread.command()
+@click.option("--project", metavar="DIR", help="Only sessions that worked in this folder or below.")
+@click.option(
+    "--since", metavar="WHEN", help="Only sessions written to since then: 7d, yesterday, 2026-11-15."
+)
+@click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
+@click.option("--tool", metavar="NAME", help="Only sessions that called this tool (reads the files).")
+@click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
+@click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
+@click.option("-n", "--limit", type=int, help="At most so many.")
+@_json_option
+@_root_option
+@click.pass_context
+def ls(
+    ctx: click.Context,
+    project: str | None,
+    since: str | None,
+    min_size: str | None,
+    tool: str | None,
+    errors: bool,
+    branches: bool,
+    limit: int | None,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """List sessions by project, newest first.
+
+    \b
+    reread ls --project . --since 7d
+    reread ls --tool WebFetch --errors --json
+    """
+    from reread.headers import sessions
+    from reread.when import parse_when
+
+    roots = _roots(ctx, root)
+    headers = sessions(project=project, since=parse_when(since) if since else None, root=roots or None)
+    if min_size is not None:
+        least = _parse_size(min_size)
+        headers = (header for header in headers if header.size >= least)
+    if tool or errors or branches:
+        headers = _reading(headers, lambda session: _fits(session, tool, errors, branches))
+    if limit is not None:
+        headers = (header for header, _ in zip(headers, range(limit), strict=False))
+    if as_json:
+        _print_json(list(headers))
+    else:
+        _print_headers(list(headers), roots)
+
+
+def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iterator[Header]:
+    """The sessions that fit once they have been read, with progress on a terminal."""
+    from reread.session import open  # noqa: A004
+
+    everything = list(headers)
+    with _progress("reading", len(everything)) as step:
+        for header in everything:
+            if fits(open(Path(header.path))):
+                yield header
+            step(1)
+
+
+def _fits(session: Session, tool: str | None, errors: bool, branches: bool) -> bool:
+    talks = [session.conversation, *session.agents.values()]
+    calls = [call for talk in talks for call in talk.calls]
+    if tool and not any(call.name == tool for call in calls):
+        return False
+    if branches and len(set(session.facts.git_branches)) < 2:
+        return False
+    return (
+        not errors
+        or any(any(message.kind == "error" for message in talk.messages) for talk in talks)
+        or any(call.ok is False for call in calls)
+    )
+
+
+def _print_headers(headers: Sequence[Header], roots: Sequence[Path]) -> None:
+    from reread.views.terminal import header_lines
+
+    if not headers:
+        where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
+        click.echo(f"No sessions in {where}. `reread --demo ls` shows the samples.", err=True)
+    for line in header_lines(headers):
+        click.echo(line)
+
+
+@reread.command()
+@click.argument("session")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+)
+@click.option("--raw", is_flag=True, help="Print the file's own bytes.")
+@_root_option
+@click.pass_context
+def show(ctx: click.Context, session: str, form: str, raw: bool, root: tuple[Path, ...]) -> None:
+    """Read a session in the terminal.
+
+    \b
+    reread show latest
+    reread show 3f2a --format json | jq '.turns[].prompt.text'
+    """
+    opened = _open(ctx, session, root)
+    if raw:
+        sys.stdout.buffer.writelines(line.raw for line in opened.lines)
+    elif form == "json":
+        from reread.views.values import session_json
+
+        sys.stdout.buffer.writelines(session_json(opened))
+    else:
+        from reread.views.terminal import session_text
+
+        _page(session_text(opened))
+
+
+def _open(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:
+    from reread.session import open  # noqa: A004
+
+    return open(session, root=_roots(ctx, root) or None)
+
+
+def _page(lines: Iterator[str]) -> None:
+    if sys.stdout.isatty():
+        click.echo_via_pager(f"{line}\n" for line in lines)
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+@reread.command()
+@click.argument("session")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+)
+@click.option("-n", "--turns", type=int, default=1, help="How many turns to show first.", show_default=True)
+@_root_option
+@click.pass_context
+def tail(ctx: click.Context, session: str, form: str, turns: int, root: tuple[Path, ...]) -> None:
+    """Follow a session while it is written, agents included, until Ctrl-C.
+
+    With --format json, each line is one change: the fate of a record, and the message or call it changed.
+
+    \b
+    reread tail latest
+    reread tail ./session.jsonl --format json
+    """
+    from reread import jsontext
+    from reread.live import follow
+    from reread.views.terminal import change_text, message_text
+    from reread.views.values import change_value
+
+    appeared = _open(ctx, session, root) if not _is_missing_path(session) else None
+    if appeared is not None and form == "text":
+        recent = (
+            [message for turn in appeared.turns[-turns:] for message in turn.messages] if turns > 0 else []
+        )
+        for line in (line for message in recent for line in message_text(message)):
+            click.echo(line)
+    for change in follow(appeared or session):
+        if form == "json":
+            click.echo(jsontext.dumps(change_value(change)))
+        else:
+            for line in change_text(change):
+                click.echo(line)
+        sys.stdout.flush()
+
+
+def _is_missing_path(name: str) -> bool:
+    """Whether this names a file that may still appear."""
+    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not Path(name).exists()
+
+
+def _parse_size(text: str) -> int:
+    number, unit = text.strip().lower().rstrip("b"), ""
+    if number and number[-1] in _SIZES:
+        number, unit = number[:-1], number[-1]
+    try:
+        return int(float(number) * _SIZES[unit])
+    except ValueError:
+        raise Misuse(f"{text!r} is no size: say 500k, 10M or 1G") from None
+
+
+def _print_json(value: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value)))
+
+
+@contextmanager
+def _progress(label: str, length: int) -> Generator[Callable[[int], None]]:
+    """A progress bar on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+        yield bar.update
+
+
+def main() -> None:
+    """Run the command line; what went wrong is said in one line, with what to do."""
+    try:
+        code = reread.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = MISUSED
+    except RereadError as error:
+        click.echo(f"reread: {error}", err=True)
+        code = MISUSED
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = OK
+    sys.exit(code if isinstance(code, int) else OK)

@@ -1,0 +1,104 @@
+"""Facts: what the records say of a session as a whole."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from msgspec import Raw
+
+from reread import jsontext
+from reread.heads import Head
+
+
+class Facts:
+    """What the records say of the session as a whole."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.ids_at: list[int] = []
+        """The record at which each id first stands."""
+        self.cwds: list[str] = []
+        self.git_branches: list[str] = []
+        self.versions: list[str] = []
+        self.slugs: list[str] = []
+        self.entrypoints: list[str] = []
+        self.permission_modes: list[str] = []
+        self.models: list[str] = []
+        self.first_stamp: str | None = None
+        self.last_stamp: str | None = None
+        self.custom_title: str | None = None
+        self.ai_title: str | None = None
+        self.summaries: list[tuple[str, str | None]] = []
+        """Titles of the old kind, with the leaf each belongs to."""
+        self.pr_links: list[int] = []
+        self.results: list[int] = []
+        """The records that end a run in a stream."""
+        self.inits: list[int] = []
+        self.cost_states: list[int] = []
+        self.turn_durations: list[int] = []
+        self.continued_in: list[str] = []
+        self.forked_from: dict[str, Any] | None = None
+        self._seen = Head()
+
+    def of(self, name: str) -> list[int]:
+        """One of the lists of record indexes, by name."""
+        return cast(list[int], getattr(self, name))
+
+    def note_state(self, index: int, head: Head) -> None:
+        """Take in a record that tells of the session."""
+        if head.customTitle is not None:
+            self.custom_title = head.customTitle
+        if head.aiTitle is not None:
+            self.ai_title = head.aiTitle
+        if head.summary:
+            self.summaries.append((str(jsontext.readable(bytes(head.summary))), head.leafUuid))
+        if head.continuedInSessionId:
+            add_once(self.continued_in, head.continuedInSessionId)
+
+    def note(self, head: Head, index: int) -> None:
+        """Take in what the envelope of a record says."""
+        seen = self._seen
+        stamp = head.timestamp
+        if stamp is not None:
+            if self.first_stamp is None or stamp < self.first_stamp:
+                self.first_stamp = stamp
+            if self.last_stamp is None or stamp > self.last_stamp:
+                self.last_stamp = stamp
+        if (
+            head.sessionId == seen.sessionId
+            and head.gitBranch == seen.gitBranch
+            and head.version == seen.version
+            and head.cwd == seen.cwd
+            and head.slug == seen.slug
+            and head.entrypoint == seen.entrypoint
+            and head.permissionMode == seen.permissionMode
+        ):
+            return
+        self._seen = head
+        if head.forkedFrom and self.forked_from is None:
+            self.forked_from = _object(head.forkedFrom)
+        if head.sessionId and (not self.ids or head.sessionId != self.ids[-1]):
+            self.ids.append(head.sessionId)
+            self.ids_at.append(index)
+        add_once(self.cwds, head.cwd)
+        _follow(self.git_branches, head.gitBranch)
+        add_once(self.versions, head.version)
+        add_once(self.slugs, head.slug)
+        add_once(self.entrypoints, head.entrypoint)
+        _follow(self.permission_modes, head.permissionMode)
+
+
+def _object(raw: Raw) -> dict[str, Any] | None:
+    value = jsontext.readable(bytes(raw))
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
+
+
+def add_once(values: list[str], value: str | None) -> None:
+    """Keep a value that is new."""
+    if value and value not in values:
+        values.append(value)
+
+
+def _follow(values: list[str], value: str | None) -> None:
+    if value and (not values or values[-1] != value):
+        values.append(value)

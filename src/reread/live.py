@@ -1,0 +1,169 @@
+"""Following a session while it is written: growing, rewritten, replaced and appearing files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from watchfiles import watch
+
+from reread import places
+from reread.conversation import Agent, Change, Conversation
+from reread.errors import Misuse
+from reread.folding import Folding
+from reread.session import Session, find, fold_agent
+from reread.sources import FileSource
+
+STEP = 5
+"""Milliseconds that the watcher waits for more before it reports."""
+HEARTBEAT = 500
+"""Milliseconds after which the files are looked at even where the system reported nothing."""
+RESCAN = 20
+"""Heartbeats after which agents' files are looked for even where the system reported none."""
+
+
+def follow(
+    source: str | Path | Session, *, stop: threading.Event | None = None, heartbeat: int = HEARTBEAT
+) -> Iterator[Change]:
+    """What each record changes from now on, agents' records included, until `stop` is set.
+
+    A session that is followed keeps up: what it holds after a change is what loading the file would give. A
+    path where nothing is yet is waited for. Where a file was rewritten or replaced, a `rewritten` change
+    names the first line that differs, and the records from there come again.
+    """
+    halt = stop or threading.Event()
+    if isinstance(source, Session):
+        if source.path is None:
+            raise Misuse("only a session on disk can be followed: give the path of its file")
+        session, path = source, source.path
+    else:
+        path = _place(source)
+        session = Session(FileSource(path)) if path.exists() else None
+    follower = Follower(session) if session is not None else None
+    for touched in _ticks(path, halt, heartbeat):
+        if follower is None:
+            if not path.exists():
+                continue
+            follower = Follower(Session(FileSource(path)), fresh=True)
+        yield from follower.changes(touched)
+    if follower is not None:
+        yield from follower.finish()
+
+
+def _place(source: str | Path) -> Path:
+    """The path that a name stands for, also where nothing is there yet."""
+    path = Path(source).expanduser()
+    return (
+        path if isinstance(source, Path) or "/" in source or "\\" in source or path.exists() else find(source)
+    )
+
+
+def _ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
+    """The paths that changed each time something did, and nothing at each heartbeat."""
+    while not path.parent.is_dir():
+        if stop.wait(heartbeat / 1000):
+            return
+    beside = str(path.with_suffix(""))
+    wanted = (str(path), beside, str(path.parent / places.AGENT))
+    watched = watch(
+        path.parent,
+        watch_filter=lambda _, changed: changed.startswith(wanted),
+        debounce=STEP,
+        step=STEP,
+        stop_event=stop,
+        rust_timeout=heartbeat,
+        yield_on_timeout=True,
+        ignore_permission_denied=True,
+    )
+    yield set()
+    for changes in watched:
+        yield {Path(changed) for _, changed in changes}
+
+
+class Follower:
+    """Keeps a session up with its files."""
+
+    def __init__(self, session: Session, *, fresh: bool = False) -> None:
+        self.session = session
+        self._beats = 0
+        if fresh:
+            session.folding = session.new_folding()
+        _ = session.agents
+
+    def changes(self, touched: set[Path]) -> Iterator[Change]:
+        """What has come since, in the main file first, then in each agent's."""
+        yield from self._main()
+        for folding in list(self.session.agent_foldings.values()):
+            yield from self._agent(folding)
+        self._beats += 1
+        known = {folding.source.path for folding in self.session.agent_foldings.values()}
+        appeared = any(path.name.startswith(places.AGENT) and path not in known for path in touched)
+        if appeared or self._beats % RESCAN == 0:
+            yield from self._new_agents()
+
+    def finish(self) -> Iterator[Change]:
+        """What a last line without end holds, once nothing more is waited for."""
+        before = len(self.session.records)
+        if self.session.folding.grows():
+            self.session.folding.load()
+        yield from self._told(self.session.conversation, before)
+
+    def _main(self) -> Iterator[Change]:
+        session = self.session
+        before = len(session.records)
+        if session.folding.grows():
+            session.folding.take_in()
+            yield from self._told(session.conversation, before)
+            return
+        path = session.path
+        if path is None or not path.exists():
+            return
+        old = session.conversation
+        session.source = FileSource(path)
+        session.folding = session.new_folding()
+        session.folding.take_in()
+        same = _shared(old, session.conversation)
+        yield Change(
+            "rewritten", line=old.records.line(same) if same < len(old.records) else len(session.lines) + 1
+        )
+        yield from self._told(session.conversation, same)
+
+    def _agent(self, folding: Folding) -> Iterator[Change]:
+        if not folding.grows():
+            path = folding.source.path
+            if path is None or not path.exists():
+                return
+            agent = folding.conversation
+            folding = fold_agent(agent.id, path) if isinstance(agent, Agent) else folding
+            self.session.agent_foldings[path.stem.removeprefix(places.AGENT)] = folding
+            yield Change("rewritten", line=1, agent=_as_agent(folding))
+            yield from self._told(folding.conversation, 0)
+            return
+        before = len(folding.conversation.records)
+        folding.take_in()
+        yield from self._told(folding.conversation, before)
+
+    def _new_agents(self) -> Iterator[Change]:
+        session = self.session
+        for id, path in session.agent_files().items():
+            if id not in session.agent_foldings:
+                folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
+                yield from self._told(folding.conversation, 0)
+
+    def _told(self, conversation: Conversation, start: int) -> Iterator[Change]:
+        if start < len(conversation.records):
+            _ = self.session.agents
+        for index in range(start, len(conversation.records)):
+            yield conversation.change(index)
+
+
+def _shared(old: Conversation, new: Conversation) -> int:
+    """How many records stand in the same place in both."""
+    count = min(len(old.records), len(new.records))
+    same = next((n for n in range(count) if old.records.place(n) != new.records.place(n)), count)
+    return same - 1 if same and same == len(new.records) == len(old.records) else same
+
+
+def _as_agent(folding: Folding) -> Agent | None:
+    return folding.conversation if isinstance(folding.conversation, Agent) else None

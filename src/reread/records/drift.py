@@ -1,0 +1,83 @@
+"""Drift: what a record holds that no type knows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypeAlias, cast, get_args, get_origin
+
+from msgspec import Struct
+
+from reread.blocks import fields_of, options
+from reread.records.base import System
+from reread.records.reading import text_of
+from reread.records.tables import FAMILIES, RECORDS, SYSTEMS
+
+
+class _Each(NamedTuple):
+    """A map whose keys are data and whose values have a shape."""
+
+    value: _Shape
+
+
+_Shape: TypeAlias = type[Struct] | str | _Each
+"""What is known of the objects in a field: a struct, the name of a family, or a map of either."""
+
+
+def unknown_fields(value: Any) -> list[str]:
+    """The dotted paths of what a native record holds that no type knows, such as `user.newField`."""
+    found: dict[str, None] = {}
+    todo: list[tuple[Any, _Shape, str]] = [(value, "entry", "")]
+    while todo:
+        part, shape, path = todo.pop()
+        if isinstance(part, list):
+            todo += [(item, shape, path) for item in reversed(cast(list[Any], part))]
+        elif isinstance(part, dict):
+            todo += reversed(_look_into(cast(dict[str, Any], part), shape, path, found))
+    return list(found)
+
+
+def _look_into(
+    part: dict[str, Any], shape: _Shape, path: str, found: dict[str, None]
+) -> list[tuple[Any, _Shape, str]]:
+    if isinstance(shape, _Each):
+        return [(item, shape.value, path) for item in part.values()]
+    if isinstance(shape, str):
+        struct, path = _recognise(part, shape)
+        if struct is None:
+            found[path] = None
+            return []
+        shape = struct
+    shapes = _shapes(shape)
+    found.update((f"{path}.{name}", None) for name in part if name not in shapes)
+    inner = ((item, shapes.get(name), f"{path}.{name}") for name, item in part.items())
+    return [(item, known, where) for item, known, where in inner if known is not None]
+
+
+def _recognise(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, str]:
+    """The struct of a member of a family, and how its paths begin."""
+    kind, subtype = text_of(part, "type"), text_of(part, "subtype")
+    if family != "entry":
+        return FAMILIES[family].get(kind), f"{family}/{kind}"
+    if kind == "system":
+        return (SYSTEMS.get(subtype), f"system/{subtype}") if subtype else (System, "system")
+    return (RECORDS[kind], kind) if kind in RECORDS else (None, f"type/{kind}")
+
+
+@cache
+def _shapes(struct: type[Struct]) -> dict[str, _Shape | None]:
+    """Every field of a struct, by its name in the file."""
+    return {f.encode_name: _shape(f.type) for f in fields_of(struct)}
+
+
+def _shape(hint: Any) -> _Shape | None:
+    for option in options(hint):
+        origin, args = get_origin(option), get_args(option)
+        if origin is Annotated:
+            return cast(str, args[1].extra["holds"])
+        if origin is list:
+            return _shape(args[0])
+        if origin is dict and (inner := _shape(args[1])) is not None:
+            return _Each(inner)
+        if isinstance(option, type) and issubclass(option, Struct):
+            return option
+    return None

@@ -1,0 +1,184 @@
+"""The public values as JSON: the same names as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from reread import jsontext
+from reread.blocks import Block
+from reread.conversation import Agent, Change, Conversation
+from reread.messages import Branch, Call, Compaction, Message, Turn
+from reread.session import Session
+
+
+def session_json(session: Session) -> Iterator[bytes]:
+    """A whole session as JSON, in pieces, so that a large one need not fit in memory."""
+    yield b"{"
+    for name, value in _facts(session).items():
+        yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
+    yield from _talk(session.conversation)
+    yield b',\n"agents": {'
+    for n, (id, agent) in enumerate(session.agents.items()):
+        yield (b",\n" if n else b"\n") + jsontext.dumps(id) + b": {"
+        for name, value in agent_facts(agent).items():
+            yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
+        yield from _talk(agent)
+        yield b"}"
+    yield b"}}\n"
+
+
+def _facts(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "ids": session.ids,
+        "title": session.title,
+        "project": session.project,
+        "project_guessed": session.project_guessed,
+        "path": str(session.path) if session.path is not None else None,
+        "started": session.started,
+        "ended": session.ended,
+        "dialects": session.dialects,
+        "versions": session.versions,
+        "models": session.models,
+        "git_branches": session.git_branches,
+        "entrypoints": session.entrypoints,
+        "slugs": session.slugs,
+        "permission_modes": session.permission_modes,
+        "pr_links": session.pr_links,
+        "usage": session.usage,
+        "problems": session.problems,
+    }
+
+
+def agent_facts(agent: Agent) -> dict[str, Any]:
+    """What is known of an agent besides what it said."""
+    return {
+        "id": agent.id,
+        "type": agent.type,
+        "prompt": agent.prompt,
+        "call": agent.call.id if agent.call is not None else None,
+        "parent": agent.parent.id if agent.parent is not None else None,
+        "path": agent.path,
+        "warmup": agent.warmup,
+        "usage": agent.usage,
+    }
+
+
+def _talk(talk: Conversation) -> Iterator[bytes]:
+    yield from _array("messages", map(message_value, talk.messages))
+    yield from _array("calls", map(call_value, talk.calls))
+    yield from _array("turns", map(turn_value, talk.turns))
+    yield from _array("branches", map(branch_value, talk.branches))
+    yield from _array("compactions", map(compaction_value, talk.compactions))
+    yield from _array("ledger", map(plain, talk.ledger), last=True)
+
+
+def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[bytes]:
+    yield jsontext.dumps(name) + b": ["
+    for n, value in enumerate(values):
+        yield (b",\n" if n else b"\n") + jsontext.dumps(value)
+    yield b"]" if last else b"],\n"
+
+
+def message_value(message: Message) -> dict[str, Any]:
+    """A message."""
+    return {
+        "id": message.id,
+        "role": message.role,
+        "kind": message.kind,
+        "timestamp": message.timestamp,
+        "model": message.model,
+        "stop_reason": message.stop_reason,
+        "text": message.text,
+        "blocks": [block_value(block) for block in message.blocks],
+        "calls": [call.id for call in message.calls],
+        "usage": plain(message.usage),
+        "uuids": message.uuids,
+        "line": message.line,
+        "branch": message.branch,
+        "flags": sorted(message.flags),
+    }
+
+
+def block_value(block: Block) -> dict[str, Any]:
+    """A content block, without the fields that it does not have."""
+    value = plain(block)
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def call_value(call: Call) -> dict[str, Any]:
+    """A call with its result."""
+    return {
+        "id": call.id,
+        "name": call.name,
+        "title": call.title,
+        "ok": call.ok,
+        "input": call.input,
+        "result": block_value(call.result) if call.result is not None else None,
+        "data": call.data,
+        "duration": call.duration,
+        "agent": call.agent.id if call.agent is not None else None,
+        "message": call.message.id,
+        "line": call.line,
+    }
+
+
+def turn_value(turn: Turn) -> dict[str, Any]:
+    """A turn: its prompt whole, the rest by id."""
+    return {
+        "index": turn.index,
+        "prompt": message_value(turn.prompt) if turn.prompt is not None else None,
+        "messages": [message.id for message in turn.messages],
+        "calls": [call.id for call in turn.calls],
+        "usage": plain(turn.usage),
+    }
+
+
+def branch_value(branch: Branch) -> dict[str, Any]:
+    """A branch: its messages by id."""
+    return {
+        "id": branch.id,
+        "active": branch.active,
+        "parent": branch.parent,
+        "leaf": branch.leaf,
+        "messages": [message.id for message in branch.messages],
+        "turns": len(branch.turns),
+    }
+
+
+def compaction_value(compaction: Compaction) -> dict[str, Any]:
+    """A compaction with the client's own figures."""
+    return {
+        "line": compaction.line,
+        "trigger": compaction.trigger,
+        "micro": compaction.micro,
+        "pre_tokens": compaction.pre_tokens,
+        "post_tokens": compaction.post_tokens,
+        "preserved": compaction.preserved,
+        "boundary": compaction.boundary.id if compaction.boundary is not None else None,
+        "summary": compaction.summary.id if compaction.summary is not None else None,
+    }
+
+
+def change_value(change: Change) -> dict[str, Any]:
+    """What one record changed, with the message or the call as it stands now."""
+    return {
+        "kind": change.kind,
+        "line": change.line,
+        "fate": plain(change.fate),
+        "type": change.record.type if change.record is not None else None,
+        "message": message_value(change.message) if change.message is not None else None,
+        "call": call_value(change.call) if change.call is not None else None,
+        "agent": change.agent.id if change.agent is not None else None,
+    }
+
+
+def plain(value: Any) -> Any:
+    """A struct as plain JSON values."""
+    try:
+        return msgspec.to_builtins(value)
+    except (RecursionError, OverflowError):
+        return {name: getattr(value, name) for name in value.__struct_fields__}

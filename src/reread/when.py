@@ -1,0 +1,28 @@
+"""Points in time as people type them: `7d`, `yesterday`, `2026-11-15`, a full ISO time."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from reread.errors import Misuse
+
+_AGO = re.compile(r"(\d+)\s*([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DAYS = {"today": 0, "yesterday": 1}
+
+
+def parse_when(text: str, *, now: datetime | None = None) -> datetime:
+    """The moment that a word, a span before now or an ISO date stands for, in the local time zone."""
+    current = (now or datetime.now()).astimezone()
+    word = text.strip().lower()
+    midnight = current.replace(hour=0, minute=0, second=0, microsecond=0)
+    if word in _DAYS:
+        return midnight - timedelta(days=_DAYS[word])
+    ago = _AGO.fullmatch(word)
+    try:
+        if ago:
+            return current - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        return datetime.fromisoformat(text.strip()).astimezone()
+    except (ValueError, OverflowError):
+        raise Misuse(f"{text!r} is no time: say 7d, 12h, yesterday, 2026-11-15 or 2026-11-15T09:30") from None

@@ -1,0 +1,488 @@
+"""Records as the client writes them, each made in one short call; and whole transcripts made of a number."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import reread
+
+Object = dict[str, Any]
+
+SESSION = "5e551017-0000-4000-8000-000000000001"
+ZEROS = "00000000-0000-0000-0000-000000000000"
+IN_THE_TREE = ("user", "assistant", "system", "attachment", "progress")
+
+
+def text(words: str) -> Object:
+    """A text block."""
+    return {"type": "text", "text": words}
+
+
+def thinking(words: str) -> Object:
+    """A thinking block."""
+    return {"type": "thinking", "thinking": words, "signature": "c2ln"}
+
+
+def use(id: str, name: str = "Bash", **input: Any) -> Object:
+    """A tool use block."""
+    return {"type": "tool_use", "id": id, "name": name, "input": input}
+
+
+def result(id: str | None, content: Any = "done", **more: Any) -> Object:
+    """A tool result block; without an id it names no call."""
+    named = {} if id is None else {"tool_use_id": id}
+    return {"type": "tool_result", **named, "content": content, **more}
+
+
+def image(data: str) -> Object:
+    """An image block."""
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+def user(content: Any, **more: Any) -> Object:
+    """A user record: a text or a list of blocks."""
+    return {"type": "user", "message": {"role": "user", "content": content}, **more}
+
+
+def answer(*results: Object, **more: Any) -> Object:
+    """A user record that holds tool results; `data` is its structured result."""
+    data = {"toolUseResult": more.pop("data")} if "data" in more else {}
+    return user(list(results), **data, **more)
+
+
+def reply(*content: Object | str, id: str | None = "msg_1", **more: Any) -> Object:
+    """An assistant record with these blocks; bare strings are texts."""
+    blocks = [text(block) if isinstance(block, str) else block for block in content]
+    message: Object = {"role": "assistant", "type": "message", "model": "claude-x", "content": blocks}
+    message |= {} if id is None else {"id": id}
+    message |= {"stop_reason": more.pop("stop_reason", None), "usage": more.pop("usage", {})}
+    return {"type": "assistant", "message": message, **more}
+
+
+def system(subtype: str, content: str = "", **more: Any) -> Object:
+    """A system record."""
+    return {"type": "system", "subtype": subtype, "content": content, **more}
+
+
+def attachment(type: str, payload: Object | None = None, **more: Any) -> Object:
+    """An attachment record."""
+    return {"type": "attachment", "attachment": {"type": type, **(payload or {})}, **more}
+
+
+def progress(type: str, payload: Object | None = None, **more: Any) -> Object:
+    """A progress record."""
+    return {"type": "progress", "data": {"type": type, **(payload or {})}, **more}
+
+
+def state(type: str, **fields: Any) -> Object:
+    """A record that stands outside the tree."""
+    return {"type": type, "sessionId": SESSION, **fields}
+
+
+def printed(record: Object, parent: str | None = None, **more: Any) -> Object:
+    """A record as a stream prints it, `parent` being the call it was made for."""
+    return {**record, "session_id": SESSION, "parent_tool_use_id": parent, **more}
+
+
+def event(type: str, **fields: Any) -> Object:
+    """A partial message as a stream prints it."""
+    return {"type": "stream_event", "event": {"type": type, **fields}}
+
+
+def told(*records: Object) -> list[Object]:
+    """Records in the envelopes that a session gives them.
+
+    The uuid of each is `u` and the number of its line, its parent the one before, unless it says otherwise.
+    """
+    out: list[Object] = []
+    last = None
+    for line, record in enumerate(records, 1):
+        if record["type"] in IN_THE_TREE and "session_id" not in record:
+            stamp = f"2025-01-29T14:{line // 60:02d}:{line % 60:02d}.000Z"
+            envelope = {"uuid": f"u{line}", "parentUuid": last, "sessionId": SESSION, "timestamp": stamp}
+            record = {**envelope, **record}
+            last = last if record.get("isSidechain") else record["uuid"]
+        out.append(record)
+    return out
+
+
+def jsonl(*records: Any) -> bytes:
+    """Values as lines of JSON."""
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def read(*records: Object) -> reread.Session:
+    """A session made of these records."""
+    return reread.open(jsonl(*told(*records)))
+
+
+DEPTH = 1500
+DEEP = "nested deeper than any stack"
+"""Stands for a value too deep for `json` to write."""
+
+WORDS = (
+    *(
+        "go",
+        "look",
+        "Warmup",
+        "",
+        " ",
+        "a\u2028b\x00c",
+        "\ud83d",
+        "Größe",
+        DEEP,
+        "Error: Exit code 1",
+        "agentId: ag1",
+    ),
+    *(
+        "[Request interrupted by user]",
+        "Caveat: The messages below were generated by the user while running local",
+    ),
+    *(
+        "<command-name>/x</command-name><command-args>y</command-args>",
+        "<bash-input>ls</bash-input>",
+        "<bash-input>",
+    ),
+    "<task-notification><tool-use-id>t1</tool-use-id><summary>done</summary></task-notification>",
+    *(
+        "<system-reminder>r</system-reminder>",
+        "<ide_selection>i</ide_selection>typed<system-reminder>r</system-reminder>",
+    ),
+    *("<local-command-stdout>o</local-command-stdout>", "<tool_use_error>no</tool_use_error>"),
+)
+NUMBERS = (
+    0,
+    1,
+    -1,
+    5,
+    1.5,
+    2**63,
+    2**64,
+    10**30,
+    10**400,
+    1e308,
+    float("nan"),
+    float("inf"),
+    1738160130123,
+    1738160130,
+)
+STAMPS = (
+    "2025-01-29T14:15:30.123Z",
+    "2025-01-29T14:15:31Z",
+    "0001-01-01T00:00:00+14:00",
+    "soon",
+    1738160130123,
+)
+ENDS = (b"", b"\r\n", b"\n\n \t\n", b"\x00\x00\n", b"\n\x00\x00", b" junk\n", b"\n\xff\xfe\n", b"}\n")
+BOM = b"\xef\xbb\xbf"
+
+
+class Forger:
+    """Writes a transcript that could be, or with some harm done to it, one that could not.
+
+    The same seed gives the same records, however many: a shorter transcript is the beginning of a longer one.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.harm = self.random.choice([0.0, 0.0, 0.03, 0.3])
+        self.written: list[Object] = []
+        self.uuids = ["never"]
+        self.open: list[str] = []
+        self.asked: dict[str, str] = {}
+        self.sides: list[str] = []
+
+    def records(self, count: int) -> list[Object]:
+        """So many records."""
+        while len(self.written) < count:
+            for record in self.pick(self.DEEDS)(self):
+                self.written.append(self.spoil(record))
+        return self.written[:count]
+
+    def lines(self, count: int) -> bytes:
+        """So many records as a file of lines."""
+        start = self.pick([b"", b"", b"", BOM, b"\n", b"\x00"])
+        return start + b"".join(map(self.line, self.records(count)))
+
+    def document(self, count: int) -> bytes:
+        """So many records, and some that are none, as one array."""
+        items = [self.value() if self.harms() else record for record in self.records(count)]
+        between = self.pick([b",", b",\n", b",\r\n  ", b" , \n"])
+        whole = b"[" + self.pick([b"", b"\n  "]) + between.join(map(encode, items)) + b"\n]\n"
+        return self.pick([b"", BOM, b" \n"]) + (
+            whole[: self.random.randrange(len(whole))] if self.harms() else whole
+        )
+
+    def line(self, record: Any) -> bytes:
+        """A record on a line, torn, padded or run into the next where harm is done."""
+        written = encode(record, ascii_only=self.random.random() < 0.5, spaced=self.random.random() < 0.2)
+        if self.harms():
+            written = written[: self.random.randrange(len(written) + 1)]
+        return written + (self.pick(ENDS) if self.harms() else b"\n")
+
+    def harms(self) -> bool:
+        """Whether to do harm here."""
+        return self.random.random() < self.harm
+
+    def pick(self, options: Any) -> Any:
+        """One of several."""
+        return self.random.choice(options)
+
+    def often(self, chance: float = 0.5) -> bool:
+        """Whether to do something that is done so often."""
+        return self.random.random() < chance
+
+    def value(self, depth: int = 2) -> Any:
+        """Any JSON."""
+        options: list[Callable[[], Any]] = [
+            lambda: self.pick([None, True, False, [], {}, "u1", "t1"]),
+            lambda: self.pick(WORDS),
+            lambda: self.pick(NUMBERS),
+        ]
+        if depth:
+            options += [
+                lambda: [self.value(depth - 1) for _ in range(self.random.randrange(3))],
+                lambda: {self.pick(["type", "text", "id", "\ud800"]): self.value(depth - 1)},
+            ]
+        return self.pick(options)()
+
+    def spoil(self, record: Object) -> Object:
+        """The same record, or one of which a part is missing or something else."""
+        if not self.harms():
+            return record
+        spoilt = copy.deepcopy(record)
+        part, key = self.pick(list(_places(spoilt)))
+        if self.often(0.3):
+            del part[key]
+        else:
+            part[key] = self.value()
+        return spoilt
+
+    def head(self, **more: Any) -> Object:
+        """The envelope of a record, which mostly hangs under the one before."""
+        uuid = f"u{len(self.uuids)}" if self.often(0.97) else self.pick(self.uuids)
+        parent = (
+            self.uuids[-1]
+            if self.often(0.8)
+            else self.pick([None, *self.uuids, f"u{len(self.uuids) + 2}", uuid])
+        )
+        self.uuids.append(uuid)
+        envelope = {"uuid": uuid, "parentUuid": parent, "sessionId": self.pick(["s1"] * 9 + ["s2"])}
+        for name, options in (
+            ("timestamp", STAMPS[:2] if self.often(0.9) else STAMPS),
+            ("cwd", ["/p", "/q"]),
+            ("version", ["1.0.60", "2.1.325"]),
+            ("gitBranch", ["main", "fix"]),
+            ("requestId", ["r1", "r2"]),
+            *((name, [True]) for name in ("isMeta", "is_active", "isError", "isDeleted") if self.often(0.05)),
+        ):
+            if self.often(0.7):
+                envelope[name] = self.pick(options)
+        return envelope | more
+
+    def block(self) -> Object:
+        """A block of a response; a call is remembered until it is answered."""
+        made = self.pick([text, thinking, use, use, image])
+        if made is not use:
+            return made(self.pick(WORDS))
+        id = f"t{len(self.asked) + 1}" if self.often(0.95) else f"t{self.random.randrange(9)}"
+        self.asked[id] = self.pick(["look", "watch", DEEP])
+        self.open.append(id)
+        block = use(id, self.pick(["Bash", "Task", "Agent", "Skill"]), prompt=self.asked[id])
+        return (
+            block
+            if self.often(0.9)
+            else {**block, "type": self.pick(["server_tool_use", "mcp_tool_use", "new"])}
+        )
+
+    def say(self) -> Iterator[Object]:
+        """A prompt."""
+        content = self.pick([lambda: self.pick(WORDS), lambda: [text(self.pick(WORDS)), image("AAAA")]])()
+        yield user(
+            content, **self.head(), **self.pick([{}, {"imagePasteIds": [3]}, {"origin": {"kind": "peer"}}])
+        )
+
+    def respond(self) -> Iterator[Object]:
+        """A response in one or several lines, now and then one that goes on or grows."""
+        id = self.pick([f"m{len(self.uuids)}", f"m{len(self.uuids)}", "m1", None])
+        sofar: list[Object] = []
+        for _ in range(self.pick([1, 1, 2, 3])):
+            new = [self.block() for _ in range(self.pick([1, 1, 1, 2]))]
+            sofar += new
+            usage = {"input_tokens": 3, "output_tokens": self.random.randrange(9)}
+            content = sofar if self.often(0.1) else new
+            yield reply(
+                *content, id=id, usage=usage, stop_reason=self.pick([None, "end_turn"]), **self.head()
+            )
+            if self.often(0.3):
+                yield from self.pick([self.attach, self.answer, self.state])()
+
+    def answer(self) -> Iterator[Object]:
+        """Results of calls, also of none, and of one that comes later."""
+        count = self.pick([1, 1, 1, 2])
+        ids = [
+            self.open.pop() if self.open and self.often(0.9) else self.pick(["t1", "t99", None])
+            for _ in range(count)
+        ]
+        data = self.pick(
+            [{"stdout": "x"}, "Error: no", None, ["a", "b"], {"agentId": self.pick(["ag1", "ag2", "u3"])}]
+        )
+        words = [text(self.pick(WORDS))] if self.often(0.1) else []
+        results = [result(id, self.pick(WORDS), is_error=self.pick([True, False, None])) for id in ids]
+        yield user(results + words, toolUseResult=data, **self.head())
+
+    def delegate(self) -> Iterator[Object]:
+        """An agent inside the file, several of them at once, begun or gone on with."""
+        uuid = f"s{len(self.sides)}"
+        parent = self.pick([None, *self.sides[-3:], "t1", self.uuids[-1]])
+        told_to = self.pick([*self.asked.values(), "look"])
+        record = user(told_to) if parent is None or self.often(0.3) else self.pick(list(self.respond()))
+        self.sides.append(uuid)
+        named = {"agentId": self.pick(["ag1", "ag2"])} if self.often(0.2) else {}
+        yield {**self.head(), **record, "uuid": uuid, "parentUuid": parent, "isSidechain": True, **named}
+
+    def retell(self) -> Iterator[Object]:
+        """Progress of a call, or of an agent."""
+        inner = self.pick(
+            [self.say, self.respond, self.answer, self.retell] if self.often(0.5) else [self.say]
+        )
+        payload = {"agentId": self.pick(["ag1", "ag2"]), "message": self.pick(list(inner()))}
+        calls = {"parentToolUseID": self.pick([*self.asked, "t1"]), "toolUseID": "x"}
+        yield progress(
+            self.pick(["agent_progress", "agent_progress", "bash_progress"]), payload, **self.head(), **calls
+        )
+
+    def attach(self) -> Iterator[Object]:
+        """An attachment."""
+        kind = self.pick(["queued_command", "hook_success", "date", "file", "new"])
+        content = self.pick([self.pick(WORDS), [text(self.pick(WORDS))], self.value()])
+        payload = {"prompt": content, "content": content, "toolUseID": self.pick([*self.asked, "t1"])}
+        yield attachment(kind, payload | self.pick([{}, {"commandMode": "task-notification"}]), **self.head())
+
+    def note(self) -> Iterator[Object]:
+        """A system record."""
+        subtype = self.pick(
+            ["local_command", "turn_duration", "init", "task_notification", "api_error", "new"]
+        )
+        yield system(subtype, self.pick(WORDS), tool_use_id="t1", **self.head())
+
+    def compact(self) -> Iterator[Object]:
+        """A compaction, after which history may be written again."""
+        ends = {"headUuid": self.pick(self.uuids), "tailUuid": self.pick(self.uuids)}
+        figures = {"trigger": "auto", "preTokens": self.pick(NUMBERS), "preservedSegment": ends}
+        kind = self.pick(["compact_boundary", "compact_boundary", "microcompact_boundary"])
+        if self.often(0.9):
+            yield system(
+                kind,
+                "",
+                compactMetadata=figures,
+                **self.head(logicalParentUuid=self.uuids[-1], parentUuid=None),
+            )
+        if self.often(0.9):
+            yield user("In short", isCompactSummary=True, **self.head())
+        if self.often(0.3):
+            yield from self.written[-6:-2]
+
+    def state(self) -> Iterator[Object]:
+        """A record outside the tree."""
+        fields = {
+            "aiTitle": "x",
+            "customTitle": "",
+            "leafUuid": self.pick([ZEROS, *self.uuids]),
+            "summary": self.pick(WORDS),
+        }
+        yield state(
+            self.pick(
+                [
+                    "last-prompt",
+                    "last-prompt",
+                    "summary",
+                    "ai-title",
+                    "custom-title",
+                    "mode",
+                    "pr-link",
+                    "never-seen",
+                ]
+            ),
+            **{name: value for name, value in fields.items() if self.often()},
+        )
+
+    def stream(self) -> Iterator[Object]:
+        """Something printed: whole, in pieces, or about the run."""
+        parent = self.pick([None, None, *self.asked])
+        about: list[Object] = [
+            {"type": "result", "subtype": "success"},
+            {"type": "keep_alive"},
+            system("init"),
+            system("status"),
+        ]
+        block = self.block()
+        pieces = [
+            event("message_start", message={"id": self.pick(["m1", f"p{len(self.uuids)}"]), "content": []}),
+            event("content_block_start", index=0, content_block=block),
+            event("content_block_delta", index=0, delta={"text": "x", "thinking": "y", "partial_json": "{"}),
+            event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 7}),
+        ]
+        whole = [*self.respond(), *self.say(), *self.answer()]
+        bare = [
+            {k: v for k, v in r.items() if k in ("type", "message", "uuid", "toolUseResult")} for r in whole
+        ]
+        for record in self.pick([pieces, pieces[: self.random.randrange(4)], bare, [self.pick(about)]]):
+            yield printed(record, parent, **self.pick([{}, {"supersedes": ["u1"]}, {"agent_id": "ag1"}]))
+
+    def early(self) -> Iterator[Object]:
+        """Something as the first descriptions of the format have it."""
+        kind = self.pick(
+            [
+                "human",
+                "assistant",
+                "tool_result",
+                "tool",
+                "tool_use",
+                "message",
+                "compact_prelude",
+                "compact_recap",
+            ]
+        )
+        record = self.pick([*self.say(), *self.respond(), *self.answer()])
+        bare: Object = {
+            "content": self.pick(WORDS),
+            "role": self.pick(["user", "assistant"]),
+            "output": "x",
+            **self.head(),
+        }
+        yield {**(record if self.often(0.7) else bare), "type": kind, "timestamp": self.pick(NUMBERS)}
+
+    def keep(self) -> Iterator[Object]:
+        """Something captured."""
+        for record in self.pick([self.say, self.respond, self.stream, self.early])():
+            inner = self.pick([record] * 8 + [None, {"claudeMessage": record}])
+            yield {"id": "k", "timestamp": self.pick(STAMPS), "claudeMessage": inner, "raw": "eA=="}
+
+    def repeat(self) -> Iterator[Object]:
+        """Something that was written before."""
+        yield from [self.pick(self.written)] if self.written else []
+
+    DEEDS = (
+        *([say] * 4 + [respond] * 6 + [answer] * 5 + [delegate] * 3 + [stream] * 2),
+        *(retell, attach, note, compact, state, early, keep, repeat),
+    )
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in a value with each of its keys."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        for key in list(part) if isinstance(part, dict) else range(len(part)):
+            yield part, key
+            if isinstance(part[key], dict | list):
+                todo.append(part[key])
+
+
+def encode(value: Any, *, ascii_only: bool = True, spaced: bool = False) -> bytes:
+    """A value as JSON, deep ones written out."""
+    written = json.dumps(value, ensure_ascii=ascii_only, separators=(" , ", " : ") if spaced else (",", ":"))
+    return written.replace(f'"{DEEP}"', "[" * DEPTH + "]" * DEPTH).encode(errors="surrogatepass")

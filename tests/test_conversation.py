@@ -1,0 +1,1084 @@
+"""Records to a conversation: what joins, what pairs, what forks, and what became of each line."""
+
+from typing import Any
+
+import pytest
+from making import (
+    SESSION,
+    ZEROS,
+    Object,
+    answer,
+    attachment,
+    event,
+    image,
+    jsonl,
+    printed,
+    progress,
+    read,
+    reply,
+    result,
+    state,
+    system,
+    text,
+    thinking,
+    told,
+    use,
+    user,
+)
+
+import reread
+
+
+def kinds(talk: Any) -> list[str]:
+    """The kinds of its messages."""
+    return [message.kind for message in talk.messages]
+
+
+def texts(talk: Any) -> list[str]:
+    """The texts of its messages."""
+    return [message.text for message in talk.messages]
+
+
+def prompts(talk: Any) -> list[str | None]:
+    """What opened each turn of the active branch."""
+    return [turn.prompt.text if turn.prompt else None for turn in talk.turns]
+
+
+def types(message: reread.Message) -> list[str]:
+    """The types of its blocks."""
+    return [block.type for block in message.blocks]
+
+
+def fates(talk: Any) -> list[str]:
+    """The fate of each record."""
+    return [entry.fate for entry in talk.ledger]
+
+
+def reasons(talk: Any) -> list[str]:
+    """The reason for each fate."""
+    return [entry.reason for entry in talk.ledger]
+
+
+class TestMessages:
+    """Records with the same `message.id` are one message."""
+
+    def test_lines_of_one_response_are_one_message_whatever_stands_between(self) -> None:
+        session = read(
+            user("go"),
+            reply(thinking("hm"), id="msg_1"),
+            reply(use("t1"), id="msg_1"),
+            answer(result("t1")),
+            state("file-history-snapshot", messageId="u1", snapshot={}),
+            reply("and more", id="msg_1"),
+            reply("next", id="msg_2"),
+        )
+        assert [m.id for m in session.messages] == ["u1", "msg_1", "msg_2"]
+        assert types(session.messages[1]) == ["thinking", "tool_use", "text"]
+        assert session.messages[1].uuids == ["u2", "u3", "u6"]
+        assert fates(session) == ["shown", "shown", "merged", "paired", "state", "merged", "shown"]
+
+    @pytest.mark.parametrize("block", [text("same"), thinking("same"), use("t1"), {"type": "new", "x": 1}])
+    def test_an_exact_repeat_is_dropped(self, block: Object) -> None:
+        session = read(user("go"), reply(block), reply(block), reply("end"))
+        assert types(session.messages[1]) == [block["type"], "text"]
+        assert fates(session) == ["shown", "shown", "duplicate", "merged"]
+        assert session.ledger[2].of == 2
+
+    def test_a_repeat_is_found_behind_other_blocks(self) -> None:
+        session = read(user("go"), reply("a"), reply("b"), reply("a"), reply(thinking("c")), reply("b"))
+        assert types(session.messages[1]) == ["text", "text", "thinking"]
+        assert fates(session)[3:] == ["duplicate", "merged", "duplicate"]
+
+    def test_the_same_text_in_another_message_is_no_repeat(self) -> None:
+        session = read(user("go"), reply("Done.", id="msg_1"), reply("Done.", id="msg_2"))
+        assert texts(session) == ["go", "Done.", "Done."]
+
+    def test_content_that_repeats_all_and_adds_replaces(self) -> None:
+        session = read(user("go"), reply("a"), reply("a", "b"), reply("a", "b", use("t1")))
+        assert types(session.messages[1]) == ["text", "text", "tool_use"]
+        assert texts(session) == ["go", "a\n\nb"]
+        assert [call.id for call in session.calls] == ["t1"]
+
+    def test_a_line_that_repeats_some_blocks_adds_the_others(self) -> None:
+        session = read(user("go"), reply("a"), reply("b"), reply("b", "c"))
+        assert texts(session)[1] == "a\n\nb\n\nc"
+
+    def test_a_response_that_never_stopped_is_shown(self) -> None:
+        session = read(user("go"), reply("half", stop_reason=None))
+        assert (texts(session), session.messages[1].stop_reason) == (["go", "half"], None)
+
+    def test_the_stop_reason_is_the_one_that_a_line_states(self) -> None:
+        session = read(user("go"), reply("a", stop_reason="tool_use"), reply(use("t1"), stop_reason=None))
+        assert session.messages[1].stop_reason == "tool_use"
+
+    def test_without_an_id_each_record_is_a_message_of_its_own(self) -> None:
+        session = read(user("go"), reply("a", id=None), reply("b", id=None))
+        assert [m.id for m in session.messages] == ["u1", "u2", "u3"]
+
+    def test_usage_counts_once_a_message(self) -> None:
+        first = reply("a", usage={"input_tokens": 5, "output_tokens": 1})
+        last = reply("b", usage={"input_tokens": 5, "output_tokens": 9}, stop_reason="end_turn")
+        session = read(user("go"), first, last)
+        assert (session.usage.input_tokens, session.usage.output_tokens) == (5, 9)
+
+    def test_the_same_uuid_twice_is_one_record(self) -> None:
+        session = read(user("go"), reply("a"), user("go", uuid="u1", parentUuid=None))
+        assert texts(session) == ["go", "a"]
+        assert fates(session) == ["shown", "shown", "duplicate"]
+        assert reasons(session)[2] == "repeats line 1"
+
+    def test_the_same_uuid_on_another_type_is_another_record(self) -> None:
+        session = read(user("/cost"), system("local_command", "free", uuid="u2"), reply("free", uuid="u2"))
+        assert kinds(session) == ["prompt", "output", "response"]
+
+    def test_an_api_error_is_no_response(self) -> None:
+        failed = reply("API Error: 529", isApiErrorMessage=True)
+        session = read(user("go"), failed)
+        assert session.messages[1].kind == "error"
+        assert "error" in session.messages[1].flags
+
+    def test_what_the_client_made_up_is_a_notice(self) -> None:
+        made_up = reply("No response requested.")
+        made_up["message"]["model"] = "<synthetic>"
+        assert kinds(read(user("go"), made_up)) == ["prompt", "notice"]
+
+    def test_what_the_stream_took_back_is_marked(self) -> None:
+        session = reread.open(
+            jsonl(
+                printed(reply("wrong", id="msg_1"), uuid="u1"),
+                printed(reply("right", id="msg_2"), uuid="u2", supersedes=["u1"]),
+            )
+        )
+        assert [sorted(m.flags) for m in session.messages] == [["superseded"], []]
+
+
+class TestPartials:
+    """`stream_event`s fold into the message in progress."""
+
+    START = event("message_start", message={"id": "msg_1", "role": "assistant", "model": "m", "content": []})
+    OPEN = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+
+    def grown(self, *records: Object) -> reread.Session:
+        """A stream of these records."""
+        return reread.open(jsonl(*(printed(record) for record in records)))
+
+    def delta(self, words: str, index: int = 0) -> Object:
+        """A piece of text."""
+        return event("content_block_delta", index=index, delta={"type": "text_delta", "text": words})
+
+    def test_pieces_grow_the_message_in_progress(self) -> None:
+        session = self.grown(self.START, self.OPEN, self.delta("Hel"), self.delta("lo"))
+        assert [(m.id, m.role, m.text) for m in session.messages] == [("msg_1", "assistant", "Hello")]
+        assert fates(session) == ["shown", "merged", "merged", "merged"]
+
+    def test_the_whole_line_replaces_its_pieces(self) -> None:
+        session = self.grown(self.START, self.OPEN, self.delta("Hel"), reply("Hello"), self.delta("lo"))
+        assert texts(session) == ["Hello"]
+
+    def test_only_the_block_that_came_whole_is_replaced(self) -> None:
+        second = event("content_block_start", index=1, content_block={"type": "text", "text": ""})
+        session = self.grown(
+            self.START, self.OPEN, self.delta("one"), reply("one"), second, self.delta("tw", index=1)
+        )
+        assert texts(session) == ["one\n\ntw"]
+
+    def test_thinking_and_calls_grow_too(self) -> None:
+        thought = event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
+        more = event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"})
+        called = event("content_block_start", index=1, content_block=use("t1"))
+        (message,) = self.grown(self.START, thought, more, called).messages
+        assert [block.type for block in message.blocks] == ["thinking", "tool_use"]
+        assert message.blocks[0].thinking == "hm"
+
+    def test_the_end_of_a_stream_has_the_final_numbers(self) -> None:
+        end = event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 42})
+        (message,) = self.grown(self.START, self.OPEN, reply("Hello"), end).messages
+        assert (message.stop_reason, message.usage.output_tokens) == ("end_turn", 42)
+
+    def test_pieces_without_a_beginning_are_accounted_for(self) -> None:
+        session = self.grown(self.delta("lost"))
+        assert (session.messages, fates(session)) == ([], ["state"])
+
+    def test_an_agents_pieces_are_the_agents(self) -> None:
+        session = reread.open(
+            jsonl(
+                printed(reply(use("t1", "Task", prompt="look"))),
+                printed(self.START, parent="t1"),
+                printed(self.OPEN, parent="t1"),
+                printed(self.delta("Looking"), parent="t1"),
+            )
+        )
+        assert texts(session) == [""]
+        assert texts(session.agents["t1"]) == ["Looking"]
+
+
+class TestCalls:
+    """A tool use and its result together."""
+
+    def test_a_result_is_on_its_call(self) -> None:
+        (call,) = read(
+            user("go"),
+            reply(use("t1", "Bash", command="ls", description="List  the\nfiles")),
+            answer(result("t1", "a.txt"), data={"stdout": "a.txt"}),
+        ).calls
+        assert (call.id, call.name, call.ok, call.input["command"]) == ("t1", "Bash", True, "ls")
+        assert (call.title, call.result.content) == ("Bash List the files", "a.txt")
+        assert (call.data, call.message.id) == ({"stdout": "a.txt"}, "msg_1")
+
+    def test_several_results_in_one_record(self) -> None:
+        session = read(
+            user("go"),
+            reply(use("t1"), use("t2"), use("t3")),
+            answer(result("t3", "third"), result("t1", "first", is_error=True)),
+        )
+        assert [call.ok for call in session.calls] == [False, None, True]
+        assert [call.result and call.result.content for call in session.calls] == ["first", None, "third"]
+        assert fates(session)[2] == "paired"
+
+    def test_a_list_of_structured_results_is_dealt_out(self) -> None:
+        session = read(
+            reply(use("t1"), use("t2")), answer(result("t2"), result("t1"), data=[{"n": 2}, {"n": 1}])
+        )
+        assert [call.data for call in session.calls] == [{"n": 1}, {"n": 2}]
+
+    @pytest.mark.parametrize("data", ["text", ["list"], {"a": 1}, None, 5])
+    def test_the_structured_result_is_kept_in_any_shape(self, data: Any) -> None:
+        (call,) = read(reply(use("t1")), answer(result("t1"), data=data)).calls
+        assert call.data == data
+
+    def test_a_result_may_come_before_its_call(self) -> None:
+        session = read(user("go"), answer(result("t1", "early", is_error=True)), reply(use("t1")))
+        (call,) = session.calls
+        assert (call.ok, call.result.content) == (False, "early")
+        assert fates(session) == ["shown", "paired", "shown"]
+
+    def test_a_result_may_stand_between_the_lines_of_its_message(self) -> None:
+        session = read(
+            user("go"), reply(use("t1")), answer(result("t1")), reply(use("t2")), answer(result("t2"))
+        )
+        assert [call.ok for call in session.calls] == [True, True]
+        assert len(session.messages) == 2
+
+    def test_an_orphan_result_is_kept(self) -> None:
+        session = read(user("go"), answer(result("nobody")))
+        assert (len(session.messages), session.calls) == (1, [])
+        assert fates(session)[1] == "orphan"
+        assert "call" in reasons(session)[1]
+
+    def test_a_call_that_was_never_answered(self) -> None:
+        (call,) = read(user("go"), reply(use("t1"))).calls
+        assert (call.ok, call.result, call.data, call.duration) == (None, None, None, None)
+
+    def test_a_result_without_a_name_answers_by_position(self) -> None:
+        session = read(user("go"), reply(use("t1")), answer(result(None, "here")))
+        (call,) = session.calls
+        assert (call.ok, call.result.content) == (True, "here")
+        assert "by position" in reasons(session)[2]
+
+    def test_results_without_names_answer_in_order(self) -> None:
+        session = read(reply(use("t1"), use("t2")), answer(result(None, "one")), answer(result(None, "two")))
+        assert [call.result.content for call in session.calls] == ["one", "two"]
+
+    def test_results_without_names_in_one_record_answer_in_order(self) -> None:
+        session = read(reply(use("t1"), use("t2")), answer(result(None, "one"), result(None, "two")))
+        assert [call.result.content for call in session.calls] == ["one", "two"]
+
+    def test_a_call_without_an_id_keeps_its_input(self) -> None:
+        nameless = {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}
+        (call,) = read(user("go"), reply(nameless)).calls
+        assert (call.name, call.input, call.title) == ("Bash", {"command": "ls"}, "Bash ls")
+
+    def test_a_result_beside_words_is_on_its_call_and_the_words_are_shown(self) -> None:
+        session = read(reply(use("t1")), user([result("t1", "no", is_error=True), text("Do it otherwise")]))
+        assert session.calls[0].ok is False
+        assert texts(session)[1] == "Do it otherwise"
+        assert types(session.messages[1]) == ["text"]
+
+    def test_the_first_answer_stays(self) -> None:
+        session = read(reply(use("t1")), answer(result("t1", "one")), answer(result("t1", "two")))
+        assert session.calls[0].result.content == "one"
+        assert fates(session)[1:] == ["paired", "paired"]
+
+    def test_what_the_api_ran_itself_is_answered_in_the_response(self) -> None:
+        asked = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
+        found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+        (call,) = read(user("go"), reply(asked), reply(found)).calls
+        assert (call.name, call.ok, call.result.type) == ("web_search", True, "web_search_tool_result")
+
+    @pytest.mark.parametrize(
+        ("block", "record"),
+        [
+            ({"is_error": True}, {}),
+            ({}, {"isError": True}),
+            ({}, {"toolDenialKind": "user-rejected"}),
+            ({}, {"data": "Error: Exit code 1"}),
+            ({}, {"data": "User rejected tool use"}),
+            ({}, {"data": {"status": "failed"}}),
+            ({}, {"data": {"retrieval_status": "timeout", "task": None}}),
+            ({}, {"data": {"retrieval_status": "success", "task": {"status": "failed"}}}),
+            ({}, {"data": {"success": False}}),
+            ({"content": "<tool_use_error>No such tool</tool_use_error>"}, {}),
+        ],
+    )
+    def test_what_makes_a_call_fail(self, block: Object, record: Object) -> None:
+        (call,) = read(reply(use("t1")), answer(result("t1", **block), **record)).calls
+        assert call.ok is False
+
+    @pytest.mark.parametrize(
+        "data", ["Structured output provided", {"status": "completed"}, {"status": 5}, []]
+    )
+    def test_what_does_not(self, data: Any) -> None:
+        (call,) = read(reply(use("t1")), answer(result("t1", is_error=False), data=data)).calls
+        assert call.ok is True
+
+    def test_progress_and_other_attachments_go_with_the_call(self) -> None:
+        session = read(
+            reply(use("t1")),
+            progress("bash_progress", {"output": "."}, toolUseID="x", parentToolUseID="t1"),
+            attachment("structured_output", {"toolUseID": "t1", "data": {}}),
+            answer(result("t1")),
+        )
+        assert list(session.calls[0].attached) == [1, 2]
+        assert fates(session) == ["shown", "attached", "attached", "paired"]
+
+    def test_a_background_task_reports_back_to_its_call(self) -> None:
+        notice = (
+            "<task-notification><task-id>a</task-id><tool-use-id>t1</tool-use-id><status>completed</status>"
+        )
+        notice += "<summary>All green</summary></task-notification>"
+        session = read(user("go"), reply(use("t1", "Agent")), answer(result("t1")), user(notice))
+        assert [session.messages[n].text for n in session.calls[0].notices] == ["All green"]
+
+
+class TestAgents:
+    """A conversation that a call started."""
+
+    def side(self, record: Object, uuid: str, parent: str | None, **more: Any) -> Object:
+        """A record of a sidechain."""
+        return {**record, "isSidechain": True, "uuid": uuid, "parentUuid": parent, **more}
+
+    def test_an_inline_sidechain_is_tied_to_its_call_by_the_prompt(self) -> None:
+        session = read(
+            user("go"),
+            reply(use("t1", "Task", prompt="look", subagent_type="Explore")),
+            self.side(user("look"), "s1", None),
+            self.side(reply("found", id="msg_s"), "s2", "s1"),
+            answer(result("t1", "found")),
+        )
+        (agent,) = session.agents.values()
+        (call,) = session.calls
+        assert call.agent is agent and agent.call is call and agent.parent is None
+        assert (agent.type, agent.prompt, texts(agent)) == ("Explore", "look", ["look", "found"])
+        assert texts(session) == ["go", ""]
+        assert fates(session) == ["shown", "shown", "agent", "agent", "paired"]
+
+    def test_two_interleaved_sidechains_are_two_agents(self) -> None:
+        session = read(
+            user("go"),
+            reply(use("t1", "Task", prompt="one"), use("t2", "Task", prompt="two")),
+            self.side(user("one"), "a1", None),
+            self.side(user("two"), "b1", None),
+            self.side(reply("from one", id="m1"), "a2", "a1"),
+            self.side(reply("from two", id="m2"), "b2", "b1"),
+            self.side(reply("end of one", id="m3"), "a3", "a2"),
+        )
+        assert [texts(call.agent) for call in session.calls] == [
+            ["one", "from one", "end of one"],
+            ["two", "from two"],
+        ]
+
+    def test_two_agents_with_the_same_prompt_get_a_call_each(self) -> None:
+        session = read(
+            reply(use("t1", "Task", prompt="same"), use("t2", "Task", prompt="same")),
+            self.side(user("same"), "a1", None),
+            self.side(user("same"), "b1", None),
+        )
+        assert [call.agent.id for call in session.calls] == ["a1", "b1"]
+
+    def test_progress_records_retell_an_agent(self) -> None:
+        asked = {"type": "user", "message": {"role": "user", "content": "look"}, "uuid": "p1"}
+        said = {"type": "assistant", "message": reply("found", use("n1"))["message"], "uuid": "p2"}
+        session = read(
+            user("go"),
+            reply(use("t1", "Task", prompt="look")),
+            *(
+                progress("agent_progress", {"agentId": "ag", "message": told_of}, parentToolUseID="t1")
+                for told_of in (asked, said)
+            ),
+        )
+        agent = session.agents["ag"]
+        assert session.calls[0].agent is agent
+        assert (texts(agent), [call.id for call in agent.calls]) == (["look", "found"], ["n1"])
+        assert fates(session)[2:] == ["agent", "agent"]
+
+    @pytest.mark.parametrize("odd", [{"version": 5}, {"slug": "\ud83d"}, {"isMeta": "no"}])
+    def test_an_odd_progress_record_retells_its_agent_too(self, odd: Object) -> None:
+        asked = {"type": "user", "message": {"role": "user", "content": "Größe"}, "uuid": "p1"}
+        session = read(progress("agent_progress", {"agentId": "ag", "message": asked}, **odd))
+        assert texts(session.agents["ag"]) == ["Größe"]
+
+    def test_a_retold_message_with_an_odd_field_is_still_a_message(self) -> None:
+        asked = {"type": "user", "message": {"role": "user", "content": "look"}, "timestamp": 5, "uuid": "p1"}
+        session = read(progress("agent_progress", {"agentId": "ag", "message": asked}))
+        assert texts(session.agents["ag"]) == ["look"]
+        assert fates(session.agents["ag"]) == ["shown"]
+
+    def test_a_stream_names_the_call(self) -> None:
+        session = reread.open(
+            jsonl(
+                printed(reply(use("t1", "Task", prompt="look"), id="m1")),
+                printed(user("look"), parent="t1"),
+                printed(reply(use("n1", "Task", prompt="deeper"), id="m2"), parent="t1"),
+                printed(user("deeper"), parent="n1"),
+                printed(reply("found", id="m3"), parent="n1"),
+                printed(answer(result("n1", "found")), parent="t1"),
+                printed(answer(result("t1", "found"))),
+            )
+        )
+        outer, inner = session.agents["t1"], session.agents["n1"]
+        assert session.calls[0].agent is outer and outer.parent is None
+        assert outer.calls[0].agent is inner and inner.parent is outer
+        assert texts(inner) == ["deeper", "found"]
+        assert [call.ok for call in (*session.calls, *outer.calls)] == [True, True]
+
+    def test_an_early_sidechain_hangs_on_the_record_of_its_call(self) -> None:
+        session = read(
+            user("go"),
+            reply(use("t1", "Task"), use("t2", "Task")),
+            self.side(user("look"), "s1", "u2"),
+            self.side(user("watch"), "s2", "u2"),
+        )
+        assert [call.agent.prompt for call in session.calls] == ["look", "watch"]
+
+    def test_a_sidechain_may_hang_on_the_call_itself(self) -> None:
+        session = read(
+            user("go"),
+            reply(use("t1", "Task"), use("t2", "Task")),
+            self.side(user("look"), "s1", "t2"),
+        )
+        assert [call.agent and call.agent.prompt for call in session.calls] == [None, "look"]
+
+    def test_the_result_names_the_agent(self) -> None:
+        session = read(
+            reply(use("t1", "Agent", prompt="one"), use("t2", "Agent", prompt="two")),
+            self.side(user("something else"), "a1", None, agentId="ag"),
+            answer(result("t1")),
+            answer(result("t2"), data={"agentId": "ag", "status": "completed"}),
+        )
+        assert [call.agent and call.agent.id for call in session.calls] == [None, "ag"]
+
+    def test_the_text_of_the_result_names_the_agent(self) -> None:
+        said = [text("Found."), text("agentId: ag (for resuming)")]
+        session = read(
+            reply(use("t1", "Agent"), use("t2", "Agent")),
+            self.side(user("look"), "a1", None, agentId="ag"),
+            answer(result("t2", said)),
+        )
+        assert [call.agent and call.agent.id for call in session.calls] == [None, "ag"]
+
+    def test_an_agent_without_a_link_is_listed(self) -> None:
+        session = read(user("go"), self.side(user("who called?"), "s1", None))
+        (agent,) = session.agents.values()
+        assert (agent.call, agent.parent, texts(agent)) == (None, None, ["who called?"])
+
+    def test_an_agent_inside_an_agents_progress_is_listed(self) -> None:
+        deepest = {"type": "user", "message": {"role": "user", "content": "deep"}, "uuid": "d1"}
+        inner = progress("agent_progress", {"agentId": "inner", "message": deepest}, uuid="i1")
+        session = read(user("go"), progress("agent_progress", {"agentId": "outer", "message": inner}))
+        assert texts(session.agents["inner"]) == ["deep"]
+
+    def test_no_agent_is_its_own_ancestor(self) -> None:
+        session = reread.open(
+            jsonl(
+                printed(reply(use("b", "Task"), id="m1"), parent="a"),
+                printed(reply(use("a", "Task"), id="m2"), parent="b"),
+            )
+        )
+        for agent in session.agents.values():
+            above = [agent]
+            while above[-1].parent is not None:
+                assert above[-1].parent not in above
+                above.append(above[-1].parent)
+
+    def test_the_first_words_to_an_agent_are_a_prompt(self) -> None:
+        session = read(user("go"), self.side(user("look", isMeta=True), "s1", None))
+        (agent,) = session.agents.values()
+        assert (kinds(agent), prompts(agent)) == (["prompt"], ["look"])
+
+    def test_a_repeated_sidechain_record_is_a_duplicate_in_the_agent(self) -> None:
+        first, second = self.side(user("look"), "s1", None), self.side(reply("found"), "s2", "s1")
+        session = read(user("go"), first, second, first, second)
+        (agent,) = session.agents.values()
+        assert fates(agent) == ["shown", "shown", "duplicate", "duplicate"]
+        assert texts(agent) == ["look", "found"]
+
+    def test_a_lost_line_does_not_split_an_agent(self) -> None:
+        session = read(
+            user("go"),
+            self.side(user("look"), "s1", None),
+            self.side(reply("found", id="m2"), "s3", "s2"),
+        )
+        assert [texts(agent) for agent in session.agents.values()] == [["look", "found"]]
+
+
+class TestBranches:
+    """A branch starts where a later prompt hangs under a parent that already leads somewhere."""
+
+    def test_a_linear_session_has_one_branch(self) -> None:
+        session = read(user("a"), reply("b"), user("c"), reply("d", id="msg_2"))
+        (branch,) = session.branches
+        assert branch.active and branch.messages == session.messages
+        assert prompts(session) == ["a", "c"]
+
+    def test_a_rewind_makes_two_branches(self) -> None:
+        session = read(
+            user("a"),
+            reply("b"),
+            user("old"),
+            reply("old answer", id="msg_2"),
+            user("new", parentUuid="u2"),
+            reply("new answer", id="msg_3"),
+        )
+        active, abandoned = session.branches
+        assert (active.active, abandoned.active) == (True, False)
+        assert [m.text for m in active.messages] == ["a", "b", "new", "new answer"]
+        assert [m.text for m in abandoned.messages] == ["a", "b", "old", "old answer"]
+        assert prompts(session) == ["a", "new"]
+        assert len(session.messages) == 6
+        assert fates(session) == ["shown", "shown", "abandoned", "abandoned", "shown", "shown"]
+        assert "abandoned branch" in reasons(session)[2]
+        assert [m.active for m in session.messages] == [True, True, False, False, True, True]
+
+    def test_two_prompts_under_one_parent_are_two_branches(self) -> None:
+        session = read(user("a"), reply("b"), user("typo"), user("fixed", parentUuid="u2"))
+        assert [[m.text for m in branch.messages][2:] for branch in session.branches] == [["fixed"], ["typo"]]
+
+    def test_a_branch_may_leave_a_branch(self) -> None:
+        session = read(
+            user("a"),
+            reply("b"),
+            user("c"),
+            user("d", parentUuid="u2"),
+            reply("e", id="msg_2"),
+            user("f"),
+            user("g", parentUuid="u5"),
+        )
+        assert [[m.text for m in branch.messages] for branch in session.branches] == [
+            ["a", "b", "d", "e", "g"],
+            ["a", "b", "c"],
+            ["a", "b", "d", "e", "f"],
+        ]
+
+    def test_going_back_to_a_branch_makes_it_active(self) -> None:
+        session = read(
+            user("a"),
+            reply("b"),
+            user("c"),
+            user("d", parentUuid="u2"),
+            reply("e", id="msg_2", parentUuid="u3"),
+        )
+        assert [m.text for m in session.branches[0].messages] == ["a", "b", "c", "e"]
+
+    def test_a_resume_that_drops_an_unanswered_call_is_no_branch(self) -> None:
+        session = read(
+            user("a"),
+            reply("I look"),
+            reply(use("t1")),
+            user("after the break", parentUuid="u2"),
+            reply("ok", id="msg_2"),
+        )
+        assert len(session.branches) == 1
+        assert prompts(session) == ["a", "after the break"]
+
+    def test_an_answered_call_is_somewhere(self) -> None:
+        session = read(
+            user("a"), reply("I look"), reply(use("t1")), answer(result("t1")), user("b", parentUuid="u2")
+        )
+        assert len(session.branches) == 2
+
+    def test_parallel_calls_hooks_and_attachments_are_no_branches(self) -> None:
+        session = read(
+            user("a"),
+            reply(use("t1")),
+            attachment("hook_success", {"toolUseID": "t1", "content": "ok"}, parentUuid="u2"),
+            reply(use("t2"), parentUuid="u2"),
+            answer(result("t1"), parentUuid="u2"),
+            answer(result("t2"), parentUuid="u4"),
+            progress("bash_progress", parentToolUseID="t2", parentUuid="u4"),
+            reply("done", id="msg_2", parentUuid="u6"),
+            user("b", parentUuid="u8"),
+        )
+        assert len(session.branches) == 1
+        assert prompts(session) == ["a", "b"]
+
+    def test_the_leaf_of_the_last_prompt_decides(self) -> None:
+        records = [user("a"), reply("b"), user("c"), user("d", parentUuid="u2")]
+        there = read(*records, state("last-prompt", lastPrompt="c", leafUuid="u3"))
+        assert [m.text for m in there.branches[0].messages] == ["a", "b", "c"]
+        assert fates(there) == ["shown", "shown", "shown", "abandoned", "state"]
+
+    @pytest.mark.parametrize("leaf", [ZEROS, "never-written", None, ""])
+    def test_a_leaf_that_is_none_means_nothing(self, leaf: str | None) -> None:
+        records = [user("a"), reply("b"), user("c"), user("d", parentUuid="u2")]
+        there = read(*records, state("last-prompt", leafUuid=leaf, explicit=True))
+        assert [m.text for m in there.branches[0].messages] == ["a", "b", "d"]
+
+    def test_is_active_marks_the_branch(self) -> None:
+        session = read(
+            user("a"),
+            reply("b"),
+            user("red", is_active=True),
+            reply("red it is", id="msg_2"),
+            user("blue", parentUuid="u2"),
+            reply("blue it is", id="msg_3"),
+        )
+        assert [m.text for m in session.branches[0].messages] == ["a", "b", "red", "red it is"]
+
+    def test_a_parent_that_never_came_is_the_line_before(self) -> None:
+        session = read(user("a"), reply("b"), user("c", parentUuid="lost"), reply("d", id="msg_2"))
+        assert len(session.branches) == 1
+        assert prompts(session) == ["a", "c"]
+
+    def test_a_parent_may_come_later(self) -> None:
+        session = read(
+            user("a"),
+            reply("b", parentUuid="u3"),
+            attachment("date", parentUuid="u1"),
+            user("c", parentUuid="u2"),
+        )
+        assert len(session.branches) == 1
+        assert session.conversation.parent_of(1) == 2
+
+    def test_parents_in_a_circle_are_read(self) -> None:
+        session = read(user("a", parentUuid="u2"), reply("b", parentUuid="u1"), user("c", parentUuid="u3"))
+        assert texts(session) == ["a", "b", "c"]
+
+    def test_what_hangs_on_an_abandoned_branch_goes_with_it(self) -> None:
+        session = read(
+            user("a"),
+            reply("b"),
+            user("c"),
+            reply(use("t1"), id="msg_2"),
+            answer(result("t1")),
+            attachment("date"),
+            user("d", parentUuid="u2"),
+        )
+        assert fates(session) == ["shown", "shown", *["abandoned"] * 4, "shown"]
+        assert session.calls[0].ok is True
+
+    def test_a_late_record_under_the_trunk_does_not_change_the_branch(self) -> None:
+        session = read(
+            user("a"),
+            reply("b"),
+            user("c"),
+            reply("old", id="msg_2"),
+            user("d", parentUuid="u2"),
+            attachment("date", parentUuid="u2"),
+        )
+        assert [m.text for m in session.branches[0].messages] == ["a", "b", "d"]
+
+
+class TestTurns:
+    """A prompt and everything up to the next prompt."""
+
+    def test_only_what_a_person_typed_opens_a_turn(self) -> None:
+        session = read(
+            user("a"),
+            reply(use("t1")),
+            answer(result("t1")),
+            user("Stop hook feedback", isMeta=True),
+            user("<task-notification><summary>done</summary></task-notification>"),
+            reply("b", id="msg_2"),
+            user("<command-name>/cost</command-name>"),
+            user("<local-command-stdout>free</local-command-stdout>"),
+        )
+        assert prompts(session) == ["a", "/cost"]
+        assert [len(turn.messages) for turn in session.turns] == [5, 2]
+        assert [len(turn.calls) for turn in session.turns] == [1, 0]
+
+    def test_a_stream_says_where_a_turn_ends(self) -> None:
+        done = {"type": "result", "subtype": "success", "session_id": SESSION}
+        session = reread.open(jsonl(printed(reply("a", id="m1")), done, printed(reply("b", id="m2")), done))
+        assert [[m.text for m in turn.messages] for turn in session.turns] == [["a"], ["b"]]
+
+    def test_what_was_said_before_a_prompt_is_no_part_of_its_turn(self) -> None:
+        session = reread.open(
+            jsonl(printed(reply("a", id="m1")), printed(user("b")), printed(reply("c", id="m2")))
+        )
+        assert prompts(session) == [None, "b"]
+        assert [[m.text for m in turn.messages] for turn in session.turns] == [["a"], ["b", "c"]]
+
+    def test_usage_of_a_turn(self) -> None:
+        session = read(
+            user("a"),
+            reply("b", usage={"output_tokens": 3}),
+            reply("c", id="msg_2", usage={"output_tokens": 4}),
+            user("d"),
+        )
+        assert [turn.usage.output_tokens for turn in session.turns] == [7, 0]
+
+
+class TestCompactions:
+    """Where the conversation was summed up to make room."""
+
+    def boundary(self, **more: Any) -> Object:
+        """A compaction's boundary."""
+        figures = {"trigger": "auto", "preTokens": 900, "postTokens": 90, **more.pop("figures", {})}
+        return system("compact_boundary", "Conversation compacted", parentUuid=None, **more) | {
+            "compactMetadata": figures
+        }
+
+    def summary(self, words: str = "This session is being continued", **more: Any) -> Object:
+        """A compaction's summary."""
+        return user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True, **more)
+
+    def test_boundary_and_summary_are_one_compaction(self) -> None:
+        session = read(
+            user("a"), reply("b"), self.boundary(logicalParentUuid="u2"), self.summary("So far …"), user("c")
+        )
+        (compaction,) = session.compactions
+        assert (compaction.trigger, compaction.pre_tokens, compaction.post_tokens) == ("auto", 900, 90)
+        assert (compaction.line, compaction.micro, compaction.summary.text) == (3, False, "So far …")
+        assert kinds(session) == ["prompt", "response", "compaction", "summary", "prompt"]
+        assert prompts(session) == ["a", "c"]
+        assert len(session.branches) == 1
+
+    def test_a_summary_without_a_boundary_is_a_compaction(self) -> None:
+        session = read(user("a"), reply("b"), self.summary(), user("c"))
+        (compaction,) = session.compactions
+        assert (compaction.boundary, compaction.line, compaction.metadata) == (None, 3, {})
+
+    def test_prelude_and_recap_are_one_compaction(self) -> None:
+        prelude = {"type": "compact_prelude", "uuid": "e1", "message": {"content": "long story"}}
+        recap = {"type": "compact_recap", "uuid": "e2", "parentUuid": "e1", "message": {"content": "short"}}
+        session = reread.open(jsonl(prelude, recap))
+        (compaction,) = session.compactions
+        assert (compaction.boundary.text, compaction.summary.text) == ("long story", "short")
+
+    def test_a_microcompaction_has_no_summary(self) -> None:
+        micro = system("microcompact_boundary", "Context cleared", microcompactMetadata={"preTokens": 7})
+        session = read(user("a"), micro, self.boundary(), self.summary())
+        first, second = session.compactions
+        assert (first.micro, first.pre_tokens, first.summary) == (True, 7, None)
+        assert (second.micro, second.summary is None) == (False, False)
+
+    def test_each_compaction_has_its_own_summary(self) -> None:
+        session = read(
+            user("a"), self.boundary(), self.summary("one"), user("b"), self.boundary(), self.summary("two")
+        )
+        assert [(c.line, c.summary.text) for c in session.compactions] == [(2, "one"), (5, "two")]
+
+    def test_preserved_messages_are_named(self) -> None:
+        kept = {"preservedMessages": {"anchorUuid": "u5", "uuids": ["u2", "u3"], "allUuids": ["u2", "u3"]}}
+        session = read(user("a"), user("b"), reply("c"), self.boundary(figures=kept), self.summary())
+        assert session.compactions[0].preserved == ["u2", "u3"]
+
+    def test_a_preserved_segment_is_read_from_head_to_tail(self) -> None:
+        kept = {"preservedSegment": {"headUuid": "u2", "anchorUuid": "u5", "tailUuid": "u3"}}
+        session = read(user("a"), user("b"), reply("c"), self.boundary(figures=kept), self.summary())
+        assert session.compactions[0].preserved == ["u2", "u3"]
+
+    @pytest.mark.parametrize("ends", [("u3", "u2"), ("u1", "lost"), ("lost", "u1"), (None, 5)])
+    def test_a_segment_without_its_ends_preserves_nothing(self, ends: tuple[Any, Any]) -> None:
+        kept = {"preservedSegment": {"headUuid": ends[0], "tailUuid": ends[1]}}
+        session = read(user("a"), user("b"), reply("c"), self.boundary(figures=kept), self.summary())
+        assert session.compactions[0].preserved == []
+
+    def test_history_written_again_by_a_compaction_is_reappended(self) -> None:
+        history = told(user("a"), reply("b"))
+        session = read(*history, self.boundary(), self.summary(), *history, user("c", parentUuid="u4"))
+        assert fates(session) == ["shown", "shown", "shown", "shown", "reappended", "reappended", "shown"]
+        assert (session.ledger[4].of, session.ledger[5].of) == (1, 2)
+        assert "compaction" in reasons(session)[4]
+        assert prompts(session) == ["a", "c"]
+
+    def test_a_repeat_of_what_came_after_the_compaction_is_a_duplicate(self) -> None:
+        session = read(user("a"), self.boundary(), self.summary(), user("b"), user("b", uuid="u4"))
+        assert fates(session)[-1] == "duplicate"
+
+    def test_history_stays_readable(self) -> None:
+        session = read(user("a"), reply("b"), self.boundary(), self.summary("so far"), user("c"))
+        assert texts(session) == ["a", "b", "Conversation compacted", "so far", "c"]
+
+
+class TestUserText:
+    """What a person typed, told apart from what the client put there."""
+
+    @pytest.mark.parametrize(
+        ("written", "kind", "shown"),
+        [
+            ("Hello", "prompt", "Hello"),
+            ("<div>HTML</div> is what I typed", "prompt", "<div>HTML</div> is what I typed"),
+            (
+                "<command-name>/model</command-name><command-args>opus</command-args>",
+                "command",
+                "/model opus",
+            ),
+            (
+                "<command-message>init</command-message>\n<command-name>/init</command-name>",
+                "command",
+                "/init",
+            ),
+            ("<local-command-stdout>Set model</local-command-stdout>", "output", "Set model"),
+            ("<local-command-stderr>No such</local-command-stderr>", "output", "No such"),
+            ("<bash-input>ls</bash-input>", "command", "! ls"),
+            ("<bash-stdout>a</bash-stdout><bash-stderr>b</bash-stderr>", "output", "a\nb"),
+            ("<user-memory-input>use tabs</user-memory-input>", "command", "# use tabs"),
+            (
+                "<task-notification><task-id>1</task-id><summary>Done</summary></task-notification>",
+                "notification",
+                "Done",
+            ),
+            ("[Request interrupted by user]", "interrupt", "[Request interrupted by user]"),
+            (
+                "[Request interrupted by user for tool use]",
+                "interrupt",
+                "[Request interrupted by user for tool use]",
+            ),
+            ("<system-reminder>Be brief</system-reminder>", "meta", ""),
+            ("<ide_selection>line 5</ide_selection>Fix this", "prompt", "Fix this"),
+            ("<ide_opened_file>a.py</ide_opened_file>\nFix this", "prompt", "Fix this"),
+            ("Fix this\n<system-reminder>Be brief</system-reminder>", "prompt", "Fix this"),
+        ],
+    )
+    def test_each_kind(self, written: str, kind: str, shown: str) -> None:
+        for content in (written, [text(written)]):
+            (message,) = read(user(content)).messages
+            assert (message.role, message.kind, message.text) == ("user", kind, shown)
+
+    @pytest.mark.parametrize(
+        "caveat",
+        [
+            "<local-command-caveat>Caveat: The messages below …</local-command-caveat>",
+            "Caveat: The messages below were generated by the user while running local commands. DO NOT …",
+        ],
+    )
+    def test_caveats_are_meta_with_or_without_the_flag(self, caveat: str) -> None:
+        assert kinds(read(user(caveat, isMeta=True))) == ["meta"]
+        assert kinds(read(user(caveat))) == ["meta"]
+
+    def test_what_is_flagged_meta_is_no_prompt(self) -> None:
+        session = read(user("Base directory for this skill: …", isMeta=True))
+        assert (kinds(session), prompts(session)) == (["meta"], [None])
+
+    @pytest.mark.parametrize("written", ["<command-name>/x</command-name>", "<bash-input>ls</bash-input>"])
+    def test_no_turn_opens_with_a_meta_record(self, written: str) -> None:
+        assert prompts(read(user(written, isMeta=True))) == [None]
+
+    @pytest.mark.parametrize(
+        ("origin", "kind"),
+        [
+            ({"kind": "human"}, "prompt"),
+            ({"kind": "task-notification"}, "notification"),
+            ({"kind": "peer"}, "notification"),
+            (None, "prompt"),
+            ("odd", "prompt"),
+        ],
+    )
+    def test_the_origin_tells_who_spoke(self, origin: Any, kind: str) -> None:
+        assert kinds(read(user("Words", origin=origin))) == [kind]
+
+    def test_the_clients_additions_are_asides(self) -> None:
+        (message,) = read(
+            user(
+                [
+                    text("<ide_opened_file>The user opened a.py</ide_opened_file>"),
+                    text("Fix it <system-reminder>Be brief</system-reminder>"),
+                ]
+            )
+        ).messages
+        assert (message.kind, message.text) == ("prompt", "Fix it")
+        assert [(aside.tag, aside.text) for aside in message.asides] == [
+            ("ide_opened_file", "The user opened a.py"),
+            ("system-reminder", "Be brief"),
+        ]
+
+    def test_a_command_has_a_name_and_arguments(self) -> None:
+        written = "<command-args>the tests</command-args><command-name>/fix</command-name>"
+        (message,) = read(user(written)).messages
+        assert (message.command.name, message.command.args) == ("/fix", "the tests")
+
+    def test_a_notification_has_fields(self) -> None:
+        written = "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status>\n</task-notification>"
+        (message,) = read(user(written)).messages
+        assert message.fields == {"task-id": "b1", "status": "failed"}
+
+    @pytest.mark.parametrize(
+        ("payload", "kind"),
+        [
+            ({"prompt": "also this", "commandMode": "prompt"}, "prompt"),
+            ({"prompt": [text("also this")], "commandMode": "prompt", "origin": {"kind": "human"}}, "prompt"),
+            ({"prompt": "also this"}, "prompt"),
+            ({"prompt": "also this", "commandMode": "task-notification"}, "notification"),
+            ({"prompt": "also this", "origin": {"kind": "task-notification"}}, "notification"),
+            ({"prompt": "also this", "isMeta": True}, "notification"),
+        ],
+    )
+    def test_queued_input_was_typed_or_reported(self, payload: Object, kind: str) -> None:
+        session = read(user("go"), reply("on it"), attachment("queued_command", payload))
+        assert (kinds(session)[2], texts(session)[2]) == (kind, "also this")
+        assert prompts(session) == ["go", "also this"][: 2 if kind == "prompt" else 1]
+
+    def test_a_queued_report_reaches_its_call(self) -> None:
+        told_later = (
+            "<task-notification><tool-use-id>t1</tool-use-id><summary>ok</summary></task-notification>"
+        )
+        session = read(
+            reply(use("t1", "Agent")),
+            attachment("queued_command", {"prompt": told_later, "commandMode": "task-notification"}),
+        )
+        assert [session.messages[n].text for n in session.calls[0].notices] == ["ok"]
+
+    def test_pasted_images_are_found_by_their_numbers(self) -> None:
+        content = [text("Compare [Image #7] with [Image #3]"), image("AAAA"), image("BBBB")]
+        (message,) = read(user(content, imagePasteIds=[3, 7])).messages
+        assert {n: block.source.data for n, block in message.pasted.items()} == {3: "AAAA", 7: "BBBB"}
+
+    def test_images_pasted_into_queued_input(self) -> None:
+        payload = {"prompt": [text("[Image #2]"), image("AAAA")], "imagePasteIds": [2]}
+        (message,) = read(attachment("queued_command", payload)).messages
+        assert message.pasted[2].source.data == "AAAA"
+
+    def test_system_records_speak_by_kind(self) -> None:
+        session = read(
+            system("local_command", "<local-command-stdout>x</local-command-stdout>"),
+            system("stop_hook_summary"),
+            system("api_error"),
+            system("scheduled_task_fire", "tick"),
+            system("informational", "by the way"),
+            system("something_new", "who knows"),
+            system("turn_duration", durationMs=5),
+        )
+        assert kinds(session) == ["output", "hook", "error", "notification", "notice", "notice"]
+        assert {m.role for m in session.messages} == {"system"}
+        assert fates(session)[-1] == "state"
+
+
+class TestFacts:
+    """What the records say of the session as a whole."""
+
+    def test_the_session_id_may_change(self) -> None:
+        session = read(user("a"), reply("b"), user("c", sessionId="other"), reply("d", sessionId=SESSION))
+        assert session.ids == [SESSION, "other"]
+        assert session.facts.ids_at == [0, 2, 3]
+        assert session.id == SESSION
+
+    def test_titles_in_the_order_of_their_worth(self) -> None:
+        prompt = user("the  first\nprompt")
+        summed = {"type": "summary", "summary": "summed up", "leafUuid": "u1"}
+        ai, custom = state("ai-title", aiTitle="thought up"), state("custom-title", customTitle="given")
+        assert read(prompt).title == "the first prompt"
+        assert read(prompt, summed).title == "summed up"
+        assert read(prompt, summed, ai).title == "thought up"
+        assert read(prompt, summed, custom, ai).title == "given"
+
+    def test_an_empty_title_clears(self) -> None:
+        session = read(
+            user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle="")
+        )
+        assert session.title == "a"
+
+    def test_the_last_title_wins(self) -> None:
+        assert read(state("ai-title", aiTitle="a"), state("ai-title", aiTitle="b")).title == "b"
+
+    def test_a_summary_of_another_session_is_no_title(self) -> None:
+        assert (
+            read({"type": "summary", "summary": "of yours", "leafUuid": "elsewhere"}, user("a")).title == "a"
+        )
+
+    def test_a_file_that_holds_only_a_summary_has_its_title(self) -> None:
+        assert read({"type": "summary", "summary": "all there is", "leafUuid": "x"}).title == "all there is"
+
+    def test_what_changes_over_time_is_kept_in_order(self) -> None:
+        session = read(
+            user("a", cwd="/p", gitBranch="main", version="2.0", entrypoint="cli", permissionMode="default"),
+            reply("b", cwd="/p", gitBranch="fix", version="2.1", slug="happy-cat"),
+            user("c", cwd="/q", gitBranch="main", version="2.0", permissionMode="plan"),
+        )
+        facts = session.facts
+        assert (session.project, facts.cwds, facts.versions) == ("/p", ["/p", "/q"], ["2.0", "2.1"])
+        assert (facts.git_branches, facts.slugs) == (["main", "fix", "main"], ["happy-cat"])
+        assert (facts.entrypoints, facts.permission_modes) == (["cli"], ["default", "plan"])
+        assert facts.models == ["claude-x"]
+
+    def test_first_and_last_time_whatever_the_order(self) -> None:
+        session = read(
+            user("a", timestamp="2025-01-02T00:00:00Z"),
+            reply("b", timestamp="2025-01-01T00:00:00Z"),
+            user("c", timestamp="2025-01-03T00:00:00Z"),
+        )
+        assert (session.started.day, session.ended.day) == (1, 3)
+
+    def test_a_timestamp_that_is_none_hides_no_other(self) -> None:
+        session = read(user("a", timestamp="yesterday"), user("b", timestamp="2025-01-03T00:00:00Z"))
+        assert session.started is not None and session.ended is not None
+        assert (session.started.day, session.ended.day) == (3, 3)
+
+    def test_where_it_came_from_and_went(self) -> None:
+        origin = {"sessionId": "old", "messageUuid": "x"}
+        session = read(user("a", forkedFrom=origin), state("continued-in", continuedInSessionId="next"))
+        assert (session.facts.forked_from, session.facts.continued_in) == (origin, ["next"])
+
+
+class TestLedger:
+    """Every record's fate, with its reason."""
+
+    SESSION = (
+        user("go"),
+        reply(use("t1")),
+        attachment("date"),
+        answer(result("t1")),
+        answer(result("t9")),
+        state("mode", mode="normal"),
+        user("aside", isSidechain=True, uuid="s1", parentUuid=None),
+        state("never-seen", x=1),
+        reply("more"),
+        user("go", uuid="u1"),
+    )
+
+    def test_each_record_has_a_fate_and_a_reason(self) -> None:
+        session = read(*self.SESSION)
+        assert [(entry.fate, entry.reason) for entry in session.ledger] == [
+            ("shown", "begins prompt u1"),
+            ("shown", "begins response msg_1"),
+            ("attached", "goes with response msg_1"),
+            ("paired", "result of call t1 (Bash)"),
+            ("orphan", "a result whose call is not in this file"),
+            ("state", "mode: tells of the session; the last one wins"),
+            ("agent", "belongs to agent s1"),
+            ("unknown", "type never-seen is not known; kept as it is"),
+            ("merged", "goes on with response msg_1"),
+            ("duplicate", "repeats line 1"),
+        ]
+
+    def test_the_counts_are_those_of_the_entries(self) -> None:
+        ledger = read(*self.SESSION).ledger
+        assert sum(ledger.fates.values()) == len(ledger) == len(self.SESSION)
+        assert ledger.fates == {fate: fates_of(ledger).count(fate) for fate in fates_of(ledger)}
+
+    def test_a_broken_line_is_accounted_for(self) -> None:
+        session = reread.open(jsonl(*told(user("a"))) + b'{"type": "user", "mess\n[1]\n')
+        assert fates(session) == ["shown", "malformed", "malformed"]
+        assert "not JSON" in reasons(session)[1] and "not a JSON object" in reasons(session)[2]
+
+    def test_entries_name_what_a_record_belongs_to(self) -> None:
+        ledger = read(*self.SESSION).ledger
+        assert (ledger[0].message, ledger[3].call, ledger[6].agent, ledger[9].of) == ("u1", "t1", "s1", 1)
+
+    def test_a_ledger_is_a_sequence(self) -> None:
+        ledger = read(*self.SESSION).ledger
+        assert ledger[-1] == list(ledger)[-1] == ledger[9:][0]
+        with pytest.raises(IndexError):
+            ledger[-len(ledger) - 1]
+
+    def test_what_a_record_changed(self) -> None:
+        talk = read(*self.SESSION).conversation
+        assert talk.change(0).message is talk.messages[0]
+        assert talk.change(3).call is talk.calls[0]
+        assert talk.change(6).agent is talk.own_agents["s1"]
+        assert talk.change(5).message is None
+
+
+def fates_of(ledger: Any) -> list[str]:
+    """The fates that its entries state."""
+    return [entry.fate for entry in ledger]

@@ -1,0 +1,298 @@
+"""The laws of the design, held against any bytes, any JSON, and any transcript that could or could not be.
+
+`REREAD_HYPOTHESIS=thorough` looks for much longer.
+"""
+
+import copy
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import making
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from making import Forger, Object, encode
+from walk import holds_together, walk
+
+import reread
+from reread import dialects, jsontext
+from reread.conversation import Conversation
+from reread.session import Session
+
+COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+settings.register_profile("default", max_examples=120, **COMMON)
+settings.register_profile("thorough", max_examples=10_000, **COMMON)
+settings.load_profile(os.environ.get("REREAD_HYPOTHESIS", "default"))
+
+WORDS = st.one_of(st.text(max_size=8), st.sampled_from(making.WORDS))
+NUMBERS = st.one_of(st.integers(), st.floats(), st.sampled_from(making.NUMBERS))
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), NUMBERS, WORDS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(WORDS, inner, max_size=3)),
+    max_leaves=6,
+)
+FORGERS = st.builds(Forger, st.integers(0, 2**32))
+COUNTS = st.integers(0, 24)
+RECORDS = FORGERS.map(lambda forger: forger.records(12)[-1])
+LINES = st.builds(Forger.lines, FORGERS, COUNTS)
+DOCUMENTS = st.builds(Forger.document, FORGERS, COUNTS)
+JSON_LINES = st.lists(VALUES, max_size=5).map(lambda values: b"\n".join(map(encode, values)))
+TALKS = st.one_of(LINES, LINES, DOCUMENTS)
+FILES = st.one_of(st.binary(max_size=80), JSON_LINES, LINES, LINES, DOCUMENTS)
+
+
+@st.composite
+def cut(draw: st.DrawFn, data: bytes) -> list[bytes]:
+    """Bytes cut into pieces at any places."""
+    cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=6)))
+    return [data[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(data)], strict=True)]
+
+
+# What is compared
+
+
+def flat(value: Any) -> list[str]:
+    """A value of any depth as a list that tells it from any other."""
+    out: list[str] = []
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, msgspec.Struct):
+            part = {"": type(part).__name__, **msgspec.structs.asdict(part)}
+        if isinstance(part, dict):
+            out.append(f"object {sorted(map(repr, part))}")
+            todo += [part[key] for key in sorted(part, key=repr)]
+        elif isinstance(part, list | tuple):
+            out.append(f"list of {len(part)}")
+            todo += part
+        else:
+            out.append(repr(part))
+    return out
+
+
+def decoded(*chunks: bytes) -> list[reread.Record]:
+    """The records of these bytes."""
+    decoder = reread.Decoder()
+    return [record for chunk in chunks for record in decoder.feed(chunk)] + decoder.flush()
+
+
+def seen(record: reread.Record) -> tuple[Any, ...]:
+    """A record as a reader sees it."""
+    return (
+        record.line,
+        record.offset,
+        record.raw,
+        record.type,
+        record.dialect,
+        record.fault,
+        flat(record.value),
+        flat(record.entry),
+    )
+
+
+def portrait(talk: Any) -> dict[str, Any]:
+    """All that a conversation says, in values that can be compared."""
+    return {
+        "messages": [
+            [
+                *(
+                    m.id,
+                    m.role,
+                    m.kind,
+                    m.branch,
+                    m.stop_reason,
+                    m.model,
+                    m.stamp,
+                    m.uuids,
+                    m.records,
+                    m.text,
+                ),
+                *(
+                    flat(m.blocks),
+                    list(m.attached),
+                    [c.id for c in m.calls],
+                    sorted(m.flags),
+                    m.usage,
+                    m.active,
+                ),
+            ]
+            for m in talk.messages
+        ],
+        "calls": [
+            [
+                *(c.id, c.name, c.message.index, c.use, c.answer, c.ok, c.title, list(c.attached)),
+                *(
+                    list(c.notices),
+                    flat(c.input),
+                    flat(c.result),
+                    flat(c.data),
+                    c.agent.id if c.agent else None,
+                ),
+            ]
+            for c in talk.calls
+        ],
+        "branches": [
+            (b.id, b.active, b.parent, b.fork, [m.index for m in b.messages]) for b in talk.branches
+        ],
+        "turns": [(t.prompt.id if t.prompt else None, [m.index for m in t.messages]) for t in talk.turns],
+        "compactions": [(c.line, c.micro, c.preserved, flat(c.metadata)) for c in talk.compactions],
+        "ledger": list(talk.ledger),
+        "fates": talk.ledger.fates,
+        "facts": {name: value for name, value in vars(talk.facts).items() if not name.startswith("_")},
+    }
+
+
+def family(session: Session) -> dict[str, Any]:
+    """The portraits of a session and of all its agents, with who belongs to whom."""
+    agents = {
+        id: (
+            portrait(agent),
+            agent.call.id if agent.call else None,
+            agent.parent.id if agent.parent else None,
+            agent.prompt,
+            agent.type,
+        )
+        for id, agent in session.agents.items()
+    }
+    return {"main": portrait(session), "agents": agents, "title": session.title, "ids": session.ids}
+
+
+class Growing:
+    """Bytes of which more and more can be read."""
+
+    def __init__(self, data: bytes) -> None:
+        self.path: Path | None = None
+        self.data = data
+        self.size = 0
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes at a place that have come so far."""
+        return self.data[: self.size][offset : offset + length]
+
+    def identity(self) -> object:
+        """Never changes."""
+        return None
+
+
+# The laws
+
+
+@given(FILES)
+def test_law_1_the_lines_joined_are_the_file(data: bytes) -> None:
+    session = reread.open(data)
+    assert b"".join(line.raw for line in session.lines) == data
+    assert all(line.raw.index(b"\n") == len(line.raw) - 1 for line in session.lines[:-1])
+
+
+@given(FILES, st.data())
+def test_law_2_any_chunks_give_the_same_records(data: bytes, choice: st.DataObject) -> None:
+    assert [*map(seen, decoded(*choice.draw(cut(data))))] == [*map(seen, decoded(data))]
+
+
+@given(FILES)
+def test_law_2_byte_by_byte(data: bytes) -> None:
+    single = [data[at : at + 1] for at in range(len(data))]
+    whole = [(r.line, r.offset, r.raw) for r in decoded(data)]
+    assert [(r.line, r.offset, r.raw) for r in decoded(*single)] == whole
+
+
+@given(TALKS, st.integers(0, 12))
+def test_law_3_a_prefix_and_the_rest_is_all(data: bytes, prefix: int) -> None:
+    whole, parts = (Conversation(lambda offset, length: data[offset : offset + length]) for _ in range(2))
+    for record in decoded(data):
+        whole.push(record)
+    for index, record in enumerate(decoded(data)):
+        if index == prefix:
+            portrait(parts)
+        parts.push(record)
+    assert portrait(parts) == portrait(whole)
+    assert [*map(portrait, parts.own_agents.values())] == [*map(portrait, whole.own_agents.values())]
+
+
+@given(TALKS, st.data())
+def test_law_3_a_session_that_grows_is_the_session_loaded(data: bytes, choice: st.DataObject) -> None:
+    source = Growing(data)
+    session = Session(source)
+    session.folding = session.new_folding()
+    for chunk in choice.draw(cut(data)):
+        source.size += len(chunk)
+        session.folding.take_in()
+        family(session)
+    session.folding.load()
+    assert family(session) == family(reread.open(data))
+
+
+@given(FILES)
+def test_law_4_nothing_raises_and_everything_is_accounted_for(data: bytes) -> None:
+    session = reread.open(data)
+    walk(session)
+    holds_together(session, data)
+    list(reread.check(session))
+    for talk in (session, *session.agents.values()):
+        assert talk.ledger.fates == Counter(entry.fate for entry in talk.ledger)
+        assert all(entry.reason for entry in talk.ledger)
+
+
+@given(TALKS)
+def test_law_4_nothing_said_is_lost(data: bytes) -> None:
+    for talk in (session := reread.open(data), *session.agents.values()):
+        assert all(turn.messages for turn in talk.turns)
+        assert [m for turn in talk.turns for m in turn.messages] == talk.branches[0].messages
+        assert {m.index for branch in talk.branches for m in branch.messages} == {
+            m.index for m in talk.messages
+        }
+        assert all(call in call.message.calls for call in talk.calls)
+        assert len({call.id for call in talk.calls}) == len(talk.calls)
+
+
+@given(TALKS)
+def test_law_4_no_agent_is_its_own_ancestor(data: bytes) -> None:
+    for agent in reread.open(data).agents.values():
+        above = []
+        while agent is not None:
+            assert agent not in above
+            above.append(agent)
+            agent = agent.parent
+
+
+@given(st.lists(RECORDS, max_size=5), st.sampled_from([",", ",\n", " ,\n\n  "]))
+def test_law_4_a_file_that_begins_with_a_bracket_is_one_document(items: list[Object], between: str) -> None:
+    data = b"[" + between.encode().join(map(encode, items)) + b"]"
+    found = decoded(data)
+    assert [flat(record.value) for record in found] == [flat(jsontext.loads(encode(item))) for item in items]
+    assert [record.line for record in found] == [1 + data[: record.offset].count(b"\n") for record in found]
+
+
+@given(RECORDS)
+def test_law_5_translation_is_pure(record: Object) -> None:
+    before = copy.deepcopy(record)
+    once, again = dialects.translate(record), dialects.translate(record)
+    assert repr(record) == repr(before)
+    assert repr(once) == repr(again)
+
+
+@given(RECORDS)
+def test_law_5_the_native_tongue_is_left_as_it_is(record: Object) -> None:
+    _, native = dialects.translate(record)
+    assert repr(dialects.translate(native)[1]) == repr(native)
+
+
+@given(RECORDS)
+def test_law_5_what_is_on_disk_today_is_native(record: Object) -> None:
+    disk = {**record, "type": "user", "sessionId": "s1", "timestamp": "2025-01-29T14:15:30.123Z"}
+    dialect, native = dialects.translate(disk)
+    assert dialect == "native"
+    assert native is disk
+
+
+@pytest.mark.parametrize("dialect", dialects.DIALECTS, ids=lambda dialect: dialect.NAME)
+@given(RECORDS)
+def test_law_5_each_dialect_is_pure(dialect: dialects.Dialect, record: Object) -> None:
+    if not dialect.looks_like(record):
+        return
+    before = repr(record)
+    first = repr(dialect.translate(record))
+    assert (repr(dialect.translate(record)), repr(record)) == (first, before)
