@@ -120,6 +120,31 @@ def said_to_persons(scenario: Path) -> list[str]:
     return [step["args"][1] for step in steps if step["kind"] == "p" and not step["args"][1].startswith("-")]
 
 
+NOT_TYPED = (
+    "<command-",
+    "<local-command-",
+    "<bash-std",
+    "<task-notification>",
+    "[Request interrupted by user",
+    "Caveat: ",
+)
+"""How texts begin that the client writes in a person's name."""
+
+
+def is_words(row: Object) -> bool:
+    """A user row with more than tool results."""
+    return any(block["type"] != "tool_result" for block in content(row))
+
+
+def is_typed(row: Object) -> bool:
+    """A user row that nothing marks as the client's own."""
+    texts = [block["text"] for block in content(row) if block["type"] == "text"]
+    own = (
+        row.get("isMeta") or row.get("isCompactSummary") or any(text.startswith(NOT_TYPED) for text in texts)
+    )
+    return not own
+
+
 def is_prompt(row: Object) -> bool:
     """A user row that a person, not a tool or the client, may have typed."""
     own = any(row.get(flag) for flag in ("isMeta", "isCompactSummary", "isSidechain"))

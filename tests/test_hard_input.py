@@ -1,5 +1,6 @@
 """Hard input: content never raises, no byte is lost, and what can be read is read."""
 
+import copy
 import io
 import json
 import math
@@ -7,14 +8,17 @@ import os
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from walk import holds_together, texts, types, walk
 
 import reread
 
 HARD = Path(__file__).parent / "fixtures" / "hard"
+SEEDS = HARD.parent / "seeds"
 FIXTURES = sorted(path.name for path in HARD.iterdir())
 
 CHAT = ["user", "assistant", "user", "assistant"]
@@ -308,6 +312,42 @@ def test_null_and_wrong_types_anywhere_leave_the_rest_alone(name: str) -> None:
     assert len(session.records) == data.count(b"\n")
     assert {"What is in the file?", "A list of names."} <= set(texts(session))
     assert "no-such-type" in types(session)
+
+
+SOUND = [json.loads(line) for path in SEEDS.rglob("*.jsonl") for line in path.read_bytes().splitlines()]
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=9)
+    | st.sampled_from(["text", "user", "[]"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["type", "id", "content"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+def places(value: object) -> list[tuple[Any, Any]]:
+    """Every container inside a value, with each of its keys."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, item in items for place in [(value, key), *places(item)]]
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_anything_may_stand_anywhere(data: st.DataObject) -> None:
+    rows = copy.deepcopy(data.draw(st.lists(st.sampled_from(SOUND), min_size=1, max_size=8)))
+    for row in rows:
+        holder, key = data.draw(st.sampled_from(places(row)))
+        holder[key] = data.draw(ANYTHING)
+    raw = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    session = reread.open(raw)
+    walk(session)
+    holds_together(session, raw)
+    assert len(session.records) == len(rows)
 
 
 def test_timestamps_are_aware_or_none() -> None:

@@ -207,6 +207,37 @@ def test_what_a_person_typed_is_a_prompt(path: Path) -> None:
 
 
 @every_transcript
+def test_what_nobody_typed_is_no_prompt(path: Path) -> None:
+    session = session_of(path)
+    kinds = {uuid: message.kind for message in session.messages for uuid in message.uuids}
+    for row in plain.main_thread(path):
+        if row["type"] == "user" and plain.is_words(row) and not plain.is_typed(row):
+            assert kinds[row["uuid"]] != "prompt"
+            assert all(
+                turn.prompt is None or row["uuid"] not in turn.prompt.uuids or kinds[row["uuid"]] == "command"
+                for turn in session.turns
+            )
+
+
+@every_transcript
+def test_nothing_is_said_twice(path: Path) -> None:
+    session = session_of(path)
+    for speaker in [session, *session.agents.values()]:
+        uuids = [uuid for message in speaker.messages for uuid in message.uuids]
+        assert len(uuids) == len(set(uuids))
+        assert len({message.id for message in speaker.messages}) == len(speaker.messages)
+
+
+@every_transcript
+def test_spilled_results_are_found_beside_the_session(path: Path) -> None:
+    session = session_of(path)
+    for call in session.calls:
+        written = call.data.get("persistedOutputPath") if isinstance(call.data, dict) else None
+        if written:
+            assert session.spilled(written) == path.with_suffix("") / "tool-results" / Path(written).name
+
+
+@every_transcript
 def test_every_agent_file_is_an_agent_of_its_session(path: Path) -> None:
     session = session_of(path)
     files = plain.agent_files(path)

@@ -17,7 +17,9 @@ from reread.messages import TURN_STARTERS, moment
 from reread.speech import kind_of, take_apart
 
 PEEK = 1 << 14
-"""How much of a file's head, and of its tail, is read."""
+"""How much of a file's head is read at once."""
+TAIL = 1 << 16
+"""How much of a file's tail is read."""
 REACH = 1 << 18
 """How far into the file the first prompt is looked for."""
 TITLE_LENGTH = 120
@@ -54,12 +56,9 @@ def read_header(path: Path) -> Header:
                 if first.prompt is not None or file.tell() >= min(size, REACH):
                     break
                 chunk = rest + file.read(PEEK * 4)
+            file.seek(max(0, size - TAIL))
             last = _Glance()
-            if size > PEEK:
-                file.seek(max(0, size - PEEK))
-                last.take_backward(file.read(PEEK))
-            else:
-                last.take_backward(b"\n" + chunk)
+            last.take_backward(file.read(TAIL) if size > TAIL else b"\n" + file.read(TAIL))
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}", path=str(path)) from error
     return _header(path, size, modified, first, last)
@@ -112,9 +111,13 @@ class _Glance:
         return rest
 
     def take_backward(self, data: bytes) -> None:
-        """Look at lines from the end; the first piece may be torn."""
+        """Look at lines from the end until nothing is missing but, perhaps, a title; the first may be torn."""
         for line in reversed(data.split(b"\n")[1:]):
-            self._note(line)
+            if not self._is_complete() or b'Title"' in line or b'"summary"' in line:
+                self._note(line)
+
+    def _is_complete(self) -> bool:
+        return None not in (self.session, self.cwd, self.git_branch, self.version, self.model, self.stamp)
 
     def _note(self, line: bytes) -> None:
         if not line.strip():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
+from itertools import accumulate
 from typing import overload
 
 import msgspec
@@ -38,18 +39,14 @@ class Cutter:
             if data:
                 self._pending.append(data)
             return []
-        if self._pending:
-            self._pending.append(data)
-            data = b"".join(self._pending)
-            self._pending.clear()
-        lines = BytesIO(data).readlines()  # cuts at newline bytes alone, and twice as fast as bytes.split
+        buffer = BytesIO(data)  # cuts at newline bytes alone, and twice as fast as bytes.split
+        self._pending.append(buffer.readline())
+        lines = [b"".join(self._pending), *buffer.readlines()]
+        self._pending.clear()
         if data[-1] != NEWLINE:
             self._pending.append(lines.pop())
-        offset = self.offset
-        for line in lines:
-            self.starts.append(offset)
-            offset += len(line)
-        self.offset = offset
+        *starts, self.offset = accumulate(map(len, lines), initial=self.offset)
+        self.starts.extend(starts)
         return lines
 
     def flush(self) -> bytes:

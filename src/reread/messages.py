@@ -183,14 +183,17 @@ class Message(msgspec.Struct, eq=False):
 
     def spend(self, request: str | None, usage: UsageHead, stop_reason: str | None) -> None:
         """Take in a usage row: one whole row wins for each request."""
+        new = UsageRow(request, usage, stop_reason)
         if not self.rows:
-            self.rows = (UsageRow(request, usage, stop_reason),)
+            self.rows = (new,)
             return
-        rows = {row.request: row for row in self.rows}
-        new, old = UsageRow(request, usage, stop_reason), rows.get(request)
-        if old is None or new.beats(old):
-            rows[request] = new
-            self.rows = tuple(rows.values())
+        old = next((row for row in self.rows if row.request == request), None)
+        if old is None:
+            self.rows = (*self.rows, new)
+        elif new.beats(old):
+            self.rows = (
+                tuple(new if row is old else row for row in self.rows) if len(self.rows) > 1 else (new,)
+            )
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"

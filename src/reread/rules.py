@@ -111,7 +111,7 @@ class Sighting:
 
     def __str__(self) -> str:
         versions = ", ".join(map(shown, self.versions))
-        return _count(self.count, "record") + (f", of version {versions}" if versions else "")
+        return counted(self.count, "record") + (f", of version {versions}" if versions else "")
 
 
 class Use(NamedTuple):
@@ -168,6 +168,8 @@ class File:
         self.answers: dict[str, int] = {}
         """The first result of each call."""
         self.more_answers: list[tuple[int, str]] = []
+        self.unnamed: list[int] = []
+        """Records with a result that names no call."""
 
     def read(self, line: Line) -> list[Seen]:
         """The records that begin on the next line."""
@@ -220,16 +222,17 @@ class File:
                 self.undated.add(seen.line)
         if head.type == "fork-context-ref":
             self.borrowed.add(str(seen.native.get("parentLastUuid")))
-        if self._take_node(seen.at, head):
+        if self._take_node(seen.at, head, is_echo=seen.native.get("isReplay") is True):
             self._take_calls(seen.at, head)
 
-    def _take_node(self, index: int, head: Head) -> bool:
+    def _take_node(self, index: int, head: Head, *, is_echo: bool) -> bool:
         """Find the record's place in the tree; False where it came before."""
         if head.uuid is None:
             return True
         first = self.first.setdefault(head.uuid, index)
         if first != index:
-            self.repeats.append((index, first))
+            if not is_echo:
+                self.repeats.append((index, first))
             return False
         if head.isSidechain:
             self.side.add(head.uuid)
@@ -251,7 +254,10 @@ class File:
                     self.tools[block.name or block.type] += 1
                 if block.id is not None:
                     self.uses.setdefault(block.id, Use(index, block.name or block.type))
-            elif block.tool_use_id is not None and self.answers.setdefault(block.tool_use_id, index) != index:
+            elif block.tool_use_id is None:
+                if block.type == "tool_result":
+                    self.unnamed.append(index)
+            elif self.answers.setdefault(block.tool_use_id, index) != index:
                 self.more_answers.append((index, block.tool_use_id))
 
     @property
@@ -358,7 +364,7 @@ def byte_order_mark(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
 
 def nul_bytes(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
     if b"\0" in line.raw:
-        yield f"holds {_count(line.raw.count(0), 'NUL byte')}; what stands around them is read"
+        yield f"holds {counted(line.raw.count(0), 'NUL byte')}; what stands around them is read"
 
 
 def spliced_line(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
@@ -388,12 +394,12 @@ def no_final_newline(file: File) -> Iterator[Spot]:
 
 def blank_line(file: File) -> Iterator[Spot]:
     if file.blank:
-        yield file.blank[0], f"{_count(len(file.blank), 'line')} without a record"
+        yield file.blank[0], f"{counted(len(file.blank), 'line')} without a record"
 
 
 def carriage_return(file: File) -> Iterator[Spot]:
     if file.returns:
-        yield file.returns[0], f"{_count(len(file.returns), 'line')} ending in CR LF"
+        yield file.returns[0], f"{counted(len(file.returns), 'line')} ending in CR LF"
 
 
 def not_an_object(file: File, seen: Seen) -> Iterator[str]:
@@ -467,13 +473,6 @@ def sidechain_marker(file: File, seen: Seen) -> Iterator[str]:
         yield "hangs under a sidechain record and is not marked as one"
 
 
-def unnamed_result(file: File, seen: Seen) -> Iterator[str]:
-    message = seen.head.message
-    for block in message.content if message is not None and isinstance(message.content, list) else ():
-        if block.type == "tool_result" and block.tool_use_id is None:
-            yield "a result names no call; it is placed by where it stands"
-
-
 def repeated_uuid(file: File) -> Iterator[Spot]:
     for index, first in file.repeats:
         if file.fate(index) != "reappended":
@@ -517,13 +516,22 @@ def parent_cycle(file: File) -> Iterator[Spot]:
         if len(lines) == 1:
             yield lines[0], "is its own parent"
         else:
-            yield min(lines), f"is its own ancestor, by {_count(len(lines), 'record')}"
+            yield min(lines), f"is its own ancestor, by {counted(len(lines), 'record')}"
 
 
 def orphan_result(file: File) -> Iterator[Spot]:
     for id, index in file.answers.items():
         if id not in file.uses and not file.borrowed and not file.is_called_elsewhere(id):
             yield file.records.line(index), f"a result of call {shown(id)}, which is not in the file"
+    for index in file.unnamed:
+        if file.fate(index) == "orphan":
+            yield file.records.line(index), "a result names no call, and no call waits for one"
+
+
+def unnamed_result(file: File) -> Iterator[Spot]:
+    for index in file.unnamed:
+        if file.fate(index) != "orphan":
+            yield file.records.line(index), "a result names no call; it is placed by where it stands"
 
 
 def result_before_call(file: File) -> Iterator[Spot]:
@@ -608,7 +616,7 @@ RULES = (
     Rule("parent-cycle", WARNING, "A record is its own ancestor.", file=parent_cycle),
     Rule("orphan-result", WARNING, "A result's call is not in the file.", file=orphan_result),
     Rule("result-before-call", INFO, "A result stands before its call.", file=result_before_call),
-    Rule("unnamed-result", INFO, "A result names no call.", record=unnamed_result),
+    Rule("unnamed-result", INFO, "A result names no call.", file=unnamed_result),
     Rule("several-results", INFO, "A call has more than one result.", file=several_results),
     Rule("unanswered-call", INFO, "A call has no result.", file=unanswered_call),
     Rule("forward-parent", INFO, "A record's parent stands later in the file.", file=forward_parent),
@@ -701,11 +709,17 @@ def findings(
 
 def shown(value: str) -> str:
     """A text out of a transcript, in a few characters that can do no harm on a terminal."""
-    text = value if value.isprintable() else ascii(value)[1:-1]
+    text = printable(value)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
-def _count(number: int, noun: str) -> str:
+def printable(text: str) -> str:
+    """A text with whatever is not to be printed written as escapes."""
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

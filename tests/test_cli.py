@@ -1,0 +1,153 @@
+"""The command line, run as a person runs it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import reread
+from reread.cli import SAMPLES
+
+REREAD = [str(Path(sys.executable).with_name("reread"))]
+HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
+
+
+def run(*words: str, stdin: bytes | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HOME": str(home or "/nonexistent"), "CLAUDE_CONFIG_DIR": str(home or "/nonexistent")}
+    done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_alone_it_says_what_it_can_do() -> None:
+    done = run()
+    assert done.returncode == 0
+    for verb in ("ls", "show", "tail", "check"):
+        assert f"reread {verb}" in done.stdout
+
+
+def test_it_knows_its_version() -> None:
+    assert run("--version").stdout == f"reread, version {reread.__version__}\n"
+
+
+def test_ls_groups_sessions_by_project_newest_first() -> None:
+    done = run("--demo", "ls")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "/home/sam/code/lantern"
+    assert any("d2a94e17" in line and "Dead-letter queue" in line for line in lines)
+
+
+def test_ls_json_is_the_headers() -> None:
+    listed = json.loads(run("--demo", "ls", "--json").stdout)
+    assert {header["id"] for header in listed} == {h.id for h in reread.sessions(root=SAMPLES)}
+    assert set(listed[0]) == {field for field in reread.Header.__struct_fields__}
+
+
+def test_root_goes_before_or_after_the_verb() -> None:
+    assert run("--root", str(SAMPLES), "ls").stdout == run("ls", "--root", str(SAMPLES)).stdout
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (["--tool", "NotebookEdit"], {"6a0f8d43"}),
+        (["--min-size", "300k"], {"d2a94e17"}),
+        (["--project", "/home/sam/code/almanac"], {"6a0f8d43", "f27b5c90"}),
+        (["--since", "2026-11-12"], {"b90c6f28"}),
+        (["--limit", "1"], {"b90c6f28"}),
+        (["--tool", "NoSuchTool"], set()),
+    ],
+)
+def test_ls_filters(filters: list[str], expected: set[str]) -> None:
+    listed = json.loads(run("--demo", "ls", "--json", *filters).stdout)
+    assert {header["id"][:8] for header in listed} == expected
+
+
+def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
+    for flag, holds in (
+        ("--errors", lambda s: any(c.ok is False for c in s.calls) or any(m.kind == "error" for m in s.messages)),
+        ("--branches", lambda s: len(set(s.git_branches)) > 1),
+    ):
+        listed = json.loads(run("--demo", "ls", "--json", flag).stdout)
+        found = {header["id"] for header in listed}
+        assert found and all(holds(reread.open(header["path"])) for header in listed)
+
+
+def test_no_sessions_says_where_it_looked_and_what_to_try() -> None:
+    done = run("ls")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "No sessions in" in done.stderr and "--demo" in done.stderr
+
+
+def test_show_reads_well_and_lets_no_escape_code_through(tmp_path: Path) -> None:
+    done = run("--demo", "show", "d2a9")
+    assert done.returncode == 0 and "▌" in done.stdout
+    assert "\x1b" not in done.stdout
+    hostile = {"type": "user", "sessionId": "s", "message": {"content": "\x1b]0;owned\x07\x1b[31mred\u202e"}}
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(hostile))
+    shown = run("show", str(path)).stdout
+    assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown and "owned" in shown
+
+
+def test_show_raw_is_the_file() -> None:
+    done = subprocess.run([*REREAD, "show", str(HARBOR), "--raw"], capture_output=True, check=True)
+    assert done.stdout == HARBOR.read_bytes()
+
+
+def test_show_json_has_the_names_of_the_library() -> None:
+    shown = json.loads(run("show", str(HARBOR), "--format", "json").stdout)
+    session = reread.open(HARBOR)
+    assert (shown["id"], shown["title"], shown["project"]) == (session.id, session.title, session.project)
+    assert [m["id"] for m in shown["messages"]] == [m.id for m in session.messages]
+    assert [(c["name"], c["ok"]) for c in shown["calls"]] == [(c.name, c.ok) for c in session.calls]
+    assert [t["prompt"]["text"] for t in shown["turns"]] == [t.prompt.text for t in session.turns if t.prompt]
+    assert shown["agents"].keys() == session.agents.keys()
+    assert len(shown["ledger"]) == len(session.records)
+    assert [b["active"] for b in shown["branches"]][0] is True
+
+
+def test_a_session_can_come_through_a_pipe() -> None:
+    done = run("show", "-", stdin=HARBOR.read_bytes())
+    assert "Dead-letter queue" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["show"], ["show", "nope"], ["show", "/no/such/file.jsonl"], ["ls", "--since", "soon"], ["ls", "--min-size", "big"],
+     ["nonsense"], ["ls", "--root", "/no/such/folder"], ["show", str(SAMPLES)]],
+)  # fmt: skip
+def test_misuse_exits_with_2_and_one_clear_message(words: list[str]) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert done.stderr.strip() and "Traceback" not in done.stderr
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{REREAD[0]} show {HARBOR} --format json | head -c 10"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = HARBOR.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0])
+    process = subprocess.Popen(
+        [*REREAD, "tail", str(path), "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    time.sleep(1.0)
+    with path.open("ab") as file:
+        file.write(b"".join(lines[1:6]))
+    changes = [json.loads(process.stdout.readline()) for _ in range(5)]
+    assert [change["line"] for change in changes] == [2, 3, 4, 5, 6]
+    assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in changes)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    assert process.stderr.read().strip() == ""

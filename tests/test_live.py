@@ -1,0 +1,209 @@
+"""Following: what comes live equals what loading gives."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reread
+from reread.views.values import session_json
+
+PATIENCE = 10.0
+
+
+class Watcher:
+    """Follows in a thread and keeps what it heard."""
+
+    def __init__(self, source: Any) -> None:
+        self.changes: list[reread.Change] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(source,))
+        self._thread.start()
+
+    def _run(self, source: Any) -> None:
+        for change in reread.follow(source, stop=self._stop, heartbeat=100):
+            self.changes.append(change)
+
+    def wait(self, holds: Callable[[list[reread.Change]], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not holds(self.changes):
+            assert time.monotonic() < end, [(c.kind, c.line) for c in self.changes]
+            time.sleep(0.005)
+
+    def heard(self, *lines: int) -> None:
+        self.wait(lambda changes: {c.line for c in changes if c.kind == "record"} >= set(lines))
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def watch() -> Iterator[Callable[[Any], Watcher]]:
+    watchers: list[Watcher] = []
+
+    def start(source: Any) -> Watcher:
+        watchers.append(Watcher(source))
+        return watchers[-1]
+
+    yield start
+    for watcher in watchers:
+        watcher.stop()
+
+
+def line(number: int, **more: Any) -> bytes:
+    record = {
+        "type": "user" if number % 2 else "assistant",
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}" if number > 1 else None,
+        "sessionId": "s",
+        "timestamp": f"2026-11-15T00:00:{number:02}.000Z",
+        "message": {"role": "user", "content": f"word {number}", **({} if number % 2 else {"id": f"m{number}"})},
+        **more,
+    }
+    return json.dumps(record).encode() + b"\n"
+
+
+def dump(session: reread.Session) -> bytes:
+    return b"".join(session_json(session))
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_appended_records_come_one_by_one_and_the_session_keeps_up(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    session = reread.open(path)
+    assert len(session.messages) == 1
+    watcher = watch(session)
+    append(path, line(2))
+    watcher.heard(2)
+    append(path, line(3) + line(4))
+    watcher.heard(2, 3, 4)
+    watcher.stop()
+    assert [c.line for c in watcher.changes] == [2, 3, 4]
+    assert [c.message.text for c in watcher.changes] == ["word 2", "word 3", "word 4"]
+    assert dump(session) == dump(reread.open(path))
+
+
+def test_half_a_line_is_not_told_until_it_is_whole(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    watcher = watch(path)
+    time.sleep(0.3)
+    append(path, line(2)[:30])
+    time.sleep(0.3)
+    assert watcher.changes == []
+    append(path, line(2)[30:])
+    watcher.heard(2)
+
+
+def test_a_tail_that_was_torn_when_the_session_was_opened_is_told_when_whole(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1) + line(2)[:30])
+    session = reread.open(path)
+    assert session.records[-1].type == "malformed"
+    watcher = watch(session)
+    append(path, line(2)[30:])
+    watcher.wait(lambda changes: any(c.message and c.message.text == "word 2" for c in changes))
+    watcher.stop()
+    assert dump(session) == dump(reread.open(path))
+
+
+def test_a_rewritten_tail_is_told_with_the_line_it_begins_at(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1) + line(2) + line(3))
+    session = reread.open(path)
+    watcher = watch(session)
+    time.sleep(0.2)
+    os.truncate(path, len(line(1)))
+    append(path, line(2, extra="another") + line(3))
+    watcher.wait(lambda changes: any(c.kind == "rewritten" for c in changes))
+    watcher.heard(2, 3)
+    watcher.stop()
+    assert next(c.line for c in watcher.changes if c.kind == "rewritten") == 2
+    assert dump(session) == dump(reread.open(path))
+
+
+def test_a_replaced_file_is_read_anew(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    session = reread.open(path)
+    watcher = watch(session)
+    time.sleep(0.2)
+    (tmp_path / "new").write_bytes(line(1) + line(2) + line(3))
+    (tmp_path / "new").replace(path)
+    watcher.heard(2, 3)
+    watcher.stop()
+    assert dump(session) == dump(reread.open(path))
+
+
+def test_a_file_that_appears_later_is_waited_for(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "later" / "s.jsonl"
+    watcher = watch(path)
+    time.sleep(0.2)
+    path.parent.mkdir()
+    path.write_bytes(line(1))
+    watcher.heard(1)
+    append(path, line(2))
+    watcher.heard(1, 2)
+
+
+def test_a_new_agent_file_is_found_and_followed(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    session = reread.open(path)
+    watcher = watch(session)
+    time.sleep(0.2)
+    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    watcher.wait(lambda changes: any(c.agent and c.agent.id == "abc" for c in changes))
+    append(agent, line(2, isSidechain=True, agentId="abc"))
+    watcher.wait(lambda changes: sum(bool(c.agent) for c in changes) == 2)
+    watcher.stop()
+    assert [m.text for m in session.agents["abc"].messages] == ["word 1", "word 2"]
+
+
+def test_a_last_line_without_end_is_told_at_a_clean_stop(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    session = reread.open(path)
+    watcher = watch(session)
+    time.sleep(0.3)
+    append(path, line(2).rstrip(b"\n"))
+    time.sleep(0.3)
+    assert watcher.changes == []
+    watcher.stop()
+    assert [c.line for c in watcher.changes] == [2]
+    assert dump(session) == dump(reread.open(path))
+
+
+def test_every_split_of_a_real_session_follows_to_the_same_end(tmp_path: Path, watch: Any) -> None:
+    sample = next((Path(reread.__file__).parent / "samples").glob("projects/*/8c1f0b52*.jsonl"))
+    data = sample.read_bytes()
+    path = tmp_path / sample.name
+    path.write_bytes(b"")
+    session = reread.open(path)
+    watcher = watch(session)
+    time.sleep(0.2)
+    for start in range(0, len(data), 7001):
+        append(path, data[start : start + 7001])
+        time.sleep(0.002)
+    watcher.heard(len(data.splitlines()) - 1)
+    watcher.stop()
+    assert dump(session) == dump(reread.open(path))
+
+
+def test_bytes_cannot_be_followed() -> None:
+    with pytest.raises(reread.Misuse, match="only a session on disk"):
+        next(iter(reread.follow(reread.open(b""))))
