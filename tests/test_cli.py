@@ -17,8 +17,14 @@ REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
 
-def run(*words: str, stdin: bytes | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "HOME": str(home or "/nonexistent"), "CLAUDE_CONFIG_DIR": str(home or "/nonexistent")}
+def run(
+    *words: str, stdin: bytes | None = None, home: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "HOME": str(home or "/nonexistent"),
+        "CLAUDE_CONFIG_DIR": str(home or "/nonexistent"),
+    }
     done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -70,7 +76,10 @@ def test_ls_filters(filters: list[str], expected: set[str]) -> None:
 
 def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
     for flag, holds in (
-        ("--errors", lambda s: any(c.ok is False for c in s.calls) or any(m.kind == "error" for m in s.messages)),
+        (
+            "--errors",
+            lambda s: any(c.ok is False for c in s.calls) or any(m.kind == "error" for m in s.messages),
+        ),
         ("--branches", lambda s: len(set(s.git_branches)) > 1),
     ):
         listed = json.loads(run("--demo", "ls", "--json", flag).stdout)
@@ -119,35 +128,92 @@ def test_a_session_can_come_through_a_pipe() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["show"], ["show", "nope"], ["show", "/no/such/file.jsonl"], ["ls", "--since", "soon"], ["ls", "--min-size", "big"],
-     ["nonsense"], ["ls", "--root", "/no/such/folder"], ["show", str(SAMPLES)]],
-)  # fmt: skip
-def test_misuse_exits_with_2_and_one_clear_message(words: list[str]) -> None:
-    done = run(*words)
+    [
+        "show",
+        "show nope",
+        "show /no/such/file.jsonl",
+        f"show {SAMPLES}",
+        "ls --since soon",
+        "ls --min-size big",
+        "ls --root /no/such/folder",
+        "check",
+        "check /no/such",
+        "nonsense",
+    ],
+)
+def test_misuse_exits_with_2_and_one_clear_message(words: str) -> None:
+    done = run(*words.split())
     assert done.returncode == 2
     assert done.stderr.strip() and "Traceback" not in done.stderr
 
 
 def test_a_closed_pipe_is_no_error() -> None:
     command = f"{REREAD[0]} show {HARBOR} --format json | head -c 10"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
+
+
+def test_check_of_a_healthy_session_finds_no_error_and_exits_with_0() -> None:
+    done = run("check", str(HARBOR))
+    assert done.returncode == 0
+    assert "0 errors" in done.stdout.splitlines()[-1]
+
+
+def test_check_of_a_broken_file_names_the_line_and_exits_with_1(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"type": "summary", "summary": "s"}\n{nonsense\n{"type": "summary", "summary": "t"}\n')
+    done = run("check", str(path))
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"{path}:2: error: ")
+
+
+def test_check_json_accounts_for_every_record() -> None:
+    report = json.loads(run("check", str(SAMPLES), "--json").stdout)
+    assert set(report) == {"files", "totals"}
+    for file in report["files"]:
+        assert {"path", "dialects", "lines", "records", "fates", "findings"} == set(file)
+        assert sum(file["fates"].values()) == file["records"]
+        assert file["lines"] == len(reread.open(Path(file["path"])).lines)
+    assert report["totals"]["records"] == sum(file["records"] for file in report["files"])
+    assert report["totals"]["tools"]["Bash"] > 0 and report["totals"]["types"]["assistant"] > 0
+    paths = [file["path"] for file in report["files"]]
+    assert len(paths) == len(set(paths)) == len(list(SAMPLES.rglob("*.jsonl")))
+
+
+def test_check_drift_says_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(
+        '{"type": "user", "sessionId": "s", "zebra": 1, "message": {"content": "x"}}\n{"type": "yak"}\n'
+    )
+    drift = run("check", str(path), "--drift").stdout
+    assert "user.zebra" in drift and "yak" in drift
+    assert "Nothing new" in run("check", str(HARBOR), "--drift").stdout
+
+
+def test_check_schema_is_a_json_schema() -> None:
+    schema = json.loads(run("check", "--schema").stdout)
+    assert "anyOf" in schema and "$defs" in schema
 
 
 def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     lines = HARBOR.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0])
-    process = subprocess.Popen(
-        [*REREAD, "tail", str(path), "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stderr is not None
-    time.sleep(1.0)
-    with path.open("ab") as file:
-        file.write(b"".join(lines[1:6]))
-    changes = [json.loads(process.stdout.readline()) for _ in range(5)]
-    assert [change["line"] for change in changes] == [2, 3, 4, 5, 6]
-    assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in changes)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
-    assert process.stderr.read().strip() == ""
+    with subprocess.Popen(
+        [*REREAD, "tail", str(path), "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        time.sleep(1.0)
+        with path.open("ab") as file:
+            file.write(b"".join(lines[1:6]))
+        changes = [json.loads(process.stdout.readline()) for _ in range(5)]
+        assert [change["line"] for change in changes] == [2, 3, 4, 5, 6]
+        assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in changes)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stderr.read().strip() == ""

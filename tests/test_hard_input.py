@@ -337,7 +337,7 @@ def places(value: object) -> list[tuple[Any, Any]]:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_anything_may_stand_anywhere(data: st.DataObject) -> None:
     rows = copy.deepcopy(data.draw(st.lists(st.sampled_from(SOUND), min_size=1, max_size=8)))
     for row in rows:
@@ -415,7 +415,7 @@ def test_a_file_that_is_no_transcript_says_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("open_, close", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
-@pytest.mark.parametrize("depth", [500, 1_500, 50_000])
+@pytest.mark.parametrize("depth", [500, 1_500, 5_000])
 def test_deep_nesting_is_only_deep(tmp_path: Path, open_: str, close: str, depth: int) -> None:
     nest = open_ * depth + "1" + close * depth
     call = f'{{"type":"tool_use","id":"toolu_deep","name":"mcp__deep__dig","input":{{"x":{nest}}}}}'

@@ -64,7 +64,11 @@ def line(number: int, **more: Any) -> bytes:
         "parentUuid": f"u{number - 1}" if number > 1 else None,
         "sessionId": "s",
         "timestamp": f"2026-11-15T00:00:{number:02}.000Z",
-        "message": {"role": "user", "content": f"word {number}", **({} if number % 2 else {"id": f"m{number}"})},
+        "message": {
+            "role": "user",
+            "content": f"word {number}",
+            **({} if number % 2 else {"id": f"m{number}"}),
+        },
         **more,
     }
     return json.dumps(record).encode() + b"\n"
@@ -107,7 +111,9 @@ def test_half_a_line_is_not_told_until_it_is_whole(tmp_path: Path, watch: Any) -
     watcher.heard(2)
 
 
-def test_a_tail_that_was_torn_when_the_session_was_opened_is_told_when_whole(tmp_path: Path, watch: Any) -> None:
+def test_a_tail_that_was_torn_when_the_session_was_opened_is_told_when_whole(
+    tmp_path: Path, watch: Any
+) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(line(1) + line(2)[:30])
     session = reread.open(path)

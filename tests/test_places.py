@@ -50,7 +50,9 @@ def ids(**options: Any) -> list[str]:
 
 def test_every_place_the_client_knows_is_looked_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(home / ".claude/projects/-p/one.jsonl", record())
-    write(home / ".claude/conversations/_home_p/2025-01-29.jsonl", record(type="human", timestamp=1738160130123))
+    write(
+        home / ".claude/conversations/_home_p/2025-01-29.jsonl", record(type="human", timestamp=1738160130123)
+    )
     write(home / ".config/claude/projects/-p/two.jsonl", record())
     assert set(ids()) == {"one", "two", "2025-01-29"}
     write(home / "a/projects/-p/three.jsonl", record())
@@ -187,7 +189,12 @@ def test_a_folder_may_vanish_or_refuse_while_it_is_listed(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "before"),
-    [("7d", timedelta(days=7)), ("12h", timedelta(hours=12)), ("30m", timedelta(minutes=30)), ("2w", timedelta(14))],
+    [
+        ("7d", timedelta(days=7)),
+        ("12h", timedelta(hours=12)),
+        ("30m", timedelta(minutes=30)),
+        ("2w", timedelta(14)),
+    ],
 )
 def test_times_are_said_as_people_say_them(text: str, before: timedelta) -> None:
     now = datetime(2026, 11, 15, 9, 30, tzinfo=UTC).astimezone()

@@ -39,7 +39,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     [
         ("import reread", {"msgspec", "click", "rich", "watchfiles", "asyncio", "json"}),
         (
-            "from reread import cli; import sys; sys.argv = ['reread', '--help']\ntry: cli.main()\nexcept SystemExit: pass",
+            "import sys; sys.argv = ['reread', '--help']\n"
+            "from reread import cli\n"
+            "try: cli.main()\nexcept SystemExit: pass",
             {"msgspec", "rich", "watchfiles", "asyncio", "reread.session"},
         ),
     ],

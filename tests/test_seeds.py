@@ -132,7 +132,7 @@ class TestPlainPatterns:
         session = read("001_git_branches.jsonl")
         assert prompts(session) == ["On main", "On a feature", "Nowhere"]
         assert len(session.branches) == 1
-        assert session.facts.git_branches == ["main", "feature/sort"]
+        assert list(session.git_branches) == ["main", "feature/sort"]
 
     def test_a_sidechain_is_an_agent_and_not_the_main_thread(self) -> None:
         session = read("001_sidechain.jsonl")

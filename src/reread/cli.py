@@ -235,6 +235,54 @@ def tail(ctx: click.Context, session: str, form: str, turns: int, root: tuple[Pa
         sys.stdout.flush()
 
 
+@reread.command()
+@click.argument("paths", nargs=-1, metavar="PATH…")
+@_json_option
+@click.option(
+    "--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields."
+)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and stop.")
+@click.option("-v", "--verbose", is_flag=True, help="Also what is merely worth knowing.")
+@_root_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    as_json: bool,
+    drift: bool,
+    schema: bool,
+    verbose: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Validate sessions, files or folders; exit 1 where there are errors.
+
+    A PATH is a session, or a folder, which stands for every .jsonl file below it.
+
+    \b
+    reread check latest
+    reread check ~/.claude/projects --json
+    reread check ~/.claude --drift
+    """
+    if schema:
+        from reread.records import json_schema
+
+        return _print_json(json_schema())
+    if not paths:
+        raise Misuse("name something to check: a session, a file or a folder; or `--schema`")
+    from reread.reports import report
+
+    with _progress("checking", None) as step:
+        checked = report(paths, root=_roots(ctx, root) or None, progress=lambda _: step(1))
+    if as_json:
+        _print_json(checked)
+    else:
+        from reread.views.terminal import drift_lines, report_lines
+
+        for line in drift_lines(checked) if drift else report_lines(checked, verbose=verbose):
+            click.echo(line)
+    return ctx.exit(FOUND_ERRORS if checked.totals.errors else OK)
+
+
 def _is_missing_path(name: str) -> bool:
     """Whether this names a file that may still appear."""
     return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not Path(name).exists()
@@ -257,13 +305,16 @@ def _print_json(value: Any) -> None:
 
 
 @contextmanager
-def _progress(label: str, length: int) -> Generator[Callable[[int], None]]:
+def _progress(label: str, length: int | None) -> Generator[Callable[[int], None]]:
     """A progress bar on a terminal; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-        yield bar.update
+    from rich.progress import Progress
+
+    with Progress(transient=True) as bar:
+        task = bar.add_task(label, total=length)
+        yield lambda steps: bar.advance(task, steps)
 
 
 def main() -> None:

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from reread import places, session
-from reread.conversation import FATES, Agent, Conversation
-from reread.errors import RereadError
+from reread.conversation import Agent, Conversation
+from reread.errors import RereadError, Unreadable
 from reread.folding import Folding
 from reread.headers import read_header
+from reread.ledger import FATES
 from reread.rules import ERROR, INFO, WARNING, Finding, Rule, Seen, Tally, counted, printable, survey
 from reread.session import STDIN, Session
 
@@ -75,7 +76,7 @@ class Item(NamedTuple):
 
     @property
     def is_agent(self) -> bool:
-        """Whether it belongs to a session of its own name or place."""
+        """Whether it is an agent's own file."""
         return self.path.name.startswith(places.AGENT)
 
 
@@ -113,13 +114,15 @@ def _find(name: str | Path, root: str | Path | Sequence[str | Path] | None) -> P
     return Path(STDIN) if str(name) == STDIN else session.find(name, root=root)
 
 
-def _age(item: Item) -> tuple[datetime, datetime]:
+def _age(item: Item) -> tuple[datetime, bool, datetime]:
     """When a file was begun and last written to: of two that share records, the older is the original."""
     try:
         header = read_header(item.path)
     except RereadError:
-        return _NEVER, _NEVER
-    return header.started or _NEVER, header.updated or _NEVER
+        return _NEVER, True, _NEVER
+    head = places.first_head(item.path)
+    is_fork = head is not None and bool(head.forkedFrom)
+    return header.started or _NEVER, is_fork, header.updated or _NEVER
 
 
 class _Work:
@@ -140,9 +143,11 @@ class _Work:
             opened = session.open(STDIN if item.path == Path(STDIN) else item.path)
             main = opened.folding
         except (RereadError, OSError) as error:
-            if item.named:
+            if not item.named:
+                return [self._unreadable(item.path, error)]
+            if isinstance(error, RereadError):
                 raise
-            return [self._unreadable(item.path, error)]
+            raise Unreadable(f"{item.path}: {error}; check the file", path=str(item.path)) from error
         agents, failed = self._read_agents(opened)
         family = [main, *agents.values()]
         return [*(self._judge(folding, family, opened.agents) for folding in family), *failed]
@@ -157,7 +162,7 @@ class _Work:
         return True
 
     def _read_agents(self, opened: Session) -> tuple[dict[str, Folding], list[FileReport]]:
-        """The agents' own files that are not done yet; those that cannot be read are kept from the session."""
+        """The agents' own files that are not done yet; what cannot be read is kept from the session."""
         agents: dict[str, Folding] = {}
         failed: list[FileReport] = []
         paths = places.agent_files(opened.path, [*opened.ids, opened.path.stem]) if opened.path else {}

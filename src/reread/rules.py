@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from reread import dialects, jsontext
-from reread.conversation import CALLS, FATES, Conversation
+from reread.conversation import CALLS, Conversation
 from reread.decode import Record
 from reread.heads import Head
+from reread.ledger import FATES
 from reread.lines import Line, Lines
 from reread.messages import moment
 from reread.records import FAMILIES, SYSTEMS, unknown_fields
@@ -110,8 +111,10 @@ class Sighting:
         self.versions: dict[str, None] = {}
 
     def __str__(self) -> str:
-        versions = ", ".join(map(shown, self.versions))
-        return counted(self.count, "record") + (f", of version {versions}" if versions else "")
+        if not self.versions:
+            return counted(self.count, "record")
+        plural = "s" if len(self.versions) > 1 else ""
+        return f"{counted(self.count, 'record')}, version{plural} {', '.join(map(shown, self.versions))}"
 
 
 class Use(NamedTuple):

@@ -304,6 +304,8 @@ def open(
 
 def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> Path:
     """The file of a session, by path, id, unique prefix or "latest"."""
+    if name == "":
+        raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
     path = Path(name).expanduser()
     if isinstance(name, Path) or path.exists() or _is_pathlike(name):
         return path

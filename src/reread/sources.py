@@ -53,7 +53,8 @@ class FileSource:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
         except OSError as error:
             reason = error.strerror or str(error)
-            raise Unreadable(f"{path}: {reason}; check its permissions", path=str(path)) from error
+            hint = "; check its permissions" if isinstance(error, PermissionError) else ""
+            raise Unreadable(f"{path}: cannot be read: {reason}{hint}", path=str(path)) from error
         self._lock = threading.Lock()
         weakref.finalize(self, self._file.close)
 

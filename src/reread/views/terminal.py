@@ -9,6 +9,7 @@ from reread.blocks import Thinking
 from reread.conversation import Change
 from reread.headers import Header
 from reread.messages import Call, Message
+from reread.reports import Report
 from reread.session import Session
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -42,6 +43,29 @@ def size_text(size: int) -> str:
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
     return f"{size} B"
+
+
+def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:
+    """What a check found, one line a finding, as compilers print them."""
+    for file in report.files:
+        for finding in file.findings:
+            if verbose or finding.level != "info":
+                yield safe(f"{file.path}:{finding.line}: {finding.level}: {finding.text} [{finding.code}]")
+    totals = report.totals
+    found = [(totals.errors, "error"), (totals.warnings, "warning"), (totals.infos, "note")]
+    counts = ", ".join(f"{count:,} {noun}{'s' if count != 1 else ''}" for count, noun in found)
+    hint = " (-v shows the notes)" if totals.infos and not verbose else ""
+    yield f"{totals.files:,} files, {totals.lines:,} lines, {totals.records:,} records: {counts}{hint}"
+
+
+def drift_lines(report: Report) -> Iterator[str]:
+    """What the types do not know yet, with how often it stands there."""
+    totals = report.totals
+    unknown = {**totals.unknown_types, **totals.unknown_fields}
+    for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
+        yield safe(f"{count:8,}  {name}")
+    if not unknown:
+        yield f"Nothing new in {totals.records:,} records of {totals.files:,} files."
 
 
 def session_text(session: Session) -> Iterator[str]:
