@@ -51,7 +51,7 @@ def test_ls_groups_sessions_by_project_newest_first() -> None:
 def test_ls_json_is_the_headers() -> None:
     listed = json.loads(run("--demo", "ls", "--json").stdout)
     assert {header["id"] for header in listed} == {h.id for h in reread.sessions(root=SAMPLES)}
-    assert set(listed[0]) == {field for field in reread.Header.__struct_fields__}
+    assert set(listed[0]) == set(reread.Header.__struct_fields__)
 
 
 def test_root_goes_before_or_after_the_verb() -> None:
@@ -118,7 +118,7 @@ def test_show_json_has_the_names_of_the_library() -> None:
     assert [t["prompt"]["text"] for t in shown["turns"]] == [t.prompt.text for t in session.turns if t.prompt]
     assert shown["agents"].keys() == session.agents.keys()
     assert len(shown["ledger"]) == len(session.records)
-    assert [b["active"] for b in shown["branches"]][0] is True
+    assert shown["branches"][0]["active"] is True
 
 
 def test_a_session_can_come_through_a_pipe() -> None:

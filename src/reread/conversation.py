@@ -856,18 +856,18 @@ def _response_kind(head: Head, api: MessageHead) -> str:
 
 
 def _first_text(content: Any) -> str:
-    """The first text of a user's content that is not empty."""
+    """The first text of a user's content that is not the client's own addition; else the first at all."""
     if isinstance(content, str):
         return content
-    for block in cast(list[Any], content) if isinstance(content, list) else ():
-        raw = block.text if isinstance(block, BlockHead) else _dict(block).get("text")
-        text = _value(raw) if isinstance(raw, Raw) else raw
-        if isinstance(text, str) and text and kind_of(text) != "meta":
-            return text
-    texts = [
-        block.text for block in cast(list[Any], content or ()) if isinstance(block, BlockHead) and block.text
-    ]
-    return str(_value(texts[0])) if texts else ""
+    blocks = cast(list[Any], content) if isinstance(content, list) else []
+    texts = [text for text in map(_text_of, blocks) if text]
+    return next((text for text in texts if kind_of(text) != "meta"), texts[0] if texts else "")
+
+
+def _text_of(block: Any) -> str:
+    raw = block.text if isinstance(block, BlockHead) else _dict(block).get("text")
+    text = _value(raw) if isinstance(raw, Raw) else raw
+    return text if isinstance(text, str) else ""
 
 
 def _origin(raw: Raw) -> str | None:

@@ -111,7 +111,7 @@ class _Glance:
         return rest
 
     def take_backward(self, data: bytes) -> None:
-        """Look at lines from the end until nothing is missing but, perhaps, a title; the first may be torn."""
+        """Look at lines from the end until all but a title is known; the first may be torn."""
         for line in reversed(data.split(b"\n")[1:]):
             if not self._is_complete() or b'Title"' in line or b'"summary"' in line:
                 self._note(line)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from reread import blocks as b
+from reread import tools
 from reread.accounts import Usage, UsageRow, row_usage, total
+from reread.deeds import AgentStats, Deed
 from reread.heads import UsageHead
+from reread.nodes import Node
 from reread.speech import Aside, Command, Speech, take_apart
 
 if TYPE_CHECKING:
     from reread.conversation import Agent, Conversation
 
-USES = (b.ToolUse, b.ServerToolUse, b.McpToolUse)
 TURN_STARTERS = frozenset({"prompt", "command"})
 """The kinds of message with which a person opens a turn."""
 
@@ -30,25 +32,6 @@ ERRORS = (
     "<tool_use_error>",
 )
 """How a result begins that is only an error text."""
-
-ARGUMENTS = (
-    "description",
-    "command",
-    "file_path",
-    "notebook_path",
-    "pattern",
-    "url",
-    "query",
-    "skill",
-    "path",
-    "subject",
-    "prompt",
-    "task_id",
-    "taskId",
-    "bash_id",
-    "shell_id",
-)
-"""The arguments that say best what a call does, best first."""
 
 
 class Message(msgspec.Struct, eq=False):
@@ -282,15 +265,39 @@ class Call(msgspec.Struct, eq=False):
         return not (isinstance(content, str) and content.startswith(ERRORS[:1] + ERRORS[-1:]))
 
     @property
+    def deed(self) -> Deed:
+        """The call as a tool sees it."""
+        record = self.conversation.records[self.answer].native if self.answer >= 0 else {}
+        denial = record.get("toolDenialKind")
+        return Deed(
+            self.name,
+            self.input,
+            result=self.result,
+            data=self.data,
+            ok=self.ok,
+            denial=denial if isinstance(denial, str) else None,
+            seconds=self.duration,
+            agent=self._agent_stats(),
+        )
+
+    def _agent_stats(self) -> AgentStats | None:
+        agent = self.started_agent
+        if agent is None:
+            return None
+        usage = agent.usage
+        tokens = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens
+        tokens += usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+        return AgentStats(id=agent.id, type=agent.type, calls=len(agent.calls), tokens=tokens)
+
+    @property
     def title(self) -> str:
-        """What it does, in one line."""
-        given = self.input
-        arguments = cast(dict[str, Any], given) if isinstance(given, dict) else {}
-        for name in ARGUMENTS:
-            value = arguments.get(name)
-            if isinstance(value, str) and value.strip():
-                return f"{self.name} {' '.join(value.split())}"[:200]
-        return self.name
+        """What it does, in one line, in the tool's own words."""
+        return tools.title(self.deed)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """What it did and what came of it, as things to draw."""
+        return tools.draw(self.deed)
 
     @property
     def started(self) -> datetime | None:

@@ -148,6 +148,8 @@ class File:
         """Whether the last line has an end."""
         self.closes = True
         """Whether the last line ends as an array does."""
+        self.begun = False
+        """Whether a line that is not blank has come."""
         self.is_document = False
         """Whether the file is one JSON array."""
         self.strict: set[int] = set()
@@ -179,13 +181,12 @@ class File:
         found: list[Seen] = []
         records = self.records
         index = len(self.parents)
-        while index < len(records) and records.line(index) == line.number:
+        while index < len(records) and records.line(index) <= line.number:
             offset, length = records.place(index)
             start = offset - line.offset
-            body = line.raw[start : start + length]
-            found.append(
-                _see(index, records[index] if len(body) < length else Record(line.number, offset, body))
-            )
+            is_inside = 0 <= start <= len(line.raw) - length
+            body = line.raw[start : start + length] if is_inside else records[index].body
+            found.append(_see(index, Record(line.number, offset, body)))
             index += 1
         return found
 
@@ -195,8 +196,8 @@ class File:
         if line.number == len(self.lines):
             self.ends = raw.endswith(b"\n")
             self.closes = raw.rstrip().endswith(b"]")
-        if line.number == 1:
-            opening = raw.removeprefix(_MARK).lstrip()
+        if not self.begun and (opening := raw.removeprefix(_MARK).lstrip()):
+            self.begun = True
             self.is_document = opening.startswith(b"[") and not (seen and seen[0].body.startswith(b"["))
         if not seen and not self.is_document:
             self.blank.append(line.number)

@@ -1,0 +1,68 @@
+"""Tools: what each one was asked, what it gave, its title and how it is drawn.
+
+A tool is one module (or a close family in one), with typed input and result, and a row in `TOOLS`. It draws
+into nodes and knows no view. Others plug in through the entry point group `reread.tools`, with the same object.
+What no tool knows, or what a tool cannot draw, is drawn by `generic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from reread.deeds import Deed
+from reread.nodes import Node, Note
+from reread.tools import generic
+from reread.tools.tool import Tool
+
+FAMILIES = ("bash",)
+"""The modules of this folder that have tools."""
+
+ENTRY_POINTS = "reread.tools"
+MCP = "mcp__"
+
+
+@cache
+def tools() -> dict[str, Tool]:
+    """Every tool by each of its names; an installed plug-in takes a name over."""
+    found: list[Tool] = []
+    for family in FAMILIES:
+        found += import_module(f"reread.tools.{family}").TOOLS
+    for point in entry_points(group=ENTRY_POINTS):
+        plugged = point.load()
+        found += plugged if isinstance(plugged, list | tuple) else [plugged]
+    return {name: tool for tool in found for name in tool.names}
+
+
+def tool_for(name: str) -> Tool:
+    """The tool of that name, or the one that draws whatever has no tool."""
+    known = tools()
+    return known.get(name) or known.get(MCP if name.startswith(MCP) else "") or generic.TOOL
+
+
+def title(deed: Deed) -> str:
+    """What a call does, in one line."""
+    try:
+        said = tool_for(deed.name).title(deed)
+    except Exception:  # a plug-in's fault must not hide the call
+        said = generic.TOOL.title(deed)
+    return " ".join(said.split()) or deed.name
+
+
+def draw(deed: Deed) -> list[Node]:
+    """A call and what came of it, as nodes; nothing that it says is left out."""
+    try:
+        drawn = list(tool_for(deed.name).draw(deed))
+    except Exception as fault:  # a plug-in's fault must not hide the call
+        drawn = [
+            Note(text=f"the tool's own drawing failed: {fault!r}", level="warning"),
+            *generic.TOOL.draw(deed),
+        ]
+    return [*drawn, *generic.rest(deed, drawn)]
+
+
+def names() -> Iterable[str]:
+    """The names of all tools."""
+    return tools().keys()

@@ -1,0 +1,152 @@
+"""Drawing what has no tool of its own, and whatever a tool left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+
+from reread import blocks as b
+from reread.deeds import DENIED, FAILED, INTERRUPTED, RUNNING, Deed, one_line
+from reread.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
+from reread.tools.tool import Tool
+
+ARGUMENTS = (
+    "description",
+    "command",
+    "file_path",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "subject",
+    "name",
+    "title",
+    "prompt",
+    "message",
+    "id",
+)
+"""The arguments that say best what an unknown call does, best first."""
+
+WORDS = {
+    RUNNING: ("still running", "info"),
+    FAILED: ("failed", "error"),
+    DENIED: ("denied", "warning"),
+    INTERRUPTED: ("interrupted", "warning"),
+}
+SHORT = 3
+"""Strings no longer than this say nothing by themselves."""
+HIDDEN = frozenset({"signature", "base64", "data"})
+"""Fields whose text is no text: signatures and the bytes of images."""
+
+
+def title(deed: Deed) -> str:
+    """The name and the argument that says most."""
+    given = deed.arguments
+    best = next(
+        (given[name] for name in ARGUMENTS if isinstance(given.get(name), str) and given[name].strip()), ""
+    )
+    return f"{deed.name} {one_line(best)}".strip()
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """The input as a tree, the output as text, pictures or JSON."""
+    if deed.given not in (None, {}, ""):
+        yield Section(title="input", nodes=[Data(value=deed.given)])
+    yield from ending(deed)
+    yield from result(deed)
+
+
+def ending(deed: Deed) -> Iterator[Node]:
+    """How the call ended, where that is worth a word."""
+    outcome = deed.outcome
+    if outcome.state in WORDS:
+        word, level = WORDS[outcome.state]
+        code = f" with exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
+        said = f": {outcome.message}" if outcome.message else ""
+        yield Note(text=f"{word}{code}{said}", level=level)
+
+
+def result(deed: Deed) -> Iterator[Node]:
+    """The content of the result, block by block; failures have said theirs already."""
+    for block in deed.blocks:
+        if isinstance(block, b.Text) and isinstance(block.text, str):
+            if block.text.strip() and deed.outcome.state not in WORDS:
+                yield Code(text=block.text)
+        elif isinstance(block, b.Image | b.Document):
+            yield picture(block)
+        else:
+            yield Data(value=msgspec.to_builtins(block))
+
+
+def picture(block: b.Image | b.Document) -> Node:
+    """An image or document of a result."""
+    source = block.picture if isinstance(block, b.Image) else block.source
+    kind = getattr(source, "media_type", None)
+    data = getattr(source, "data", None)
+    url = getattr(source, "url", None)
+    if isinstance(url, str):
+        return Links(targets=[Target(url=url)])
+    return Picture(
+        media_type=kind if isinstance(kind, str) else "application/octet-stream",
+        size=len(data) * 3 // 4 if isinstance(data, str) else None,
+        data=data if isinstance(data, str) else None,
+    )
+
+
+def rest(deed: Deed, drawn: Iterable[Node]) -> list[Node]:
+    """What the input and the result say that no node shows: closed, but there."""
+    shown = _Shown(drawn)
+    missing: dict[str, Any] = {}
+    for where, value in (("input", deed.given), ("result", _content(deed)), ("data", deed.data)):
+        for path, text in _strings(value, where):
+            if not shown.has(text):
+                missing[path] = text
+                shown.add(text)
+    return [Section(title="also recorded", nodes=[Data(value=missing)], open=False)] if missing else []
+
+
+def _content(deed: Deed) -> Any:
+    return getattr(deed.block, "content", None)
+
+
+class _Shown:
+    """The texts that nodes show, to ask whether another is among them."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._all = ""
+        self._lines: set[str] = set()
+        for node in nodes:
+            for _, text in _strings(msgspec.to_builtins(node), ""):
+                self.add(text)
+
+    def add(self, text: str) -> None:
+        self._all += "\n" + text
+        for line in text.split("\n"):
+            self._lines.add(line.strip())
+            self._lines.add(line[1:].strip())
+
+    def has(self, text: str) -> bool:
+        return text in self._all or all(
+            line.strip() in self._lines or line.strip() in self._all for line in text.split("\n")
+        )
+
+
+def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every string in a JSON value with its path, those that are no text aside."""
+    stack: list[tuple[str, Any]] = [(path, value)]
+    while stack:
+        where, item = stack.pop()
+        if isinstance(item, str):
+            if len(item) > SHORT:
+                yield where, item
+        elif isinstance(item, dict):
+            pairs = cast(dict[str, Any], item).items()
+            stack += [(f"{where}.{key}", inner) for key, inner in reversed(list(pairs)) if key not in HIDDEN]
+        elif isinstance(item, list):
+            listed = list(enumerate(cast(list[Any], item)))
+            stack += [(f"{where}[{n}]", inner) for n, inner in reversed(listed)]
+
+
+TOOL = Tool((), title, draw)

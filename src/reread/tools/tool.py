@@ -1,0 +1,18 @@
+"""What a tool is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from reread.deeds import Deed
+from reread.nodes import Node
+
+
+class Tool(NamedTuple):
+    """How one tool is titled and drawn."""
+
+    names: tuple[str, ...]
+    """Its name today first, then the names it had."""
+    title: Callable[[Deed], str]
+    draw: Callable[[Deed], Iterable[Node]]
