@@ -19,6 +19,8 @@ def content_blocks(native: dict[str, Any]) -> list[b.Block]:
         return []
     if kind == "system":
         return b.to_blocks(_spoken(native.get("content") or native.get("summary") or native.get("output")))
+    if kind == "progress":
+        return content_blocks(_dict(_dict(native.get("data")).get("message")))
     message = native.get("message")
     return b.to_blocks(cast(dict[str, Any], message).get("content") if isinstance(message, dict) else message)
 

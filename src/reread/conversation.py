@@ -15,7 +15,7 @@ from reread.accounts import Usage, total
 from reread.content import content_blocks
 from reread.decode import Record, Records
 from reread.facts import Facts, add_once
-from reread.heads import BlockHead, Head, MessageHead, UsageHead, decode_head
+from reread.heads import BlockHead, Head, MessageHead, UsageHead, shape_head
 from reread.ledger import (
     ABANDONED,
     AGENT,
@@ -188,9 +188,11 @@ class Conversation:
         """Results that came before their call."""
         self._branches = [Branch(self, ROOT_BRANCH)]
         self._here = ROOT_BRANCH
+        self._active = ROOT_BRANCH
         self._pinned: int | None = None
         self._last = -1
         self._owners: dict[str, Agent] = {}
+        self._latest_agent: Agent | None = None
         self._agent_of_call: dict[str, Agent] = {}
         self._numbers: dict[str, int] = {}
         self._sidechain = False
@@ -220,7 +222,7 @@ class Conversation:
     @property
     def active_branch(self) -> int:
         """The id of the branch that the session went on from."""
-        return self._here if self._pinned is None else self._pinned
+        return self._active if self._pinned is None else self._pinned
 
     @property
     def turn_ends(self) -> frozenset[int]:
@@ -454,8 +456,7 @@ class Conversation:
         self._settle(index, SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
         if parent >= 0:
             self._childed[parent] = 1
-        if head.is_active:
-            self._pinned = self._here
+        self._speak(head)
         if kind == "summary":
             self._sum_up(message)
         elif kind == "notification":
@@ -465,10 +466,12 @@ class Conversation:
         if head.isCompactSummary:
             return "summary"
         kind = kind_of(text)
-        if kind != "prompt" or (self._sidechain and not self.messages):
+        if self._sidechain and not self.messages:
             return kind
-        if head.isMeta:
+        if head.isMeta and kind in TURN_STARTERS:
             return "meta"
+        if kind != "prompt":
+            return kind
         return "prompt" if _origin(head.origin) in HUMAN_ORIGINS else "notification"
 
     def _leads_somewhere(self, parent: int, index: int) -> bool:
@@ -490,7 +493,7 @@ class Conversation:
         """Pair the results of a record with their calls; True where it holds nothing else."""
         first: Call | None = None
         results = 0
-        for block in content:
+        for place, block in enumerate(content):
             if block.type != "tool_result":
                 continue
             results += 1
@@ -502,7 +505,7 @@ class Conversation:
             first = first or call
             if call.answer < 0:
                 call.answer, call.is_error = index, bool(block.is_error)
-                call.by_position = not block.tool_use_id
+                call.unnamed = -1 if block.tool_use_id else place
         if results < len(content):
             return False
         self._settle(index, PAIRED if first else ORPHAN, first.index if first else -1, RESULT)
@@ -540,10 +543,10 @@ class Conversation:
             message.records.append(index)
         speaks = SILENCE
         if type(content) is list:
-            for block in content:
+            for place, block in enumerate(content):
                 kind = block.type
                 if kind in CALLS:
-                    self._add_call(index, head, message, block)
+                    self._add_call(index, head, message, block, place)
                 else:
                     speaks = SPOKEN
                     message.seen |= BITS.get(kind, OTHER_BIT)
@@ -559,6 +562,11 @@ class Conversation:
         self._settle(index, fate, target, speaks)
         if head.supersedes:
             self.superseded.update(head.supersedes)
+        self._speak(head)
+
+    def _speak(self, head: Head) -> None:
+        """The session goes on from where someone last spoke, unless the records say from where."""
+        self._active = self._here
         if head.is_active:
             self._pinned = self._here
 
@@ -584,11 +592,11 @@ class Conversation:
         self.messages.append(message)
         return message
 
-    def _add_call(self, index: int, head: Head, message: Message, block: BlockHead) -> None:
+    def _add_call(self, index: int, head: Head, message: Message, block: BlockHead, place: int) -> None:
         id = block.id or f"{head.uuid or index}#{len(self.calls)}"
         if id in self._by_call:
             return
-        call = Call(self, len(self.calls), id, block.name or block.type, message, index)
+        call = Call(self, len(self.calls), id, block.name or block.type, message, index, place=place)
         self._by_call[id] = call
         self.calls.append(call)
         if message.calls:
@@ -711,12 +719,7 @@ class Conversation:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
-            inner = bytes(payload.message)
-            try:
-                told = decode_head(inner)
-            except jsontext.FAST_FAULTS:
-                told = Head(type="malformed")
-            agent.push(Record(record.line, record.offset + record.raw.find(inner), inner, told))
+            agent.push(_retold(record, bytes(payload.message)))
             self._settle(index, AGENT, self._numbers[agent.id])
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
@@ -767,9 +770,12 @@ class Conversation:
             agent = self._agent(head.agentId)
         else:
             agent = self._owners.get(head.parentUuid or "")
+            if agent is None and head.parentUuid and head.parentUuid not in self._uuids:
+                agent = self._latest_agent
             if agent is None:
                 agent = self._agent(head.uuid or f"sidechain {len(self.own_agents) + 1}")
                 agent.hangs_on = head.parentUuid
+            self._latest_agent = agent
         if head.uuid:
             self._owners[head.uuid] = agent
         return agent
@@ -784,7 +790,7 @@ class Conversation:
     def _go_on_from(self, leaf: str | None) -> None:
         index = self._uuids.get(leaf or "")
         if index is not None:
-            self._here = self._branch_of[index]
+            self._here = self._active = self._branch_of[index]
 
     def _end_turn(self) -> None:
         if self.messages:
@@ -847,6 +853,15 @@ class Agent(Conversation):
 
     def __repr__(self) -> str:
         return f"<Agent {self.id} {self.type or ''}>"
+
+
+def _retold(record: Record, message: bytes) -> Record:
+    """The message inside a progress record as a record of its own; where it stands only inside, the whole."""
+    head = shape_head(_dict(jsontext.readable(message)))
+    at = record.body.find(message)
+    if at < 0:
+        return Record(record.line, record.offset, record.body, head)
+    return Record(record.line, record.offset + at, message, head)
 
 
 def _response_kind(head: Head, api: MessageHead) -> str:

@@ -166,7 +166,7 @@ class Decoder:
         self._head = b""
         tail = self._cutter.flush()
         if self._document is not None:
-            return out + self._document.flush(self._cutter.starts)
+            return out + self._document.flush(self._cutter)
         if tail:
             out += decode_lines([tail], len(self._cutter.starts), self._cutter.starts)
         return out
@@ -187,7 +187,7 @@ class Decoder:
     def _feed_document(self, data: bytes) -> list[Record]:
         self._document = self._document or _Document()
         self._cutter.feed(data)
-        return self._document.feed(data, self._cutter.starts)
+        return self._document.feed(data, self._cutter)
 
 
 def _is_document(data: bytes) -> bool | None:
@@ -211,16 +211,16 @@ class _Document:
         self._base = 0
         self._opened = False
 
-    def feed(self, data: bytes, starts: array[int]) -> list[Record]:
+    def feed(self, data: bytes, cutter: Cutter) -> list[Record]:
         """The records of the elements that `data` completes."""
         self._text += data.decode("latin-1")
-        return self._read(starts, whole=False)
+        return self._read(cutter, whole=False)
 
-    def flush(self, starts: array[int]) -> list[Record]:
+    def flush(self, cutter: Cutter) -> list[Record]:
         """What an element without end holds."""
-        return self._read(starts, whole=True)
+        return self._read(cutter, whole=True)
 
-    def _read(self, starts: array[int], *, whole: bool) -> list[Record]:
+    def _read(self, cutter: Cutter, *, whole: bool) -> list[Record]:
         out: list[Record] = []
         at = 0
         if not self._opened:
@@ -235,7 +235,7 @@ class _Document:
             if self._text[start] != "]":
                 offset = self._base + start
                 raw = self._text[start:end].encode("latin-1")
-                out += slow_records(raw, _line_at(starts, offset), offset)
+                out += slow_records(raw, cutter.line_at(offset), offset)
             at = end
         self._text, self._base = self._text[at:], self._base + at
         return out
@@ -247,18 +247,6 @@ class _Document:
             return jsontext.matching_bracket(self._text, start)
         garbage = _AFTER_GARBAGE.search(self._text, start)
         return garbage.start() if garbage else -1
-
-
-def _line_at(starts: array[int], offset: int) -> int:
-    """The number of the line that holds an offset; the pending line counts."""
-    low, high = 0, len(starts)
-    while low < high:
-        middle = (low + high) // 2
-        if starts[middle] <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    return max(low, 1)
 
 
 def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:

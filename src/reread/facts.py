@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, cast
 
 from msgspec import Raw
 
 from reread import jsontext
 from reread.heads import Head
+
+NATIVE_STAMP = len("2026-11-15T00:00:00.000Z")
 
 
 class Facts:
@@ -59,7 +62,7 @@ class Facts:
         """Take in what the envelope of a record says."""
         seen = self._seen
         stamp = head.timestamp
-        if stamp is not None:
+        if stamp is not None and ((len(stamp) == NATIVE_STAMP and stamp[-1] == "Z") or is_time(stamp)):
             if self.first_stamp is None or stamp < self.first_stamp:
                 self.first_stamp = stamp
             if self.last_stamp is None or stamp > self.last_stamp:
@@ -102,3 +105,12 @@ def add_once(values: list[str], value: str | None) -> None:
 def _follow(values: list[str], value: str | None) -> None:
     if value and (not values or values[-1] != value):
         values.append(value)
+
+
+def is_time(stamp: str) -> bool:
+    """Whether a timestamp is one; only one of an unusual form is looked at."""
+    try:
+        datetime.fromisoformat(stamp)
+    except ValueError:
+        return False
+    return True

@@ -29,11 +29,17 @@ def link(main: Conversation, agents: Mapping[str, Agent]) -> None:
             if call is not None:
                 kin.tie(agent, call)
         if agent.parent is None:
-            agent.parent = agents.get(_str(agent.meta.get("parentAgentId")) or "")
+            _adopt(agent, agents.get(_str(agent.meta.get("parentAgentId")) or ""))
     kin.tie_resumed(agents)
     main.agents = dict(agents)
     for agent in agents.values():
         agent.agents = {id: other for id, other in agents.items() if agent in _ancestors(other)}
+
+
+def _adopt(agent: Agent, parent: Agent | None) -> None:
+    """Give an agent its parent, unless it would become its own ancestor."""
+    if parent is not None and parent is not agent and agent not in _ancestors(parent):
+        agent.parent = parent
 
 
 def _ancestors(agent: Agent) -> list[Agent]:
@@ -85,7 +91,8 @@ class _Kin:
         agent.call = call
         call.started_agent = call.started_agent or agent
         owner = call.conversation
-        agent.parent = owner if isinstance(owner, Agent) and owner is not agent else None
+        agent.parent = None
+        _adopt(agent, owner if isinstance(owner, Agent) else None)
 
     def tie_resumed(self, agents: Mapping[str, Agent]) -> None:
         """A later call may go on with an agent that an earlier one started."""

@@ -73,9 +73,7 @@ class Ledger(Sequence[Fate]):
     def __getitem__(self, index: int | slice) -> Fate | list[Fate]:
         if isinstance(index, slice):
             return [self[n] for n in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
-        return self._conversation.fate(index)
+        return self._conversation.fate(range(len(self))[index])
 
     def __iter__(self) -> Iterator[Fate]:
         for n in range(len(self)):

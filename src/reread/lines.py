@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from itertools import accumulate
@@ -49,6 +50,10 @@ class Cutter:
         self.starts.extend(starts)
         return lines
 
+    def line_at(self, offset: int) -> int:
+        """The number of the line that an offset stands in; the pending line counts."""
+        return bisect_right(self.starts, offset) + (offset >= self.offset)
+
     def flush(self) -> bytes:
         """The pending bytes, given out as a last line without end."""
         tail = b"".join(self._pending)
@@ -77,8 +82,7 @@ class Lines(Sequence[Line]):
     def __getitem__(self, index: int | slice) -> Line | list[Line]:
         if isinstance(index, slice):
             return [self[n] for n in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
+        index = range(len(self))[index]
         start = self._starts[index]
         stop = self._starts[index + 1] if index + 1 < len(self) else self._end()
         return Line(index + 1, start, self._read(start, stop - start))

@@ -196,8 +196,10 @@ class Call(msgspec.Struct, eq=False):
     answer: int = -1
     """The record that holds the result."""
     is_error: bool = False
-    by_position: bool = False
-    """Whether the result named no call and was placed by where it stands."""
+    place: int = 0
+    """Which block of its record the tool use is."""
+    unnamed: int = -1
+    """Which block of its record the result is, where it named no call and was placed by where it stands."""
     attached: Sequence[int] = ()
     """Progress, hooks and notices of this call."""
     notices: Sequence[int] = ()
@@ -214,9 +216,8 @@ class Call(msgspec.Struct, eq=False):
     @property
     def block(self) -> b.Block | None:
         """The tool use as a block."""
-        return next(
-            (x for x in self.conversation.content(self.use) if getattr(x, "id", None) == self.id), None
-        )
+        blocks = self.conversation.content(self.use)
+        return blocks[self.place] if self.place < len(blocks) else None
 
     @property
     def input(self) -> Any:
@@ -228,9 +229,15 @@ class Call(msgspec.Struct, eq=False):
         """The result block, or None while unanswered."""
         if self.answer < 0:
             return None
-        results = [block for block in self.conversation.content(self.answer) if isinstance(block, b.Answer)]
-        named = (block for block in results if block.tool_use_id == self.id)
-        return next(named, results[0] if self.by_position and results else None)
+        blocks = self.conversation.content(self.answer)
+        if self.by_position:
+            return blocks[self.unnamed] if self.unnamed < len(blocks) else None
+        return next((x for x in blocks if isinstance(x, b.Answer) and x.tool_use_id == self.id), None)
+
+    @property
+    def by_position(self) -> bool:
+        """Whether the result named no call."""
+        return self.unnamed >= 0
 
     @property
     def data(self) -> Any:
@@ -488,13 +495,17 @@ def join_blocks(blocks: list[b.Block], more: Sequence[b.Block]) -> None:
 
 
 def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Turn]:
-    """Messages cut into turns: a new one at each prompt, and after each end that the file itself states."""
+    """Messages cut into turns: a new one at each prompt, and after each end that the file itself states.
+
+    Notices and context before the first prompt go with its turn; a response before it is a turn without one.
+    """
     turn: list[Message] = []
     prompt: Message | None = None
     count = 0
     for message in messages:
         starts = message.kind in TURN_STARTERS
-        if (starts and prompt is not None) or (turn and turn[-1].index in ends):
+        opened = prompt is not None or any(m.kind == "response" for m in turn)
+        if (starts and opened) or (turn and turn[-1].index in ends):
             count += 1
             yield Turn(count, prompt, turn)
             turn, prompt = [], None

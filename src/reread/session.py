@@ -35,6 +35,7 @@ class Session:
         self.source = source
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
+        self._problems: tuple[int, list[Finding]] = (-1, [])
 
     @property
     def path(self) -> Path | None:
@@ -124,12 +125,10 @@ class Session:
         return self._agents[1]
 
     def _linked_agents(self) -> dict[str, Agent]:
-        found = dict(self.conversation.own_agents)
-        for id, folding in self.agent_foldings.items():
-            agent = cast(Agent, folding.conversation)
-            for inner in agent.own_agents.values():
-                found.setdefault(inner.id, inner)
-            found[id] = agent
+        found = _with_inner(self.conversation)
+        for folding in self.agent_foldings.values():
+            found = {**_with_inner(folding.conversation), **found}
+        found |= {id: cast(Agent, folding.conversation) for id, folding in self.agent_foldings.items()}
         for agent in found.values():
             agent.meet_agents = self._meet_agents
         kinship.link(self.conversation, found)
@@ -137,8 +136,11 @@ class Session:
 
     @property
     def problems(self) -> list[Finding]:
-        """What is odd about the files, with the line of each."""
-        return list(rules.findings(self.conversation, self.lines))
+        """What is odd about the main file, with the line of each."""
+        kin = list(self.agents.values())
+        if self._problems[0] != len(self.records):
+            self._problems = (len(self.records), list(rules.findings(self.conversation, self.lines, kin=kin)))
+        return self._problems[1]
 
     @property
     def usage(self) -> Usage:
@@ -262,6 +264,14 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.path or ''}>"
+
+
+def _with_inner(talk: Conversation) -> dict[str, Agent]:
+    """The agents whose records stand in a conversation's own file, and those inside them."""
+    found = dict(talk.own_agents)
+    for agent in talk.own_agents.values():
+        found = {**_with_inner(agent), **found}
+    return found
 
 
 def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:

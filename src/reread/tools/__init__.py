@@ -1,8 +1,8 @@
 """Tools: what each one was asked, what it gave, its title and how it is drawn.
 
 A tool is one module (or a close family in one), with typed input and result, and a row in `TOOLS`. It draws
-into nodes and knows no view. Others plug in through the entry point group `reread.tools`, with the same object.
-What no tool knows, or what a tool cannot draw, is drawn by `generic`.
+into nodes and knows no view. Others plug in through the entry point group `reread.tools`, with the same
+object. What no tool knows, or what a tool cannot draw, is drawn by `generic`.
 """
 
 from __future__ import annotations

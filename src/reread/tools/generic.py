@@ -77,7 +77,7 @@ def result(deed: Deed) -> Iterator[Node]:
         elif isinstance(block, b.Image | b.Document):
             yield picture(block)
         else:
-            yield Data(value=msgspec.to_builtins(block))
+            yield Data(value=msgspec.structs.asdict(block))
 
 
 def picture(block: b.Image | b.Document) -> Node:
@@ -118,7 +118,7 @@ class _Shown:
         self._all = ""
         self._lines: set[str] = set()
         for node in nodes:
-            for _, text in _strings(msgspec.to_builtins(node), ""):
+            for _, text in _strings(node, ""):
                 self.add(text)
 
     def add(self, text: str) -> None:
@@ -141,8 +141,13 @@ def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
         if isinstance(item, str):
             if len(item) > SHORT:
                 yield where, item
-        elif isinstance(item, dict):
-            pairs = cast(dict[str, Any], item).items()
+        elif isinstance(item, dict | msgspec.Struct):
+            fields = (
+                msgspec.structs.asdict(item)
+                if isinstance(item, msgspec.Struct)
+                else cast(dict[str, Any], item)
+            )
+            pairs = fields.items()
             stack += [(f"{where}.{key}", inner) for key, inner in reversed(list(pairs)) if key not in HIDDEN]
         elif isinstance(item, list):
             listed = list(enumerate(cast(list[Any], item)))

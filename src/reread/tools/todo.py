@@ -1,0 +1,105 @@
+"""TodoWrite and TodoRead: the list of things to do, and what changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from reread.blocks import fit
+from reread.deeds import Deed
+from reread.nodes import Checklist, Item, Node, Note
+from reread.tools import generic
+from reread.tools.tool import Tool
+from reread.tools.values import each, first, line, words
+
+STATES = {
+    "pending": "pending",
+    "in_progress": "active",
+    "completed": "done",
+    "deleted": "cancelled",
+    "cancelled": "cancelled",
+}
+"""What a status is drawn as."""
+
+
+class Todo(Struct, kw_only=True):
+    """Something to do."""
+
+    content: str = ""
+    status: str = "pending"
+    activeForm: str | None = None
+    id: str | None = None
+    priority: str | None = None
+
+
+class Input(Struct, kw_only=True):
+    """The list as it is to be."""
+
+    todos: list[Todo] | None = None
+
+
+class Output(Struct, kw_only=True):
+    """The list before and after."""
+
+    oldTodos: list[Todo] | None = None
+    newTodos: list[Todo] | None = None
+    verificationNudgeNeeded: bool | None = None
+
+
+def state(status: object) -> str:
+    """What a status is drawn as; what is unknown is still to be done."""
+    return STATES.get(words(status), "pending")
+
+
+def title(deed: Deed) -> str:
+    """How far the list is, and what is being done."""
+    todos = _todos(deed)
+    if not todos:
+        return f"{deed.name} empty list" if deed.arguments.get("todos") == [] else deed.name
+    states = [state(todo.status) for todo in todos]
+    doing = next((_text(todo) for todo in todos if state(todo.status) == "active"), "")
+    return f"{deed.name} {states.count('done')} of {len(todos)} done" + (f" · {line(doing)}" if doing else "")
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """The list with what changed; what was dropped undone stands below it."""
+    output = deed.output(Output) or Output()
+    old = {words(todo.content): todo for todo in each(output.oldTodos, Todo)}
+    todos = _todos(deed)
+    items = [_item(todo, old if output.oldTodos is not None else None) for todo in todos]
+    items += _dropped(old, {words(todo.content) for todo in todos})
+    if items:
+        yield Checklist(items=items)
+    yield from generic.ending(deed)
+    if output.verificationNudgeNeeded is True:
+        yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
+
+
+def _todos(deed: Deed) -> list[Todo]:
+    """The list after the call."""
+    output = deed.output(Output)
+    written = each(output.newTodos, Todo) if output else []
+    read = fit({"todos": deed.data}, Input).todos
+    return written or each(deed.input(Input).todos, Todo) or each(read, Todo)
+
+
+def _item(todo: Todo, old: dict[str, Todo] | None) -> Item:
+    before = old.get(words(todo.content)) if old is not None else None
+    changed = old is not None and (before is None or words(before.status) != words(todo.status))
+    return Item(
+        text=_text(todo), state=state(todo.status), changed=changed, note=first(todo.priority) or None
+    )
+
+
+def _text(todo: Todo) -> str:
+    """What is to be done; what is being done, in those words."""
+    return first(todo.activeForm, todo.content) if state(todo.status) == "active" else words(todo.content)
+
+
+def _dropped(old: dict[str, Todo], kept: set[str]) -> list[Item]:
+    gone = [todo for text, todo in old.items() if text not in kept and state(todo.status) != "done"]
+    return [Item(text=words(todo.content), state="cancelled", changed=True, note="dropped") for todo in gone]
+
+
+TOOLS = [Tool(("TodoWrite", "TodoRead"), title, draw)]
