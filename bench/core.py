@@ -101,13 +101,9 @@ def memory(plan: Plan) -> Iterator[Row]:
     size = plan.session.stat().st_size
     held = json.loads(subprocess.check_output(child("hold", plan.session), text=True))
     private = held["dirty"] + held["clean"]
-    measured = (
-        f"{private / 1e6:.0f} MB private ({held['dirty'] / 1e6:.0f} dirty), peak {held['peak'] / 1e6:.0f} MB"
-    )
+    measured = f"{private / 1e6:.0f} MB private ({held['dirty'] / 1e6:.0f} dirty), peak {held['peak'] / 1e6:.0f} MB"
     goal = "≤ 320 MB" if not plan.quick else "≤ 320 MB at 1 GB"
-    yield Row(
-        "memory of the open session", measured, f"file: {size / 1e6:.0f} MB", f"{private / size:.2f} ×", goal
-    )
+    yield Row("memory of the open session", measured, f"file: {size / 1e6:.0f} MB", f"{private / size:.2f} ×", goal)
 
 
 def bodies(plan: Plan) -> Iterator[Row]:
@@ -264,16 +260,10 @@ ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "only", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all of them if none is named"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="100 MB instead of 1 GB, 1,000 files instead of 10,000"
-    )
+    parser.add_argument("only", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all of them if none is named")
+    parser.add_argument("--quick", action="store_true", help="100 MB instead of 1 GB, 1,000 files instead of 10,000")
     parser.add_argument("--rounds", type=int, default=5, help="how often each ratio is measured")
-    parser.add_argument(
-        "--samples", type=int, default=10_000, help="how many bodies; a hundredth as many appends"
-    )
+    parser.add_argument("--samples", type=int, default=10_000, help="how many bodies; a hundredth as many appends")
     parser.add_argument("--idle", type=float, default=20, help="seconds of idle following")
     plan = parser.parse_args(namespace=Plan())
     if unknown := set(plan.only) - set(ROWS):

@@ -139,9 +139,7 @@ def is_words(row: Object) -> bool:
 def is_typed(row: Object) -> bool:
     """A user row that nothing marks as the client's own."""
     texts = [block["text"] for block in content(row) if block["type"] == "text"]
-    own = (
-        row.get("isMeta") or row.get("isCompactSummary") or any(text.startswith(NOT_TYPED) for text in texts)
-    )
+    own = row.get("isMeta") or row.get("isCompactSummary") or any(text.startswith(NOT_TYPED) for text in texts)
     return not own
 
 

@@ -17,9 +17,7 @@ REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
 
-def run(
-    *words: str, stdin: bytes | None = None, home: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def run(*words: str, stdin: bytes | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "HOME": str(home or "/nonexistent"),
@@ -149,9 +147,7 @@ def test_misuse_exits_with_2_and_one_clear_message(words: str) -> None:
 
 def test_a_closed_pipe_is_no_error() -> None:
     command = f"{REREAD[0]} show {HARBOR} --format json | head -c 10"
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
     assert done.stderr == ""
 
 
@@ -184,9 +180,7 @@ def test_check_json_accounts_for_every_record() -> None:
 
 def test_check_drift_says_what_is_new(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text(
-        '{"type": "user", "sessionId": "s", "zebra": 1, "message": {"content": "x"}}\n{"type": "yak"}\n'
-    )
+    path.write_text('{"type": "user", "sessionId": "s", "zebra": 1, "message": {"content": "x"}}\n{"type": "yak"}\n')
     drift = run("check", str(path), "--drift").stdout
     assert "user.zebra" in drift and "yak" in drift
     assert "Nothing new" in run("check", str(HARBOR), "--drift").stdout

@@ -177,9 +177,7 @@ class TestPartials:
 
     def test_only_the_block_that_came_whole_is_replaced(self) -> None:
         second = event("content_block_start", index=1, content_block={"type": "text", "text": ""})
-        session = self.grown(
-            self.START, self.OPEN, self.delta("one"), reply("one"), second, self.delta("tw", index=1)
-        )
+        session = self.grown(self.START, self.OPEN, self.delta("one"), reply("one"), second, self.delta("tw", index=1))
         assert texts(session) == ["one\n\ntw"]
 
     def test_thinking_and_calls_grow_too(self) -> None:
@@ -236,9 +234,7 @@ class TestCalls:
         assert fates(session)[2] == "paired"
 
     def test_a_list_of_structured_results_is_dealt_out(self) -> None:
-        session = read(
-            reply(use("t1"), use("t2")), answer(result("t2"), result("t1"), data=[{"n": 2}, {"n": 1}])
-        )
+        session = read(reply(use("t1"), use("t2")), answer(result("t2"), result("t1"), data=[{"n": 2}, {"n": 1}]))
         assert [call.data for call in session.calls] == [{"n": 1}, {"n": 2}]
 
     @pytest.mark.parametrize("data", ["text", ["list"], {"a": 1}, None, 5])
@@ -253,9 +249,7 @@ class TestCalls:
         assert fates(session) == ["shown", "paired", "shown"]
 
     def test_a_result_may_stand_between_the_lines_of_its_message(self) -> None:
-        session = read(
-            user("go"), reply(use("t1")), answer(result("t1")), reply(use("t2")), answer(result("t2"))
-        )
+        session = read(user("go"), reply(use("t1")), answer(result("t1")), reply(use("t2")), answer(result("t2")))
         assert [call.ok for call in session.calls] == [True, True]
         assert len(session.messages) == 2
 
@@ -324,9 +318,7 @@ class TestCalls:
         (call,) = read(reply(use("t1")), answer(result("t1", **block), **record)).calls
         assert call.ok is False
 
-    @pytest.mark.parametrize(
-        "data", ["Structured output provided", {"status": "completed"}, {"status": 5}, []]
-    )
+    @pytest.mark.parametrize("data", ["Structured output provided", {"status": "completed"}, {"status": 5}, []])
     def test_what_does_not(self, data: Any) -> None:
         (call,) = read(reply(use("t1")), answer(result("t1", is_error=False), data=data)).calls
         assert call.ok is True
@@ -342,9 +334,7 @@ class TestCalls:
         assert fates(session) == ["shown", "attached", "attached", "paired"]
 
     def test_a_background_task_reports_back_to_its_call(self) -> None:
-        notice = (
-            "<task-notification><task-id>a</task-id><tool-use-id>t1</tool-use-id><status>completed</status>"
-        )
+        notice = "<task-notification><task-id>a</task-id><tool-use-id>t1</tool-use-id><status>completed</status>"
         notice += "<summary>All green</summary></task-notification>"
         session = read(user("go"), reply(use("t1", "Agent")), answer(result("t1")), user(notice))
         assert [session.messages[n].text for n in session.calls[0].notices] == ["All green"]
@@ -591,9 +581,7 @@ class TestBranches:
         assert prompts(session) == ["a", "after the break"]
 
     def test_an_answered_call_is_somewhere(self) -> None:
-        session = read(
-            user("a"), reply("I look"), reply(use("t1")), answer(result("t1")), user("b", parentUuid="u2")
-        )
+        session = read(user("a"), reply("I look"), reply(use("t1")), answer(result("t1")), user("b", parentUuid="u2"))
         assert len(session.branches) == 2
 
     def test_parallel_calls_hooks_and_attachments_are_no_branches(self) -> None:
@@ -702,9 +690,7 @@ class TestTurns:
         assert [[m.text for m in turn.messages] for turn in session.turns] == [["a"], ["b"]]
 
     def test_what_was_said_before_a_prompt_is_no_part_of_its_turn(self) -> None:
-        session = reread.open(
-            jsonl(printed(reply("a", id="m1")), printed(user("b")), printed(reply("c", id="m2")))
-        )
+        session = reread.open(jsonl(printed(reply("a", id="m1")), printed(user("b")), printed(reply("c", id="m2"))))
         assert prompts(session) == [None, "b"]
         assert [[m.text for m in turn.messages] for turn in session.turns] == [["a"], ["b", "c"]]
 
@@ -763,9 +749,7 @@ class TestCompactions:
         assert (second.micro, second.summary is None) == (False, False)
 
     def test_each_compaction_has_its_own_summary(self) -> None:
-        session = read(
-            user("a"), self.boundary(), self.summary("one"), user("b"), self.boundary(), self.summary("two")
-        )
+        session = read(user("a"), self.boundary(), self.summary("one"), user("b"), self.boundary(), self.summary("two"))
         assert [(c.line, c.summary.text) for c in session.compactions] == [(2, "one"), (5, "two")]
 
     def test_preserved_messages_are_named(self) -> None:
@@ -920,9 +904,7 @@ class TestUserText:
         assert prompts(session) == ["go", "also this"][: 2 if kind == "prompt" else 1]
 
     def test_a_queued_report_reaches_its_call(self) -> None:
-        told_later = (
-            "<task-notification><tool-use-id>t1</tool-use-id><summary>ok</summary></task-notification>"
-        )
+        told_later = "<task-notification><tool-use-id>t1</tool-use-id><summary>ok</summary></task-notification>"
         session = read(
             reply(use("t1", "Agent")),
             attachment("queued_command", {"prompt": told_later, "commandMode": "task-notification"}),
@@ -973,18 +955,14 @@ class TestFacts:
         assert read(prompt, summed, custom, ai).title == "given"
 
     def test_an_empty_title_clears(self) -> None:
-        session = read(
-            user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle="")
-        )
+        session = read(user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle=""))
         assert session.title == "a"
 
     def test_the_last_title_wins(self) -> None:
         assert read(state("ai-title", aiTitle="a"), state("ai-title", aiTitle="b")).title == "b"
 
     def test_a_summary_of_another_session_is_no_title(self) -> None:
-        assert (
-            read({"type": "summary", "summary": "of yours", "leafUuid": "elsewhere"}, user("a")).title == "a"
-        )
+        assert read({"type": "summary", "summary": "of yours", "leafUuid": "elsewhere"}, user("a")).title == "a"
 
     def test_a_file_that_holds_only_a_summary_has_its_title(self) -> None:
         assert read({"type": "summary", "summary": "all there is", "leafUuid": "x"}).title == "all there is"

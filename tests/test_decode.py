@@ -65,9 +65,7 @@ class TestRecords:
         assert why in (record.fault or "")
         assert record.entry.type == "malformed"
 
-    @pytest.mark.parametrize(
-        "line", [b"{}", b'{"type":null}', b'{"type":5}', b'{"type":["user"]}', b'{"type":{}}']
-    )
+    @pytest.mark.parametrize("line", [b"{}", b'{"type":null}', b'{"type":5}', b'{"type":["user"]}', b'{"type":{}}'])
     def test_an_object_without_a_type_is_a_record_all_the_same(self, line: bytes) -> None:
         (record,) = decoded(line)
         assert (record.fault, record.type) == (None, "")

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from making import SESSION, Object, answer, event, printed, reply, result, state, system, told, user
+from making import SESSION, Object, answer, event, jsonl, printed, reply, result, state, system, told, user
 
 import reread
 from reread import dialects
-from reread.dialects import early, stored, stream_json
+from reread.dialects import stored
 
 NATIVE = told(user("a"), reply("b"), system("turn_duration"), state("mode", mode="normal"))
 
@@ -194,9 +194,7 @@ class TestEarly:
 
     def test_a_result_that_has_its_block_keeps_it(self) -> None:
         content = [result("t1"), result("t2")]
-        assert (
-            native({"type": "tool_result", "message": {"content": content}})["message"]["content"] == content
-        )
+        assert native({"type": "tool_result", "message": {"content": content}})["message"]["content"] == content
 
     def test_a_use_becomes_a_block(self) -> None:
         record = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
@@ -214,7 +212,7 @@ class TestEarly:
 
     def test_a_message_beside_its_role_is_read(self) -> None:
         record = {"type": "message", "role": "user", "content": "words", "uuid": "u1"}
-        assert [m.text for m in reread.open(reread_bytes(record)).messages] == ["words"]
+        assert [m.text for m in reread.open(jsonl(record)).messages] == ["words"]
 
     def test_a_message_without_a_role_is_unknown(self) -> None:
         assert dialect({"type": "message", "message": {}}) == "native"
@@ -262,15 +260,8 @@ class TestStored:
         assert not stored.looks_like({"type": "user", "claudeMessage": {}})
 
 
-def reread_bytes(*records: Object) -> bytes:
-    """Records as a file."""
-    from making import jsonl
-
-    return jsonl(*records)
-
-
 def test_dialects_are_told_apart_record_by_record() -> None:
-    mixed = reread_bytes(
+    mixed = jsonl(
         NATIVE[0],
         printed(reply("b")),
         {"type": "human", "uuid": "h", "timestamp": 1738160130123, "message": {"content": "c"}},
@@ -279,7 +270,3 @@ def test_dialects_are_told_apart_record_by_record() -> None:
     session = reread.open(mixed)
     assert [record.dialect for record in session.records] == ["native", "stream-json", "early", "stored"]
     assert [message.text for message in session.messages] == ["a", "b", "c", "d"]
-
-
-def test_the_first_that_recognises_a_record_wins() -> None:
-    assert dialects.DIALECTS == (stored, stream_json, early)

@@ -100,9 +100,7 @@ def read(name: str) -> tuple[reread.Session, bytes]:
 def said(content: object, uuid: str) -> str:
     """A user record, as a line of JSON."""
     message = {"role": "user", "content": content}
-    return json.dumps(
-        {"type": "user", "uuid": uuid, "parentUuid": None, "sessionId": "s", "message": message}
-    )
+    return json.dumps({"type": "user", "uuid": uuid, "parentUuid": None, "sessionId": "s", "message": message})
 
 
 def before_an_ordinary_line(hard: str) -> bytes:
@@ -323,8 +321,7 @@ ANYTHING = st.recursive(
     | st.text(max_size=9)
     | st.sampled_from(["text", "user", "[]"]),
     lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(st.sampled_from(["type", "id", "content"]), inner, max_size=2)
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["type", "id", "content"]), inner, max_size=2)
     ),
     max_leaves=4,
 )

@@ -18,9 +18,7 @@ SCALARS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(st.characters(codec=None)),
 )
-VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
-)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
 NESTED = {
     "lists": "[" * DEPTH + "1" + "]" * DEPTH,
     "objects": '{"a":' * DEPTH + "null" + "}" * DEPTH,
@@ -114,9 +112,7 @@ class TestLoads:
         with pytest.raises(ValueError):
             jsontext.loads(nothing)
 
-    @pytest.mark.parametrize(
-        "wrong", ["[" * DEPTH + "}" * DEPTH, "[" * DEPTH + "1}" + "]" * DEPTH, '{"a":' * DEPTH]
-    )
+    @pytest.mark.parametrize("wrong", ["[" * DEPTH + "}" * DEPTH, "[" * DEPTH + "1}" + "]" * DEPTH, '{"a":' * DEPTH])
     def test_deep_and_broken_is_a_value_error(self, wrong: str) -> None:
         with pytest.raises(ValueError):
             jsontext.loads(wrong.encode())
@@ -193,9 +189,7 @@ class TestDumps:
 class TestObjectEnd:
     """Where an object ends in the middle of a text."""
 
-    @given(
-        st.dictionaries(st.text(), VALUES, max_size=3), st.sampled_from(["", "{", "}", " x", ',"a"', "\x00"])
-    )
+    @given(st.dictionaries(st.text(), VALUES, max_size=3), st.sampled_from(["", "{", "}", " x", ',"a"', "\x00"]))
     def test_whatever_follows(self, value: Any, after: str) -> None:
         written = json.dumps(value)
         assert jsontext.object_end(f"ab{written}{after}", 2) == 2 + len(written)

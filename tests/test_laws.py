@@ -134,9 +134,7 @@ def portrait(talk: Any) -> dict[str, Any]:
             ]
             for c in talk.calls
         ],
-        "branches": [
-            (b.id, b.active, b.parent, b.fork, [m.index for m in b.messages]) for b in talk.branches
-        ],
+        "branches": [(b.id, b.active, b.parent, b.fork, [m.index for m in b.messages]) for b in talk.branches],
         "turns": [(t.prompt.id if t.prompt else None, [m.index for m in t.messages]) for t in talk.turns],
         "compactions": [(c.line, c.micro, c.preserved, flat(c.metadata)) for c in talk.compactions],
         "ledger": list(talk.ledger),
@@ -241,9 +239,7 @@ def test_law_4_nothing_said_is_lost(data: bytes) -> None:
     for talk in (session := reread.open(data), *session.agents.values()):
         assert all(turn.messages for turn in talk.turns)
         assert [m for turn in talk.turns for m in turn.messages] == talk.branches[0].messages
-        assert {m.index for branch in talk.branches for m in branch.messages} == {
-            m.index for m in talk.messages
-        }
+        assert {m.index for branch in talk.branches for m in branch.messages} == {m.index for m in talk.messages}
         assert all(call in call.message.calls for call in talk.calls)
         assert len({call.id for call in talk.calls}) == len(talk.calls)
 

@@ -111,9 +111,7 @@ def test_half_a_line_is_not_told_until_it_is_whole(tmp_path: Path, watch: Any) -
     watcher.heard(2)
 
 
-def test_a_tail_that_was_torn_when_the_session_was_opened_is_told_when_whole(
-    tmp_path: Path, watch: Any
-) -> None:
+def test_a_tail_that_was_torn_when_the_session_was_opened_is_told_when_whole(tmp_path: Path, watch: Any) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(line(1) + line(2)[:30])
     session = reread.open(path)

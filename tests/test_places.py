@@ -50,9 +50,7 @@ def ids(**options: Any) -> list[str]:
 
 def test_every_place_the_client_knows_is_looked_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(home / ".claude/projects/-p/one.jsonl", record())
-    write(
-        home / ".claude/conversations/_home_p/2025-01-29.jsonl", record(type="human", timestamp=1738160130123)
-    )
+    write(home / ".claude/conversations/_home_p/2025-01-29.jsonl", record(type="human", timestamp=1738160130123))
     write(home / ".config/claude/projects/-p/two.jsonl", record())
     assert set(ids()) == {"one", "two", "2025-01-29"}
     write(home / "a/projects/-p/three.jsonl", record())

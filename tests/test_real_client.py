@@ -59,9 +59,7 @@ def conversations(path: Path) -> Iterator[tuple[Any, list[plain.Object]]]:
     for agent_id, file in plain.agent_files(path).items():
         yield session.agents[agent_id], plain.objects(file)
     for rows in plain.side_threads(path):
-        holders = [
-            a for a in session.agents.values() if rows[0]["uuid"] in {u for m in a.messages for u in m.uuids}
-        ]
+        holders = [a for a in session.agents.values() if rows[0]["uuid"] in {u for m in a.messages for u in m.uuids}]
         assert len(holders) == 1
         yield holders[0], rows
 
@@ -271,9 +269,7 @@ def test_a_branch_begins_where_a_person_went_back(path: Path) -> None:
     assert [branch.active for branch in session.branches] == [True] + [False] * len(rewinds)
     taken = {uuid for message in session.branches[0].messages for uuid in message.uuids}
     assert {row["uuid"] for row in rewinds[-1:]} <= taken
-    everything = {
-        uuid for branch in session.branches for message in branch.messages for uuid in message.uuids
-    }
+    everything = {uuid for branch in session.branches for message in branch.messages for uuid in message.uuids}
     assert everything == {uuid for message in session.messages for uuid in message.uuids}
 
 

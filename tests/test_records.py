@@ -345,13 +345,9 @@ def test_payloads_by_type() -> None:
     entry = to_entry({"type": "attachment", "attachment": "a string"})
     assert entry.attachment == "a string"
     message = {"type": "assistant", "message": {"content": [{"type": "text", "text": "from the agent"}]}}
-    entry = to_entry(
-        {"type": "progress", "data": {"type": "agent_progress", "message": message, "agentId": "a"}}
-    )
+    entry = to_entry({"type": "progress", "data": {"type": "agent_progress", "message": message, "agentId": "a"}})
     assert entry.data.entry.blocks == [Text(text="from the agent")]
-    entry = to_entry(
-        {"type": "stream_event", "event": {"type": "message_delta", "usage": {"output_tokens": 4}}}
-    )
+    entry = to_entry({"type": "stream_event", "event": {"type": "message_delta", "usage": {"output_tokens": 4}}})
     assert entry.event.usage.output_tokens == 4
 
 
@@ -382,9 +378,7 @@ def test_blocks() -> None:
     assert isinstance(use, ToolUse) and use.input == "not an object"
     assert isinstance(result, ToolResult) and result.blocks == [Text(text="out")]
     assert getattr(result, "is_error", None) == "maybe"
-    assert isinstance(image, Image) and image.picture == Source(
-        type="base64", media_type="image/png", data="AAAA"
-    )
+    assert isinstance(image, Image) and image.picture == Source(type="base64", media_type="image/png", data="AAAA")
     assert unheard == UnknownBlock(type="unheard_of", value={"type": "unheard_of", "a": 1})
     assert number == UnknownBlock(value=7)
     assert to_blocks("said") == [Text(text="said")]
@@ -419,9 +413,7 @@ JSON = st.recursive(
 @given(st.data())
 def test_no_value_raises(data: st.DataObject) -> None:
     family, kind, struct = data.draw(st.sampled_from(MEMBERS))
-    names = sorted(
-        f.encode_name for f in msgspec.structs.fields(struct) if f.encode_name not in ("type", "subtype")
-    )
+    names = sorted(f.encode_name for f in msgspec.structs.fields(struct) if f.encode_name not in ("type", "subtype"))
     fields = data.draw(st.dictionaries(st.sampled_from([*names, "else"]), JSON, max_size=4))
     value = named(family, kind, fields)
     assert type(read(family, value)) is struct
@@ -542,9 +534,7 @@ def check_all(found: Iterator[dict[str, Any]]) -> None:
         unknown.update(unknown_fields(value))
         entry = to_entry(value)
         msgspec.convert(value, type(entry))
-        unknown.update(
-            block.type for block in getattr(entry, "blocks", []) if isinstance(block, UnknownBlock)
-        )
+        unknown.update(block.type for block in getattr(entry, "blocks", []) if isinstance(block, UnknownBlock))
     assert total
     assert not unknown
 

@@ -234,9 +234,7 @@ class TestFindings:
 PIECES = [path.read_bytes() for path in sorted(RULES.rglob("*.jsonl"))]
 
 
-@given(
-    st.lists(st.sampled_from(PIECES), max_size=4), st.integers(0, 4000), st.binary(max_size=6), st.booleans()
-)
+@given(st.lists(st.sampled_from(PIECES), max_size=4), st.integers(0, 4000), st.binary(max_size=6), st.booleans())
 def test_nothing_in_a_file_makes_checking_fail(pieces: list[bytes], at: int, noise: bytes, cut: bool) -> None:
     data = b"".join(pieces)
     data = data[:at] + noise + (b"" if cut else data[at:])

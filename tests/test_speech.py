@@ -109,8 +109,9 @@ class TestTakingApart:
 
     def test_a_notification(self) -> None:
         text = (
-            "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>t1</tool-use-id>\n<status>completed</status>\n"
-            "<summary>Agent done</summary>\n<result>It <b>works</b>: 1 < 2</result>\n</task-notification>\nRead it."
+            "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>t1</tool-use-id>\n"
+            "<status>completed</status>\n<summary>Agent done</summary>\n"
+            "<result>It <b>works</b>: 1 < 2</result>\n</task-notification>\nRead the output file."
         )
         speech = take_apart(text)
         assert (speech.kind, speech.text) == ("notification", "Agent done")
@@ -121,7 +122,8 @@ class TestTakingApart:
     def test_additions_before_and_after_are_asides(self) -> None:
         text = (
             "<ide_selection>sel</ide_selection>\n<system-reminder>one</system-reminder>\n"
-            "What I <b>typed</b>\n<system-reminder>two</system-reminder>\n<system-reminder>three</system-reminder>"
+            "What I <b>typed</b>\n"
+            "<system-reminder>two</system-reminder>\n<system-reminder>three</system-reminder>"
         )
         speech = take_apart(text)
         assert speech.text.strip() == "What I <b>typed</b>"
@@ -144,15 +146,15 @@ class TestTakingApart:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" + " " * 100_000 + "y",
-        "x" + "\n" * 100_000 + "y",
+        "x" + " " * 40_000 + "y",
+        "x" + "\n" * 40_000 + "y",
         "<system-reminder>" * 10_000,
         "x<system-reminder>" * 10_000 + "</system-reminder>y",
         "<system-reminder>a</system-reminder>" * 10_000,
-        "x" + "<system-reminder>a</system-reminder>" * 10_000,
-        "<task-notification>" + "<a>" * 30_000,
-        "<task-notification>" + "<a " * 30_000,
-        "<command-name>" * 10_000,
+        "x" + "<system-reminder>a</system-reminder>" * 2_000,
+        "<task-notification>" + "<a>" * 10_000,
+        "<task-notification>" + "<a " * 10_000,
+        "<command-name>" * 5_000,
         "<ide_selection>" * 10_000 + "</ide_selection>",
     ],
     ids=lambda text: f"{text[:24]!r}",
@@ -160,4 +162,4 @@ class TestTakingApart:
 def test_no_text_takes_long(text: str) -> None:
     start = time.process_time()
     take_apart(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 0.5

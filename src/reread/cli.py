@@ -17,6 +17,7 @@ from reread.errors import Misuse, RereadError
 if TYPE_CHECKING:
     from reread.headers import Header
     from reread.session import Session
+    from reread.views.parts import Choice
 
 OK, FOUND_ERRORS, MISUSED = 0, 1, 2
 SAMPLES = Path(__file__).parent / "samples"
@@ -72,9 +73,7 @@ def _roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
 
 @reread.command()
 @click.option("--project", metavar="DIR", help="Only sessions that worked in this folder or below.")
-@click.option(
-    "--since", metavar="WHEN", help="Only sessions written to since then: 7d, yesterday, 2026-11-15."
-)
+@click.option("--since", metavar="WHEN", help="Only sessions written to since then: 7d, yesterday, 2026-11-15.")
 @click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
 @click.option("--tool", metavar="NAME", help="Only sessions that called this tool (reads the files).")
 @click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
@@ -146,7 +145,7 @@ def _fits(session: Session, tool: str | None, errors: bool, branches: bool) -> b
 
 
 def _print_headers(headers: Sequence[Header], roots: Sequence[Path]) -> None:
-    from reread.views.terminal import header_lines
+    from reread.views.listings import header_lines
 
     if not headers:
         where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
@@ -155,32 +154,98 @@ def _print_headers(headers: Sequence[Header], roots: Sequence[Path]) -> None:
         click.echo(line)
 
 
+def _choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What of a session is shown: the same options for every view."""
+    for option in reversed(
+        [
+            click.option("--turns", metavar="RANGE", help="Only these turns: 3-9, 3, 3-, -5 for the last five."),
+            click.option("--branch", type=int, metavar="N", help="Another branch than the active one."),
+            click.option("--no-thinking", is_flag=True, help="Leave thinking out."),
+            click.option("--no-tools", is_flag=True, help="Leave tool calls out."),
+            click.option("--only", type=click.Choice(["prompts", "text", "tools"]), help="Only one kind of thing."),
+            click.option("--full", is_flag=True, help="Show long output whole, and all that was recorded."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def _choice(options: dict[str, Any]) -> Choice:
+    from reread.views.parts import Choice, parse_turns
+
+    return Choice(
+        turns=parse_turns(options["turns"]) if options["turns"] else (1, None),
+        branch=options["branch"],
+        thinking=not options["no_thinking"],
+        tools=not options["no_tools"],
+        only=options["only"],
+        full=options["full"],
+    )
+
+
 @reread.command()
 @click.argument("session")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
+    "--format",
+    "form",
+    type=click.Choice(["terminal", "markdown", "json"]),
+    default="terminal",
+    show_default=True,
+    help="How to print it.",
 )
+@_choice_options
 @click.option("--raw", is_flag=True, help="Print the file's own bytes.")
+@click.option("--no-pager", is_flag=True, help="Print straight to the terminal.")
 @_root_option
 @click.pass_context
-def show(ctx: click.Context, session: str, form: str, raw: bool, root: tuple[Path, ...]) -> None:
+def show(
+    ctx: click.Context, session: str, form: str, raw: bool, no_pager: bool, root: tuple[Path, ...], **options: Any
+) -> None:
     """Read a session in the terminal.
 
     \b
     reread show latest
+    reread show 3f2a --turns -3 --full
+    reread show 3f2a --format markdown > session.md
     reread show 3f2a --format json | jq '.turns[].prompt.text'
     """
     opened = _open(ctx, session, root)
+    choice = _choice(options)
     if raw:
         sys.stdout.buffer.writelines(line.raw for line in opened.lines)
     elif form == "json":
         from reread.views.values import session_json
 
         sys.stdout.buffer.writelines(session_json(opened))
-    else:
-        from reread.views.terminal import session_text
+    elif form == "markdown":
+        from reread.views.markdown import session_markdown
 
-        _page(session_text(opened))
+        for line in session_markdown(opened, choice):
+            click.echo(line)
+    else:
+        from reread.views.terminal import TerminalView
+
+        _print_drawn(TerminalView(choice).session(opened), pager=not no_pager)
+
+
+def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
+    """Print what a view drew: through a pager on a terminal, plainly in a pipe."""
+    from reread.views.terminal import make_console
+
+    console = make_console()
+
+    def pages() -> Iterator[str]:
+        for item in drawn:
+            with console.capture() as captured:
+                console.print(item)
+            yield "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+    if pager and sys.stdout.isatty():
+        os.environ.setdefault("LESS", "FRX")
+        click.echo_via_pager(pages(), color=True)
+    else:
+        for page in pages():
+            click.echo(page, nl=False, color=True)
 
 
 def _open(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:
@@ -189,23 +254,14 @@ def _open(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:
     return open(session, root=_roots(ctx, root) or None)
 
 
-def _page(lines: Iterator[str]) -> None:
-    if sys.stdout.isatty():
-        click.echo_via_pager(f"{line}\n" for line in lines)
-    else:
-        for line in lines:
-            click.echo(line)
-
-
 @reread.command()
 @click.argument("session")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it."
-)
-@click.option("-n", "--turns", type=int, default=1, help="How many turns to show first.", show_default=True)
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+@click.option("-n", "--last", type=int, default=1, help="How many turns to show first.", show_default=True)
+@click.option("--full", is_flag=True, help="Show long output whole.")
 @_root_option
 @click.pass_context
-def tail(ctx: click.Context, session: str, form: str, turns: int, root: tuple[Path, ...]) -> None:
+def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
     """Follow a session while it is written, agents included, until Ctrl-C.
 
     With --format json, each line is one change: the fate of a record, and the message or call it changed.
@@ -214,33 +270,34 @@ def tail(ctx: click.Context, session: str, form: str, turns: int, root: tuple[Pa
     reread tail latest
     reread tail ./session.jsonl --format json
     """
-    from reread import jsontext
     from reread.live import follow
-    from reread.views.terminal import change_text, message_text
-    from reread.views.values import change_value
 
-    appeared = _open(ctx, session, root) if not _is_missing_path(session) else None
-    if appeared is not None and form == "text":
-        recent = (
-            [message for turn in appeared.turns[-turns:] for message in turn.messages] if turns > 0 else []
-        )
-        for line in (line for message in recent for line in message_text(message)):
-            click.echo(line)
-    for change in follow(appeared or session):
-        if form == "json":
+    opened = _open(ctx, session, root) if not _is_missing_path(session) else None
+    if form == "json":
+        from reread import jsontext
+        from reread.views.values import change_value
+
+        for change in follow(opened or session):
             click.echo(jsontext.dumps(change_value(change)))
-        else:
-            for line in change_text(change):
-                click.echo(line)
-        sys.stdout.flush()
+            sys.stdout.flush()
+        return
+    from reread.views.parts import Choice, parts
+    from reread.views.terminal import TerminalView, make_console, watch_change
+
+    console, view = make_console(), TerminalView(Choice(full=full))
+    if opened is not None and last > 0:
+        for part in parts(opened.conversation, Choice(turns=(-last, None), full=full)):
+            for item in view.part(part):
+                console.print(item)
+    for change in follow(opened or session):
+        for item in watch_change(change, view):
+            console.print(item, end=getattr(item, "end", "\n"))
 
 
 @reread.command()
 @click.argument("paths", nargs=-1, metavar="PATH…")
 @_json_option
-@click.option(
-    "--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields."
-)
+@click.option("--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and stop.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what is merely worth knowing.")
 @_root_option
@@ -276,7 +333,7 @@ def check(
     if as_json:
         _print_json(checked)
     else:
-        from reread.views.terminal import drift_lines, report_lines
+        from reread.views.listings import drift_lines, report_lines
 
         for line in drift_lines(checked) if drift else report_lines(checked, verbose=verbose):
             click.echo(line)

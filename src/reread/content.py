@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from reread import blocks as b
 from reread import jsontext
+
+SPOKEN = ("content", "summary", "output", "message", "text")
+"""The fields of a system record that may hold what it says, best first."""
+ATTACHED = ("prompt", "content", "blockingError", "message", "stdout", "response", "stderr")
+"""The same of an attachment."""
 
 
 def content_blocks(native: dict[str, Any]) -> list[b.Block]:
@@ -13,25 +19,62 @@ def content_blocks(native: dict[str, Any]) -> list[b.Block]:
     kind = native.get("type")
     if kind == "attachment":
         payload = _dict(native.get("attachment"))
-        for name in ("prompt", "content", "blockingError", "message", "stdout", "response"):
-            if payload.get(name):
-                return b.to_blocks(_spoken(payload[name]))
-        return []
+        return b.to_blocks(_spoken(next((payload[name] for name in ATTACHED if payload.get(name)), None)))
     if kind == "system":
-        return b.to_blocks(_spoken(native.get("content") or native.get("summary") or native.get("output")))
+        return b.to_blocks(system_text(native))
     if kind == "progress":
         return content_blocks(_dict(_dict(native.get("data")).get("message")))
     message = native.get("message")
     return b.to_blocks(cast(dict[str, Any], message).get("content") if isinstance(message, dict) else message)
 
 
+def system_text(native: dict[str, Any]) -> Any:
+    """What a system record says: in its own words, else in ours."""
+    said = next((native[name] for name in SPOKEN if native.get(name)), None)
+    if said is not None:
+        return _spoken(said)
+    tell = _TELL.get(str(native.get("subtype")))
+    return tell(native) if tell else None
+
+
+def _api_error(native: dict[str, Any]) -> str:
+    error = native.get("error")
+    inner = _dict(error)
+    nested = _dict(_dict(inner.get("error")).get("error"))
+    words = inner.get("formatted") or nested.get("message") or inner.get("message") or error or "no answer"
+    status = inner.get("status") or native.get("error_status")
+    shown = words if isinstance(words, str) else jsontext.dumps(words).decode()
+    return f"the API failed: {f'{status} ' if status and str(status) not in shown else ''}{shown}{_retry(native)}"
+
+
+def _retry(native: dict[str, Any]) -> str:
+    attempt = native.get("retryAttempt") or native.get("attempt")
+    most = native.get("maxRetries") or native.get("max_retries")
+    wait = native.get("retryInMs") or native.get("retry_delay_ms")
+    if attempt is None:
+        return ""
+    soon = f" in {wait / 1000:.1f} s" if isinstance(wait, int | float) else ""
+    return f" (attempt {attempt} of {most}{soon})"
+
+
+def _stop_hooks(native: dict[str, Any]) -> str:
+    commands = [str(_dict(info).get("command", "")) for info in _list(native.get("hookInfos"))]
+    errors = [str(error).strip() for error in _list(native.get("hookErrors"))]
+    return "\n".join([f"stop hooks ran: {', '.join(commands)}", *errors])
+
+
+_TELL: dict[str, Callable[[dict[str, Any]], str]] = {
+    "api_error": _api_error,
+    "api_retry": _api_error,
+    "stop_hook_summary": _stop_hooks,
+}
+
+
 def _spoken(value: Any) -> Any:
     """A payload as content: strings and lists of blocks as they are, the rest as JSON."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, list) and all(
-        isinstance(item, dict) and "type" in item for item in cast(list[Any], value)
-    ):
+    if isinstance(value, list) and all(isinstance(item, dict) and "type" in item for item in cast(list[Any], value)):
         return cast(list[Any], value)
     if isinstance(value, list):
         return "\n".join(str(item) for item in cast(list[Any], value))
@@ -40,3 +83,7 @@ def _spoken(value: Any) -> Any:
 
 def _dict(value: Any) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else []

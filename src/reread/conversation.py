@@ -42,9 +42,7 @@ from reread.speech import kind_of, take_apart
 _Peeked = TypeVar("_Peeked", "AttachmentHead", "ProgressHead", "EventHead")
 Fold = Callable[["Conversation", int, Head, Record], None]
 
-STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {
-    "stream_event"
-}
+STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
 """Types that tell of the session and never speak."""
 
 SILENT = frozenset(
@@ -109,6 +107,7 @@ BITS = {"text": 1, "thinking": 2}
 TWICE = -2
 """In place of a parent: this record came before."""
 ROOT_BRANCH = 0
+NATIVES_KEPT = 16
 NO_MESSAGE = MessageHead()
 
 
@@ -197,6 +196,7 @@ class Conversation:
         self._numbers: dict[str, int] = {}
         self._sidechain = False
         """Whether sidechain records are this conversation's own: an agent's file."""
+        self._natives: dict[int, dict[str, Any]] = {}
         self._ends: set[int] = set()
         self._streaming: Message | None = None
         self._turns: tuple[int, list[Turn]] = (-1, [])
@@ -268,6 +268,19 @@ class Conversation:
         """The call of that id."""
         return self._by_call.get(tool_use_id)
 
+    def message_at(self, index: int) -> Message | None:
+        """The last message shown at or before a record, by its parents."""
+        seen: set[int] = set()
+        while index >= 0 and index not in seen:
+            code, target = self._fates[index], self._targets[index]
+            if code in (SHOWN, MERGED):
+                return self.messages[target]
+            if code == PAIRED:
+                return self.calls[target].message
+            seen.add(index)
+            index = self._parents[index]
+        return None
+
     def find_message(self, id: str) -> Message | None:
         """The message of that id, or that holds the record of that uuid."""
         found = self._by_id.get(id)
@@ -304,9 +317,19 @@ class Conversation:
         uuids = (self.records[index].head.uuid for index in reversed(out))
         return [uuid for uuid in uuids if uuid]
 
+    def native(self, index: int) -> dict[str, Any]:
+        """A record's object in the native tongue; the last few are kept, for a call asks for each several times."""
+        found = self._natives.get(index)
+        if found is None:
+            found = self.records[index].native
+            if len(self._natives) >= NATIVES_KEPT:
+                del self._natives[next(iter(self._natives))]
+            self._natives[index] = found
+        return found
+
     def content(self, index: int) -> list[b.Block]:
         """The content blocks that a record holds."""
-        return content_blocks(self.records[index].native)
+        return content_blocks(self.native(index))
 
     def fate_codes(self) -> Iterator[int]:
         """The fate of each record, as a place in FATES."""
@@ -444,12 +467,7 @@ class Conversation:
             return
         text = _first_text(content)
         kind = self._user_kind(head, text)
-        if (
-            kind in TURN_STARTERS
-            and parent >= 0
-            and self._childed[parent]
-            and self._leads_somewhere(parent, index)
-        ):
+        if kind in TURN_STARTERS and parent >= 0 and self._childed[parent] and self._leads_somewhere(parent, index):
             self._branches.append(Branch(self, len(self._branches), self._branch_of[parent], parent))
             self._here = len(self._branches) - 1
         message = self._add_message(index, head, "user", kind)
@@ -643,20 +661,14 @@ class Conversation:
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
-        if (
-            last is not None
-            and last.summary is None
-            and not (last.micro or micro)
-            and self._follows(last, boundary)
-        ):
+        if last is not None and last.summary is None and not (last.micro or micro) and self._follows(last, boundary):
             return
         self.compactions.append(Compaction(self, boundary, micro=micro))
 
     def _follows(self, compaction: Compaction, message: Message) -> bool:
         """Whether nothing was said between a boundary and this message."""
         return compaction.boundary is not None and all(
-            between.kind == "compaction"
-            for between in self.messages[compaction.boundary.index : message.index]
+            between.kind == "compaction" for between in self.messages[compaction.boundary.index : message.index]
         )
 
     def _sum_up(self, summary: Message) -> None:

@@ -81,9 +81,7 @@ class _Kin:
         prompt = agent.prompt
         if not prompt:
             return None
-        free = (
-            call for call in self.starters if call.started_agent is None and call.conversation is not agent
-        )
+        free = (call for call in self.starters if call.started_agent is None and call.conversation is not agent)
         return next((call for call in free if _dict(call.input).get("prompt") == prompt), None)
 
     def tie(self, agent: Agent, call: Call) -> None:

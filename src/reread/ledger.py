@@ -98,9 +98,7 @@ def _on_message(word: str) -> Callable[[Conversation, int, int], Fate]:
 def _on_call(talk: Conversation, index: int, target: int) -> Fate:
     call = talk.calls[target]
     how = " by position" if call.by_position else ""
-    return Fate(
-        talk.records.line(index), "paired", f"result of call {call.id} ({call.name}){how}", call=call.id
-    )
+    return Fate(talk.records.line(index), "paired", f"result of call {call.id} ({call.name}){how}", call=call.id)
 
 
 def _on_either(talk: Conversation, index: int, target: int) -> Fate:

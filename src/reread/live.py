@@ -54,9 +54,7 @@ def follow(
 def _place(source: str | Path) -> Path:
     """The path that a name stands for, also where nothing is there yet."""
     path = Path(source).expanduser()
-    return (
-        path if isinstance(source, Path) or "/" in source or "\\" in source or path.exists() else find(source)
-    )
+    return path if isinstance(source, Path) or "/" in source or "\\" in source or path.exists() else find(source)
 
 
 def _ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
@@ -124,9 +122,7 @@ class Follower:
         session.folding = session.new_folding()
         session.folding.take_in()
         same = _shared(old, session.conversation)
-        yield Change(
-            "rewritten", line=old.records.line(same) if same < len(old.records) else len(session.lines) + 1
-        )
+        yield Change("rewritten", line=old.records.line(same) if same < len(old.records) else len(session.lines) + 1)
         yield from self._told(session.conversation, same)
 
     def _agent(self, folding: Folding) -> Iterator[Change]:

@@ -82,11 +82,7 @@ class Message(msgspec.Struct, eq=False):
         if self.partial is not None:
             out += self.partial.pending()
         if self.role == "user":
-            return [
-                k
-                for k in out
-                if not (isinstance(k, b.ToolResult) and self.conversation.has_call(k.tool_use_id))
-            ]
+            return [k for k in out if not (isinstance(k, b.ToolResult) and self.conversation.has_call(k.tool_use_id))]
         return out
 
     @property
@@ -128,7 +124,7 @@ class Message(msgspec.Struct, eq=False):
     @property
     def pasted(self) -> dict[int, b.Block]:
         """The images pasted into it by the number that the text calls them: `[Image #N]`."""
-        record = self.conversation.records[self.records[0]].native
+        record = self.conversation.native(self.records[0])
         payload = record.get("attachment")
         ids = (cast(dict[str, Any], payload) if isinstance(payload, dict) else record).get("imagePasteIds")
         numbers = [n for n in cast(list[Any], ids) if isinstance(n, int)] if isinstance(ids, list) else []
@@ -174,9 +170,7 @@ class Message(msgspec.Struct, eq=False):
         if old is None:
             self.rows = (*self.rows, new)
         elif new.beats(old):
-            self.rows = (
-                tuple(new if row is old else row for row in self.rows) if len(self.rows) > 1 else (new,)
-            )
+            self.rows = tuple(new if row is old else row for row in self.rows) if len(self.rows) > 1 else (new,)
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"
@@ -244,7 +238,7 @@ class Call(msgspec.Struct, eq=False):
         """The structured result: `toolUseResult` in whatever shape it has."""
         if self.answer < 0 or self.answer == self.use:
             return None
-        data = self.conversation.records[self.answer].native.get("toolUseResult")
+        data = self.conversation.native(self.answer).get("toolUseResult")
         results = [x for x in self.conversation.content(self.answer) if isinstance(x, b.ToolResult)]
         if len(results) <= 1:
             return data
@@ -260,7 +254,7 @@ class Call(msgspec.Struct, eq=False):
             return None
         if self.is_error:
             return False
-        record = self.conversation.records[self.answer].native
+        record = self.conversation.native(self.answer)
         if record.get("isError") or record.get("toolDenialKind"):
             return False
         data = self.data
@@ -274,7 +268,7 @@ class Call(msgspec.Struct, eq=False):
     @property
     def deed(self) -> Deed:
         """The call as a tool sees it."""
-        record = self.conversation.records[self.answer].native if self.answer >= 0 else {}
+        record = self.conversation.native(self.answer) if self.answer >= 0 else {}
         denial = record.get("toolDenialKind")
         return Deed(
             self.name,
@@ -304,7 +298,11 @@ class Call(msgspec.Struct, eq=False):
     @property
     def nodes(self) -> list[Node]:
         """What it did and what came of it, as things to draw."""
-        return tools.draw(self.deed)
+        return self.draw()
+
+    def draw(self, *, full: bool = False) -> list[Node]:
+        """The nodes; in full, with everything that was recorded and that no node shows."""
+        return tools.draw(self.deed, full=full)
 
     @property
     def started(self) -> datetime | None:
@@ -405,7 +403,7 @@ class Compaction(msgspec.Struct, eq=False):
         """The client's own figures, as written."""
         if self.boundary is None:
             return {}
-        record = self.conversation.records[self.boundary.records[0]].native
+        record = self.conversation.native(self.boundary.records[0])
         found = record.get("microcompactMetadata" if self.micro else "compactMetadata")
         return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 

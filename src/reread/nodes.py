@@ -176,6 +176,4 @@ class Section(Node, frozen=True, kw_only=True, tag="section"):
 def facts(**items: object) -> list[Node]:
     """Facts from keywords, those without a value left out; underscores read as blanks."""
     known = {name.replace("_", " "): value for name, value in items.items() if value not in (None, "")}
-    return (
-        [Facts(items=[Fact(name=name, value=str(value)) for name, value in known.items()])] if known else []
-    )
+    return [Facts(items=[Fact(name=name, value=str(value)) for name, value in known.items()])] if known else []

@@ -34,9 +34,7 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     seen: set[str] = set()
     for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
         if roots and not root.is_dir():
-            raise NotFound(
-                f"{root}: no such folder; give --root a configuration or projects folder", path=str(root)
-            )
+            raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
         folders = [root / name for name in FOLDERS if (root / name).is_dir()]
         for folder in folders or ([root] if roots else []):
             for path in _below(folder, top=True):
@@ -87,9 +85,7 @@ def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
     """The agents below some agents, by the notes beside their files."""
     found: dict[str, Path] = {}
     parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
-    while fresh := {
-        _agent_id(p): p for p, of in parent_of.items() if of in parents and _agent_id(p) not in parents
-    }:
+    while fresh := {_agent_id(p): p for p, of in parent_of.items() if of in parents and _agent_id(p) not in parents}:
         found |= fresh
         parents |= set(fresh)
     return found

@@ -326,9 +326,7 @@ class File:
     def tally(self) -> Tally:
         """What the file holds."""
         fields = {path: seen.count for path, seen in self.unknown.items() if _sort(path) == "field"}
-        kinds = {
-            path.removeprefix("type/"): s.count for path, s in self.unknown.items() if path not in fields
-        }
+        kinds = {path.removeprefix("type/"): s.count for path, s in self.unknown.items() if path not in fields}
         counts = {name: sighting.count for name, sighting in self.dialects.items()}
         return Tally(self.types, self.tools, Counter(counts), Counter(kinds), Counter(fields))
 
@@ -699,14 +697,10 @@ def survey(
 
 
 def _finding(rule: Rule, line: int, text: str, strict: set[int]) -> Finding:
-    return Finding(
-        rule.code, ERROR if line in strict and rule.code in WRITTEN_RULES else rule.level, line, text
-    )
+    return Finding(rule.code, ERROR if line in strict and rule.code in WRITTEN_RULES else rule.level, line, text)
 
 
-def findings(
-    conversation: Conversation, lines: Lines, *, kin: Sequence[Conversation] = ()
-) -> Iterator[Finding]:
+def findings(conversation: Conversation, lines: Lines, *, kin: Sequence[Conversation] = ()) -> Iterator[Finding]:
     """Everything the rules find in one file, in the order of its lines."""
     yield from survey(conversation, lines, kin=kin).findings
 

@@ -157,9 +157,7 @@ class Session:
     def id(self) -> str:
         """The session's id."""
         if self.facts.ids:
-            return (
-                self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
-            )
+            return self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
         return self.path.stem if self.path is not None else ""
 
     @property
@@ -228,9 +226,7 @@ class Session:
     @property
     def pr_links(self) -> list[dict[str, Any]]:
         """The pull requests it was linked to, each once."""
-        links = {
-            str(link.get("prUrl")): link for link in (self.records[n].native for n in self.facts.pr_links)
-        }
+        links = {str(link.get("prUrl")): link for link in (self.records[n].native for n in self.facts.pr_links)}
         return list(links.values())
 
     @property
@@ -330,9 +326,7 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     if len(exact) == 1 or len(fits) == 1:
         return (exact or fits)[0]
     if not fits:
-        raise NotFound(
-            f"no session {name!r}: not a file, and no session id begins so; `reread ls` lists sessions"
-        )
+        raise NotFound(f"no session {name!r}: not a file, and no session id begins so; `reread ls` lists sessions")
     shown = "\n".join(f"  {path.stem}  {path}" for path in fits[:20])
     more = f"\n  … and {len(fits) - 20} more" if len(fits) > 20 else ""
     raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])

@@ -88,9 +88,7 @@ def _message(native: dict[str, Any]) -> dict[str, Any]:
 
 def _holds(content: Any, kind: str) -> bool:
     blocks = cast(list[Any], content) if isinstance(content, list) else []
-    return any(
-        isinstance(block, dict) and cast(dict[str, Any], block).get("type") == kind for block in blocks
-    )
+    return any(isinstance(block, dict) and cast(dict[str, Any], block).get("type") == kind for block in blocks)
 
 
 def _role(value: dict[str, Any]) -> str | None:

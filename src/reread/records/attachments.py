@@ -596,8 +596,6 @@ BARE_ATTACHMENTS = (
 
 RECORDS["attachment"] = Attachment
 ATTACHMENTS.update(dict.fromkeys(BARE_ATTACHMENTS, AttachmentPayload))
-ATTACHMENTS.update(
-    {kind().type: kind for kind in AttachmentPayload.__subclasses__() if kind is not HookAttachment}
-)
+ATTACHMENTS.update({kind().type: kind for kind in AttachmentPayload.__subclasses__() if kind is not HookAttachment})
 ATTACHMENTS.update({kind().type: kind for kind in HookAttachment.__subclasses__()})
 PAYLOADS[Attachment] = ("attachment", ATTACHMENTS)

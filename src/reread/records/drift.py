@@ -36,9 +36,7 @@ def unknown_fields(value: Any) -> list[str]:
     return list(found)
 
 
-def _look_into(
-    part: dict[str, Any], shape: _Shape, path: str, found: dict[str, None]
-) -> list[tuple[Any, _Shape, str]]:
+def _look_into(part: dict[str, Any], shape: _Shape, path: str, found: dict[str, None]) -> list[tuple[Any, _Shape, str]]:
     if isinstance(shape, _Each):
         return [(item, shape.value, path) for item in part.values()]
     if isinstance(shape, str):

@@ -16,9 +16,7 @@ def json_schema() -> dict[str, Any]:
     """A JSON Schema of the native tongue, made from the types."""
     entries = {*RECORDS.values(), *SYSTEMS.values()}
     members = {f"Any{family.capitalize()}": {*table.values()} for family, table in FAMILIES.items()}
-    _, definitions = msgspec.json.schema_components(
-        entries.union(*members.values()), ref_template="#/$defs/{name}"
-    )
+    _, definitions = msgspec.json.schema_components(entries.union(*members.values()), ref_template="#/$defs/{name}")
     for table in (RECORDS, *FAMILIES.values()):
         for kind, struct in table.items():
             _pin(definitions[struct.__name__], "type", kind)

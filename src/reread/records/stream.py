@@ -20,9 +20,7 @@ from reread.records.tables import EVENTS, PAYLOADS, RECORDS
 from reread.records.talk import Origin
 from reread.records.usage import ModelUsage, Usage
 
-AnyEvent: TypeAlias = Annotated[
-    Any, Meta(extra={"holds": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})
-]
+AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"holds": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
 """A struct of EVENTS, by its `type`."""
 
 

@@ -17,7 +17,32 @@ from reread.nodes import Node, Note
 from reread.tools import generic
 from reread.tools.tool import Tool
 
-FAMILIES = ("bash",)
+FAMILIES = (
+    "agent",
+    "background",
+    "bash",
+    "claude_ai",
+    "delivery",
+    "edit",
+    "lsp",
+    "mcp",
+    "notebook",
+    "plan",
+    "question",
+    "read",
+    "schedule",
+    "search",
+    "search_tools",
+    "server",
+    "skill",
+    "tasks",
+    "team",
+    "todo",
+    "web",
+    "workflow",
+    "worktree",
+    "write",
+)
 """The modules of this folder that have tools."""
 
 ENTRY_POINTS = "reread.tools"
@@ -51,8 +76,8 @@ def title(deed: Deed) -> str:
     return " ".join(said.split()) or deed.name
 
 
-def draw(deed: Deed) -> list[Node]:
-    """A call and what came of it, as nodes; nothing that it says is left out."""
+def draw(deed: Deed, *, full: bool = False) -> list[Node]:
+    """A call and what came of it, as nodes; in full, nothing that it says is left out."""
     try:
         drawn = list(tool_for(deed.name).draw(deed))
     except Exception as fault:  # a plug-in's fault must not hide the call
@@ -60,7 +85,7 @@ def draw(deed: Deed) -> list[Node]:
             Note(text=f"the tool's own drawing failed: {fault!r}", level="warning"),
             *generic.TOOL.draw(deed),
         ]
-    return [*drawn, *generic.rest(deed, drawn)]
+    return [*drawn, *generic.rest(deed, drawn)] if full else drawn
 
 
 def names() -> Iterable[str]:

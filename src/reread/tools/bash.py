@@ -7,10 +7,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import FAILED, Deed, one_line
-from reread.nodes import Node, Note, Picture, Terminal, facts
-from reread.tools import generic
+from reread.deeds import DONE, FAILED, Deed
+from reread.nodes import Data, Node, Note, Terminal, facts
+from reread.tools import generic, replies
+from reread.tools.pictures import measured, picture
 from reread.tools.tool import Tool
+from reread.tools.values import first, grouped, line, mapped, number, span_ms, words
+from reread.tools.wrappings import unwrap
+
+BACKGROUND = "Command running in background"
+"""How a result begins that only says where the command went."""
 
 
 class Input(Struct, kw_only=True):
@@ -19,6 +25,7 @@ class Input(Struct, kw_only=True):
     command: str = ""
     description: str | None = None
     timeout: float | None = None
+    """Milliseconds."""
     run_in_background: bool | None = None
     dangerouslyDisableSandbox: bool | None = None
 
@@ -35,6 +42,9 @@ class Output(Struct, kw_only=True):
     backgroundTaskId: str | None = None
     backgroundedByUser: bool | None = None
     assistantAutoBackgrounded: bool | None = None
+    backgroundCwdHint: str | None = None
+    backgroundEndsWithFinalResponse: bool | None = None
+    backgroundWakesOwner: bool | None = None
     timedOutAfterMs: float | None = None
     persistedOutputPath: str | None = None
     persistedOutputSize: int | None = None
@@ -49,64 +59,85 @@ class Output(Struct, kw_only=True):
 def title(deed: Deed) -> str:
     """What the command is for, or the command itself."""
     given = deed.input(Input)
-    return f"{deed.name} {one_line(given.description or given.command)}"
+    return f"{deed.name} {line(first(given.description, given.command))}".strip()
 
 
 def draw(deed: Deed) -> Iterator[Node]:
     """The command, then its output, errors told apart."""
     given, output = deed.input(Input), deed.output(Output)
-    yield Terminal(text=str(given.command), stream="in")
+    yield Terminal(text=words(given.command), stream="in")
+    if given.dangerouslyDisableSandbox is True:
+        yield Note(text="run outside the sandbox", level="warning")
     if deed.outcome.state == FAILED:
-        yield Note(text=_failure(deed), level="error")
-        if deed.outcome.message:
-            yield Terminal(text=deed.outcome.message, stream="err")
-        return
-    yield from generic.ending(deed)
-    if output is None:
-        if deed.text:
-            yield Terminal(text=deed.text)
-        return
-    yield from _printed(deed, output)
-    yield from _remarks(output)
+        yield from _failure(deed)
+    else:
+        yield from generic.ending(deed)
+    if output:
+        yield from _printed(deed, output)
+        yield from _remarks(output)
+    elif deed.outcome.state == DONE:
+        yield from _told(deed)
 
 
-def _failure(deed: Deed) -> str:
+def _failure(deed: Deed) -> Iterator[Node]:
     code = deed.outcome.exit_code
-    return "failed" if code is None else f"exit code {code}"
+    yield Note(text="failed" if code is None else f"exit code {code}", level="error")
+    if deed.outcome.message:
+        yield Terminal(text=deed.outcome.message, stream="err")
+
+
+def _told(deed: Deed) -> Iterator[Node]:
+    """A result that is only text, or pictures."""
+    yield from (measured(generic.picture(image)) for image in deed.pictures)
+    told = unwrap(deed.text)
+    if told.text.startswith(BACKGROUND):
+        yield Note(text=told.text)
+    elif told.text.strip():
+        yield Terminal(text=told.text)
+    yield from told.warning()
 
 
 def _printed(deed: Deed, output: Output) -> Iterator[Node]:
-    if output.isImage:
-        head, _, body = output.stdout.partition(",")
+    out, err = words(output.stdout), words(output.stderr)
+    if out and output.isImage is True:
+        head, _, body = out.partition(",")
         kind = head.removeprefix("data:").partition(";")[0] if body else "image/png"
-        yield Picture(media_type=kind, data=body or output.stdout, size=len(body or output.stdout) * 3 // 4)
-    elif output.stdout:
-        yield Terminal(text=output.stdout)
-    if output.stderr:
-        yield Terminal(text=output.stderr, stream="err")
-    if not output.stdout and not output.stderr and deed.text.strip():
-        yield Terminal(text=deed.text)
+        yield picture(body or out, kind)
+    elif out:
+        yield Terminal(text=out)
+    if err:
+        yield Terminal(text=err, stream="err")
+    if first(output.backgroundTaskId) and BACKGROUND not in deed.text:
+        yield Note(text=f"running in the background as {words(output.backgroundTaskId)}")
+    if not out and not err and deed.outcome.state == DONE:
+        yield from _told(deed)
 
 
 def _remarks(output: Output) -> Iterator[Node]:
-    if output.interrupted:
+    if output.interrupted is True:
         yield Note(text="interrupted", level="warning")
-    if output.returnCodeInterpretation:
-        yield Note(text=output.returnCodeInterpretation)
-    if output.timedOutAfterMs:
-        yield Note(text=f"timed out after {output.timedOutAfterMs / 1000:g} s", level="warning")
-    if output.backgroundTaskId:
-        yield Note(text=f"running in the background as {output.backgroundTaskId}")
-    if output.persistedOutputPath:
-        size = f" ({output.persistedOutputSize:,} bytes)" if output.persistedOutputSize else ""
-        yield Note(text=f"cut: all of it{size} is in {output.persistedOutputPath}", level="warning")
-    yield from facts(**{f"git {name}": _git(value) for name, value in (output.gitOperation or {}).items()})
+    yield from replies.note(output.returnCodeInterpretation)
+    if number(output.timedOutAfterMs):
+        yield Note(text=f"timed out after {span_ms(output.timedOutAfterMs)}", level="warning")
+    if output.backgroundedByUser is True:
+        yield Note(text="put into the background by the user")
+    yield from _spilled(output)
+    for hint in (output.backgroundCwdHint, output.staleReadFileStateHint, output.ghRateLimitHint):
+        yield from replies.note(hint)
+    yield from facts(**{f"git {name}": _git(value) for name, value in mapped(output.gitOperation).items()})
+    if output.structuredContent is not None:
+        yield Data(value=output.structuredContent)
+
+
+def _spilled(output: Output) -> Iterator[Node]:
+    path = first(output.persistedOutputPath, output.rawOutputPath)
+    if path:
+        size = grouped(output.persistedOutputSize)
+        yield Note(text=f"cut: all of it{f' ({size} bytes)' if size else ''} is in {path}", level="warning")
 
 
 def _git(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(str(part) for part in value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return str(value)
+    return ", ".join(map(words, mapped(value).values())) or words(value)
 
 
 TOOLS = [Tool(("Bash", "PowerShell"), title, draw)]

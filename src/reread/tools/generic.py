@@ -44,9 +44,7 @@ HIDDEN = frozenset({"signature", "base64", "data"})
 def title(deed: Deed) -> str:
     """The name and the argument that says most."""
     given = deed.arguments
-    best = next(
-        (given[name] for name in ARGUMENTS if isinstance(given.get(name), str) and given[name].strip()), ""
-    )
+    best = next((given[name] for name in ARGUMENTS if isinstance(given.get(name), str) and given[name].strip()), "")
     return f"{deed.name} {one_line(best)}".strip()
 
 
@@ -74,10 +72,16 @@ def result(deed: Deed) -> Iterator[Node]:
         if isinstance(block, b.Text) and isinstance(block.text, str):
             if block.text.strip() and deed.outcome.state not in WORDS:
                 yield Code(text=block.text)
-        elif isinstance(block, b.Image | b.Document):
-            yield picture(block)
         else:
-            yield Data(value=msgspec.structs.asdict(block))
+            yield block_node(block)
+
+
+def block_node(block: b.Block) -> Node:
+    """A block that is no text, as something to draw."""
+    if isinstance(block, b.Image | b.Document):
+        return picture(block)
+    fields = msgspec.structs.asdict(block)
+    return Data(value={name: value for name, value in fields.items() if value is not None})
 
 
 def picture(block: b.Image | b.Document) -> Node:
@@ -142,11 +146,7 @@ def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
             if len(item) > SHORT:
                 yield where, item
         elif isinstance(item, dict | msgspec.Struct):
-            fields = (
-                msgspec.structs.asdict(item)
-                if isinstance(item, msgspec.Struct)
-                else cast(dict[str, Any], item)
-            )
+            fields = msgspec.structs.asdict(item) if isinstance(item, msgspec.Struct) else cast(dict[str, Any], item)
             pairs = fields.items()
             stack += [(f"{where}.{key}", inner) for key, inner in reversed(list(pairs)) if key not in HIDDEN]
         elif isinstance(item, list):

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from reread import blocks as b
 from reread.deeds import DONE, FAILED, Deed
-from reread.nodes import Code, Entry, Files, Links, Node, Note, Prose, Section, Target
+from reread.nodes import Code, Entry, Files, Links, Node, Note, Picture, Prose, Section, Target
 from reread.tools import generic
+from reread.tools.pictures import picture
 from reread.tools.values import first, words
+from reread.tools.wrappings import unwrap
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|\s*$)|\*\*\S|\]\(\w", re.MULTILINE)
 
@@ -26,9 +26,10 @@ def prose(value: object) -> Iterator[Node]:
 
 def text(value: object) -> Iterator[Node]:
     """A text that may be Markdown, or may be read line by line."""
-    said = words(value)
-    if said.strip():
-        yield Prose(text=said) if _MARKDOWN.search(said) else Code(text=said)
+    said = unwrap(words(value))
+    if said.text.strip():
+        yield Prose(text=said.text) if _MARKDOWN.search(said.text) else Code(text=said.text)
+    yield from said.warning()
 
 
 def note(value: object, level: str = "info") -> Iterator[Node]:
@@ -62,12 +63,19 @@ def files(*entries: tuple[object, object]) -> Iterator[Node]:
 def content(value: Any) -> Iterator[Node]:
     """Content blocks: texts as Markdown, pictures as such."""
     for block in b.to_blocks(value):
-        if isinstance(block, b.Text):
-            yield from prose(block.text)
-        elif isinstance(block, b.Image | b.Document):
-            yield generic.picture(block)
-        else:
-            yield generic.Data(value=msgspec.to_builtins(block))
+        yield from drawn(block)
+
+
+def drawn(block: b.Block) -> Iterator[Node]:
+    """One content block."""
+    if isinstance(block, b.Text):
+        said = unwrap(words(block.text))
+        yield from prose(said.text)
+        yield from said.warning()
+        return
+    node = generic.block_node(block)
+    known = isinstance(node, Picture) and node.data
+    yield picture(known, node.media_type) if isinstance(node, Picture) and known else node
 
 
 def ending(deed: Deed, message: object = "") -> Iterator[Node]:
@@ -76,6 +84,12 @@ def ending(deed: Deed, message: object = "") -> Iterator[Node]:
     if said and deed.outcome.state in (DONE, FAILED):
         yield Note(text=said, level="error" if deed.outcome.state == FAILED else "info")
     else:
+        yield from generic.ending(deed)
+
+
+def refusal(deed: Deed) -> Iterator[Node]:
+    """How a call ended that was never carried through; others say so in their own way."""
+    if deed.outcome.state not in (DONE, FAILED):
         yield from generic.ending(deed)
 
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from reread.deeds import Deed
+from reread.deeds import FAILED, Deed
 from reread.nodes import Checklist, Data, Item, Node, Note, facts
 from reread.tools import generic, replies
 from reread.tools.todo import state
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, held, line, listed, words
+from reread.tools.values import each, first, held, line, listed, words
 
 _CREATED = re.compile(r"Task #(\S+) created")
 _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
@@ -70,10 +70,8 @@ class TaskOutput(Struct, kw_only=True):
 class StatusChange(Struct, kw_only=True):
     """From which status to which."""
 
-    from_: str = ""
-    to: str = ""
-
-    __struct_config__: Any
+    before: str = field(default="", name="from")
+    after: str = field(default="", name="to")
 
 
 class UpdateOutput(Struct, kw_only=True):
@@ -83,7 +81,7 @@ class UpdateOutput(Struct, kw_only=True):
     taskId: str = ""
     updatedFields: list[str] | None = None
     error: str | None = None
-    statusChange: dict[str, str] | None = None
+    statusChange: StatusChange | None = None
     verificationNudgeNeeded: bool | None = None
 
 
@@ -91,3 +89,157 @@ class ListOutput(Struct, kw_only=True):
     """All tasks."""
 
     tasks: list[Task] | None = None
+
+
+def create_title(deed: Deed) -> str:
+    """The new task's number and subject."""
+    return " ".join(part for part in (deed.name, _hash(_created(deed)), line(_subject(deed))) if part)
+
+
+def draw_create(deed: Deed) -> Iterator[Node]:
+    """The new task and what it is about."""
+    given, task = deed.input(CreateInput), _task(deed)
+    text = " ".join(part for part in (_hash(_created(deed)), _subject(deed)) if part)
+    if text:
+        yield Checklist(items=[Item(text=text, changed=True)])
+    yield from replies.prose(first(task.description if task else None, given.description))
+    yield from facts(while_doing_it=words(given.activeForm))
+    yield from _metadata(given.metadata)
+    yield from generic.ending(deed)
+
+
+def _created(deed: Deed) -> str:
+    found = _CREATED.match(deed.text)
+    task = _task(deed)
+    return first(task.id if task else None, found[1] if found else None)
+
+
+def _subject(deed: Deed) -> str:
+    task = _task(deed)
+    return first(task.subject if task else None, deed.input(CreateInput).subject)
+
+
+def update_title(deed: Deed) -> str:
+    """Which task, and what becomes of it."""
+    given, output = deed.input(UpdateInput), deed.output(UpdateOutput) or UpdateOutput()
+    change = held(output.statusChange, StatusChange)
+    fields = [name for name in deed.arguments if name != "taskId"]
+    what = f"{_said(change.before)} → {_said(change.after)}" if change else _said(given.status)
+    return " ".join(part for part in (deed.name, _hash(given.taskId), line(what or ", ".join(fields))) if part)
+
+
+def draw_update(deed: Deed) -> Iterator[Node]:
+    """The task with what changed about it."""
+    given, output = deed.input(UpdateInput), deed.output(UpdateOutput) or UpdateOutput()
+    change = held(output.statusChange, StatusChange)
+    after = first(change.after if change else None, given.status)
+    text = " ".join(part for part in (_hash(given.taskId), words(given.subject)) if part)
+    if text:
+        note = f"was {_said(change.before)}" if change else None
+        done = deed.outcome.state != FAILED
+        yield Checklist(items=[Item(text=text, state=state(after), changed=done, note=note)])
+    yield from replies.prose(given.description)
+    yield from facts(
+        status=_said(after),
+        while_doing_it=words(given.activeForm),
+        owner=words(given.owner),
+        blocks=_hashes(given.addBlocks),
+        blocked_by=_hashes(given.addBlockedBy),
+    )
+    yield from _metadata(given.metadata)
+    yield from replies.ending(deed, output.error)
+    if output.verificationNudgeNeeded is True:
+        yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
+
+
+def get_title(deed: Deed) -> str:
+    """Which task."""
+    task = _task(deed)
+    number = _hash(deed.input(GetInput).taskId)
+    return " ".join(part for part in (deed.name, number, line(task.subject) if task else "") if part)
+
+
+def draw_get(deed: Deed) -> Iterator[Node]:
+    """The task as it is."""
+    task = _task(deed)
+    if task is None:
+        yield from replies.reply(deed)
+        return
+    yield Checklist(items=[_item(task)])
+    yield from replies.prose(task.description)
+    yield from facts(
+        status=_said(task.status),
+        owner=words(task.owner),
+        blocks=_hashes(task.blocks),
+        blocked_by=_hashes(task.blockedBy),
+    )
+    yield from generic.ending(deed)
+
+
+def list_title(deed: Deed) -> str:
+    """How far all tasks are."""
+    tasks = _tasks(deed)
+    done = sum(state(task.status) == "done" for task in tasks)
+    return f"{deed.name} {done} of {len(tasks)} done" if tasks else deed.name
+
+
+def draw_list(deed: Deed) -> Iterator[Node]:
+    """All tasks."""
+    tasks = _tasks(deed)
+    if tasks:
+        yield Checklist(items=[_item(task) for task in tasks])
+        yield from generic.ending(deed)
+    else:
+        yield from replies.reply(deed)
+
+
+def _tasks(deed: Deed) -> list[Task]:
+    """All tasks; from the lines of the result where only those were kept."""
+    output = deed.output(ListOutput)
+    if output is not None:
+        return each(output.tasks, Task)
+    found = [match for text in deed.text.splitlines() if (match := _LISTED.fullmatch(text))]
+    return [
+        Task(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
+        for m in found
+    ]
+
+
+def _task(deed: Deed) -> Task | None:
+    output = deed.output(TaskOutput)
+    return held(output.task, Task) if output else None
+
+
+def _item(task: Task) -> Item:
+    blocked, owner = _hashes(task.blockedBy), words(task.owner)
+    notes = [owner, f"blocked by {blocked}" if blocked else ""]
+    return Item(
+        text=" ".join(part for part in (_hash(task.id), words(task.subject)) if part),
+        state=state(task.status),
+        note=", ".join(note for note in notes if note) or None,
+    )
+
+
+def _said(status: object) -> str:
+    return words(status).replace("_", " ")
+
+
+def _hash(id: object) -> str:
+    return f"#{line(id)}" if first(id) else ""
+
+
+def _hashes(ids: object) -> str:
+    return ", ".join(_hash(id) for id in listed(ids))
+
+
+def _metadata(value: object) -> Iterator[Node]:
+    if value:
+        yield from replies.section("metadata", [Data(value=value)])
+
+
+TOOLS = [
+    Tool(("TaskCreate",), create_title, draw_create),
+    Tool(("TaskUpdate",), update_title, draw_update),
+    Tool(("TaskGet",), get_title, draw_get),
+    Tool(("TaskList",), list_title, draw_list),
+]

@@ -69,8 +69,10 @@ def draw(deed: Deed) -> Iterator[Node]:
     todos = _todos(deed)
     items = [_item(todo, old if output.oldTodos is not None else None) for todo in todos]
     items += _dropped(old, {words(todo.content) for todo in todos})
-    if items:
-        yield Checklist(items=items)
+    if not items:
+        yield from generic.draw(deed)
+        return
+    yield Checklist(items=items)
     yield from generic.ending(deed)
     if output.verificationNudgeNeeded is True:
         yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
@@ -81,15 +83,13 @@ def _todos(deed: Deed) -> list[Todo]:
     output = deed.output(Output)
     written = each(output.newTodos, Todo) if output else []
     read = fit({"todos": deed.data}, Input).todos
-    return written or each(deed.input(Input).todos, Todo) or each(read, Todo)
+    return each(deed.input(Input).todos, Todo) or written or each(read, Todo)
 
 
 def _item(todo: Todo, old: dict[str, Todo] | None) -> Item:
     before = old.get(words(todo.content)) if old is not None else None
     changed = old is not None and (before is None or words(before.status) != words(todo.status))
-    return Item(
-        text=_text(todo), state=state(todo.status), changed=changed, note=first(todo.priority) or None
-    )
+    return Item(text=_text(todo), state=state(todo.status), changed=changed, note=first(todo.priority) or None)
 
 
 def _text(todo: Todo) -> str:

@@ -53,7 +53,14 @@ def mapped(value: object) -> dict[str, Any]:
 
 def names(value: object) -> str:
     """A list of names as one text."""
-    return ", ".join(words(item) for item in listed(value)) if isinstance(value, list) else words(value)
+    if isinstance(value, list):
+        return ", ".join(words(item) for item in cast(list[Any], value))
+    return words(value)
+
+
+def yes(value: object) -> str:
+    """A flag in words; nothing where it is none."""
+    return ("yes" if value else "no") if isinstance(value, bool) else ""
 
 
 def each(value: object, shape: type[S]) -> list[S]:
@@ -81,7 +88,7 @@ def grouped(value: object) -> str:
 
 def count(value: object, noun: str) -> str:
     """So many of something: a number, or the length of a list."""
-    known = len(listed(value)) if isinstance(value, list) else number(value)
+    known = len(cast(list[Any], value)) if isinstance(value, list) else number(value)
     return "" if known is None else f"{known:,} {noun}{'' if known == 1 else 's'}"
 
 
@@ -106,7 +113,11 @@ def span(seconds: object) -> str:
     if known < MINUTE:
         return f"{known:.3g} s"
     whole = round(known)
-    for unit, name, part, small in ((DAY, "d", HOUR, "h"), (HOUR, "h", MINUTE, "min"), (MINUTE, "min", 1, "s")):
+    for unit, name, part, small in (
+        (DAY, "d", HOUR, "h"),
+        (HOUR, "h", MINUTE, "min"),
+        (MINUTE, "min", 1, "s"),
+    ):
         if whole >= unit:
             rest = whole % unit // part
             return f"{whole // unit} {name} {rest} {small}" if rest else f"{whole // unit} {name}"

@@ -1,128 +1,447 @@
-"""A conversation as text on a terminal; nothing of a transcript reaches it as an escape code."""
+"""A session on a terminal: prose as prose, calls as one line with what they did below."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
 
-from reread.blocks import Thinking
-from reread.conversation import Change
-from reread.headers import Header
-from reread.messages import Call, Message
-from reread.reports import Report
+from rich.ansi import AnsiDecoder
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.table import Table as RichTable
+from rich.text import Text
+from rich.theme import Theme
+
+from reread import nodes
+from reread.conversation import Agent, Change
+from reread.decode import Record
+from reread.messages import Call
 from reread.session import Session
+from reread.views import parts as p
+from reread.views.safety import coloured_output, plain_output, safe
+from reread.views.trees import data_lines, file_lines
+from reread.views.words import (
+    BOXES,
+    MARKS,
+    count_text,
+    picture_text,
+    plural,
+    seconds_text,
+    time_text,
+    usage_text,
+)
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-MARKS = {True: "✓", False: "✗", None: "…"}
-
-
-def safe(text: str) -> str:
-    """Text with every control character made visible."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
-
-
-def header_lines(headers: Sequence[Header]) -> Iterator[str]:
-    """Sessions by project, one line each, newest project first."""
-    by_project: dict[str, list[Header]] = {}
-    for header in headers:
-        by_project.setdefault(header.project, []).append(header)
-    for project, group in by_project.items():
-        guess = " (guessed from the folder's name)" if group[0].project_guessed else ""
-        yield safe(f"{project}{guess}")
-        for header in group:
-            when = header.updated.astimezone().strftime("%Y-%m-%d %H:%M") if header.updated else " " * 16
-            title = safe(" ".join(header.title.split()))[:60]
-            facts = safe("  ".join(fact for fact in (header.git_branch, header.model) if fact))
-            size = size_text(header.size)
-            yield f"  {safe(header.id)[:8]:8}  {when}  {size:>8}  {title:60}  {facts}".rstrip()
-
-
-def size_text(size: int) -> str:
-    """A number of bytes, short."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size} B"
-
-
-def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:
-    """What a check found, one line a finding, as compilers print them."""
-    for file in report.files:
-        for finding in file.findings:
-            if verbose or finding.level != "info":
-                yield safe(f"{file.path}:{finding.line}: {finding.level}: {finding.text} [{finding.code}]")
-    totals = report.totals
-    found = [(totals.errors, "error"), (totals.warnings, "warning"), (totals.infos, "note")]
-    counts = ", ".join(f"{count:,} {noun}{'s' if count != 1 else ''}" for count, noun in found)
-    hint = " (-v shows the notes)" if totals.infos and not verbose else ""
-    yield f"{totals.files:,} files, {totals.lines:,} lines, {totals.records:,} records: {counts}{hint}"
+THEME = Theme(
+    {
+        "prompt": "bold",
+        "bar": "cyan",
+        "quiet": "dim",
+        "thought": "dim italic",
+        "ok": "green",
+        "failed": "red",
+        "odd": "yellow",
+        "tool": "bold",
+        "added": "green",
+        "removed": "red",
+        "err": "red",
+        "number": "dim",
+        "mark": "reverse",
+    }
+)
+SHORT = 10
+"""Lines of a result that are shown unless all are asked for."""
+THOUGHT = 3
+LONG_LIST = 12
+STATES = {True: "ok", False: "failed", None: "odd"}
+LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
 
 
-def drift_lines(report: Report) -> Iterator[str]:
-    """What the types do not know yet, with how often it stands there."""
-    totals = report.totals
-    unknown = {**totals.unknown_types, **totals.unknown_fields}
-    for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
-        yield safe(f"{count:8,}  {name}")
-    if not unknown:
-        yield f"Nothing new in {totals.records:,} records of {totals.files:,} files."
+def make_console(**options: Any) -> Console:
+    """A console that takes nothing in a text for markup, and never writes a link."""
+    return Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
 
 
-def session_text(session: Session) -> Iterator[str]:
-    """The active branch, turn by turn."""
-    yield safe(session.title)
+class TerminalView:
+    """Draws parts on a console."""
+
+    def __init__(self, choice: p.Choice, *, depth: int = 0) -> None:
+        self.choice = choice
+        self._depth = depth
+
+    def session(self, session: Session) -> Iterator[RenderableType]:
+        """A session from its title to its end."""
+        yield Text(safe(session.title or "(no title)"), style="bold")
+        yield Text(safe(" · ".join(_facts(session))), style="quiet")
+        calls: list[Call] = []
+        for part in p.parts(session.conversation, self.choice):
+            if isinstance(part, p.Did):
+                calls.append(part.call)
+            yield from self.part(part)
+        if self.choice.only is None and self.choice.turns == (1, None):
+            for agent in p.agents_of(session, session.calls):
+                yield Text()
+                yield Text(f"◇ agent {agent.id} {safe(agent.type or '')}: no call is known to have started it")
+                yield from self._nested(agent)
+
+    def part(self, part: p.Part) -> Iterator[RenderableType]:
+        """One part."""
+        yield from _DRAW[type(part)](self, part)
+
+    def turn_start(self, part: p.TurnStart) -> Iterator[RenderableType]:
+        """Room between turns."""
+        yield Text()
+
+    def prompt(self, part: p.Prompt) -> Iterator[RenderableType]:
+        """What a person typed, with a bar beside it."""
+        message = part.message
+        text = safe(message.text).strip() or "(nothing typed)"
+        if "deleted" in message.flags:
+            text = f"(deleted) {text}"
+        when = time_text(message.timestamp)
+        for n, line in enumerate(text.split("\n")):
+            shown = Text.assemble(("▌ ", "bar"), (line, "prompt"))
+            if n == 0 and when:
+                shown.append(f"  {when}", style="quiet")
+            yield shown
+
+    def said(self, part: p.Said) -> Iterator[RenderableType]:
+        """A piece of an answer."""
+        yield Markdown(safe(part.text.strip()), hyperlinks=False, code_theme="ansi_dark")
+
+    def thought(self, part: p.Thought) -> Iterator[RenderableType]:
+        """A thought, dimmed."""
+        text = safe(part.text).strip()
+        if not text:
+            yield Text("∴ thinking (not recorded)", style="thought")
+            return
+        lines = text.split("\n")
+        shown = lines if self.choice.full else lines[:THOUGHT]
+        yield Text("∴ " + "\n  ".join(shown), style="thought")
+        yield from self._hidden(len(lines) - len(shown), 2)
+
+    def shown(self, part: p.Shown) -> Iterator[RenderableType]:
+        """Pictures and other blocks."""
+        yield from self._indented(part.nodes)
+
+    def did(self, part: p.Did) -> Iterator[RenderableType]:
+        """A call, what it did below it, and its agent below that."""
+        call = part.call
+        yield call_line(call)
+        yield from self._indented(call.draw(full=self.choice.full))
+        agent = call.agent
+        if agent is not None and agent.call is call:
+            yield from self._nested(agent)
+
+    def notice(self, part: p.Notice) -> Iterator[RenderableType]:
+        """Something the client says."""
+        message = part.message
+        lines = (safe(message.text).strip() or message.kind).split("\n")
+        shown = lines if self.choice.full else lines[:THOUGHT]
+        style = "failed" if message.kind == "error" else "odd" if message.kind == "interrupt" else "quiet"
+        yield Text(f"· {message.kind}: " + "\n  ".join(shown), style=style)
+        yield from self._hidden(len(lines) - len(shown), 2)
+
+    def compacted(self, part: p.Compacted) -> Iterator[RenderableType]:
+        """A rule across, with the figures and the summary."""
+        compaction = part.compaction
+        figures = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
+        words = ["compacted", compaction.trigger or "", " → ".join(figures) + " tokens" if figures else ""]
+        yield Rule(Text(" · ".join(word for word in words if word), style="odd"), style="odd")
+        if compaction.summary is not None:
+            lines = safe(compaction.summary.text).strip().split("\n")
+            shown = lines if self.choice.full else lines[:THOUGHT]
+            yield Text("  " + "\n  ".join(shown), style="quiet")
+            yield from self._hidden(len(lines) - len(shown), 2)
+
+    def forked(self, part: p.Forked) -> Iterator[RenderableType]:
+        """Where branches leave."""
+        for branch in part.branches:
+            first = branch.own[0].text if branch.own else ""
+            state = "the one shown" if branch.active else f"--branch {branch.id} shows it"
+            line = " ".join(first.split())[:60]
+            yield Text(safe(f"⑂ branch {branch.id} leaves here ({state}): {line}"), style="odd")
+
+    def ended(self, part: p.Ended) -> Iterator[RenderableType]:
+        """What an answer took."""
+        message = part.message
+        words = [_model(message.model), time_text(message.timestamp)]
+        if message.usage.responses:
+            words.append(usage_text(message.usage))
+        words += sorted(message.flags)
+        yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
+
+    def _nested(self, agent: Agent) -> Iterator[RenderableType]:
+        inner = TerminalView(_everything(self.choice), depth=self._depth + 1)
+        drawn = itertools.chain.from_iterable(inner.part(part) for part in p.parts(agent, inner.choice))
+        yield Padding(Group(*drawn), (0, 0, 0, 4))
+
+    def _indented(self, drawn: Iterable[nodes.Node]) -> Iterator[RenderableType]:
+        for node in drawn:
+            for item in self.node(node):
+                yield Padding(item, (0, 0, 0, 4))
+
+    def node(self, node: nodes.Node) -> Iterator[RenderableType]:
+        """One node."""
+        yield from _NODES[type(node)](self, node)
+
+    def _hidden(self, count: int, indent: int = 0) -> Iterator[RenderableType]:
+        if count > 0:
+            yield Text(" " * indent + f"… {plural(count, 'more line')} (--full)", style="quiet")
+
+    def _cut(self, lines: Sequence[str]) -> tuple[Sequence[str], int]:
+        if self.choice.full or len(lines) <= SHORT + 2:
+            return lines, 0
+        return lines[:SHORT], len(lines) - SHORT
+
+    def prose(self, node: nodes.Prose) -> Iterator[RenderableType]:
+        """Markdown."""
+        lines, hidden = self._cut(safe(node.text).strip().split("\n"))
+        yield Markdown("\n".join(lines), hyperlinks=False, code_theme="ansi_dark")
+        yield from self._hidden(hidden)
+
+    def code(self, node: nodes.Code) -> Iterator[RenderableType]:
+        """Source, with its line numbers."""
+        lines, hidden = self._cut(plain_output(node.text).rstrip("\n").split("\n"))
+        text = "\n".join(lines)
+        if node.marks:
+            marked = Text(text)
+            for mark in node.marks:
+                marked.highlight_words([mark], style="mark", case_sensitive=False)
+            yield marked
+        elif node.language or node.start is not None:
+            yield Syntax(
+                text,
+                node.language or "text",
+                theme="ansi_dark",
+                background_color="default",
+                line_numbers=node.start is not None,
+                start_line=node.start or 1,
+                word_wrap=True,
+            )
+        else:
+            yield Text(text)
+        yield from self._hidden(hidden)
+
+    def diff(self, node: nodes.Diff) -> Iterator[RenderableType]:
+        """Changed lines with their numbers."""
+        rows = [row for hunk in node.hunks for row in _diff_rows(hunk)]
+        shown = rows if self.choice.full or len(rows) <= 2 * SHORT + 2 else rows[: 2 * SHORT]
+        width = max((len(str(number)) for number, _ in shown), default=1)
+        for number, line in shown:
+            style = {"+": "added", "-": "removed"}.get(line[:1], "")
+            yield Text.assemble((f"{number or '':>{width}} ", "number"), (safe(line), style))
+        yield from self._hidden(len(rows) - len(shown))
+
+    def terminal(self, node: nodes.Terminal) -> Iterator[RenderableType]:
+        """A command, or what it printed in its own colours."""
+        if node.stream == "in":
+            yield Text("$ " + safe(node.text).replace("\n", "\n  "), style="bold")
+            return
+        lines, hidden = self._cut(coloured_output(node.text).rstrip("\n").split("\n"))
+        for line in AnsiDecoder().decode("\n".join(lines)):
+            if node.stream == "err":
+                line.stylize_before("err")
+            yield line
+        yield from self._hidden(hidden)
+
+    def files(self, node: nodes.Files) -> Iterator[RenderableType]:
+        """Files, as a tree when there are many."""
+        lines, hidden = self._cut([safe(line) for line in file_lines(node.entries, tree=len(node.entries) > LONG_LIST)])
+        yield Text("\n".join(lines))
+        yield from self._hidden(hidden)
+
+    def checklist(self, node: nodes.Checklist) -> Iterator[RenderableType]:
+        """Things to do, what changed in bold."""
+        for item in node.items:
+            style = "quiet" if item.state in ("done", "cancelled") else ""
+            note = f"  ({item.note})" if item.note else ""
+            text = Text(safe(f"{BOXES.get(item.state, '☐')} {item.text}{note}"), style=style)
+            if item.changed:
+                text.stylize("bold not dim")
+            yield text
+
+    def choice_node(self, node: nodes.Choice) -> Iterator[RenderableType]:
+        """A question, the chosen answers marked."""
+        header = f"[{node.header}] " if node.header else ""
+        yield Text(safe(f"{header}{node.question}"), style="bold")
+        on, off = ("☑", "☐") if node.multiple else ("◉", "○")
+        for option in node.options:
+            text = f"{on if option.chosen else off} {option.label}"
+            yield Text(safe(text), style="ok" if option.chosen else "")
+            for detail in (option.description, option.preview):
+                if detail:
+                    yield Text(safe("    " + detail.replace("\n", "\n    ")), style="quiet")
+        if node.answer:
+            yield Text(safe(f"→ {node.answer}"), style="ok")
+
+    def table(self, node: nodes.Table) -> Iterator[RenderableType]:
+        """Rows and columns."""
+        drawn = RichTable(*(safe(column) for column in node.columns), box=None, pad_edge=False, header_style="quiet")
+        shown = node.rows if self.choice.full else node.rows[: SHORT * 2]
+        for row in shown:
+            drawn.add_row(*(Text(safe(cell)) for cell in row))
+        yield drawn
+        yield from self._hidden(len(node.rows) - len(shown))
+
+    def picture(self, node: nodes.Picture) -> Iterator[RenderableType]:
+        """A picture, in words."""
+        yield Text(safe(f"▣ {picture_text(node)}"), style="quiet")
+
+    def facts(self, node: nodes.Facts) -> Iterator[RenderableType]:
+        """Names and values."""
+        for fact in node.items:
+            yield Text.assemble((safe(f"{fact.name}: "), "quiet"), safe(fact.value))
+
+    def links(self, node: nodes.Links) -> Iterator[RenderableType]:
+        """Addresses, as text."""
+        for target in node.targets:
+            title = f"{safe(target.title)}  " if target.title else ""
+            yield Text.assemble(title, (safe(target.url), "underline"))
+
+    def note(self, node: nodes.Note) -> Iterator[RenderableType]:
+        """A remark."""
+        lines, hidden = self._cut(plain_output(node.text).split("\n"))
+        yield Text("\n".join(lines), style=LEVELS.get(node.level, "quiet"))
+        yield from self._hidden(hidden)
+
+    def data(self, node: nodes.Data) -> Iterator[RenderableType]:
+        """A JSON value as an indented tree."""
+        lines, hidden = self._cut([safe(line) for line in data_lines(node.value)])
+        yield Text("\n".join(lines))
+        yield from self._hidden(hidden)
+
+    def section(self, node: nodes.Section) -> Iterator[RenderableType]:
+        """Nodes under a heading."""
+        if not node.open and not self.choice.full:
+            return
+        yield Text(safe(node.title), style="quiet")
+        for inner in node.nodes:
+            for item in self.node(inner):
+                yield Padding(item, (0, 0, 0, 2))
+
+
+Draw = Callable[[TerminalView, Any], Iterator[RenderableType]]
+
+_DRAW: dict[type[p.Part], Draw] = {
+    p.TurnStart: TerminalView.turn_start,
+    p.Prompt: TerminalView.prompt,
+    p.Said: TerminalView.said,
+    p.Thought: TerminalView.thought,
+    p.Shown: TerminalView.shown,
+    p.Did: TerminalView.did,
+    p.Notice: TerminalView.notice,
+    p.Compacted: TerminalView.compacted,
+    p.Forked: TerminalView.forked,
+    p.Ended: TerminalView.ended,
+}
+
+_NODES: dict[type[nodes.Node], Draw] = {
+    nodes.Prose: TerminalView.prose,
+    nodes.Code: TerminalView.code,
+    nodes.Diff: TerminalView.diff,
+    nodes.Terminal: TerminalView.terminal,
+    nodes.Files: TerminalView.files,
+    nodes.Checklist: TerminalView.checklist,
+    nodes.Choice: TerminalView.choice_node,
+    nodes.Table: TerminalView.table,
+    nodes.Picture: TerminalView.picture,
+    nodes.Facts: TerminalView.facts,
+    nodes.Links: TerminalView.links,
+    nodes.Note: TerminalView.note,
+    nodes.Data: TerminalView.data,
+    nodes.Section: TerminalView.section,
+}
+
+
+def call_line(call: Call) -> Text:
+    """A call in one line: its state, its tool, what it did, how long it took."""
+    name, _, rest = call.title.partition(" ")
+    line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
+    agent = call.agent
+    if agent is not None and agent.call is call:
+        line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
+    if call.duration is not None:
+        line.append(f"  {seconds_text(call.duration)}", style="quiet")
+    return line
+
+
+def _facts(session: Session) -> list[str]:
+    usage = session.usage
     facts = [
         session.project,
-        *session.facts.git_branches[:1],
-        *session.facts.models,
-        *session.facts.versions[-1:],
+        *session.git_branches[-1:],
+        *map(_model, session.models),
+        *session.versions[-1:],
     ]
-    yield safe(" · ".join(fact for fact in facts if fact))
-    for turn in session.turns:
-        yield ""
-        for message in turn.messages:
-            yield from message_text(message)
-    others = len(session.branches) - 1
-    if others:
-        yield f"\n({others} abandoned branch{'es' if others > 1 else ''} not shown)"
+    facts.append(session.started.astimezone().strftime("%Y-%m-%d %H:%M") if session.started else "")
+    if usage.responses:
+        facts.append(usage_text(usage))
+    return [fact for fact in facts if fact]
 
 
-def message_text(message: Message) -> Iterator[str]:
-    """One message, its calls as one line each."""
-    if message.kind == "meta":
-        return
-    if message.role == "user":
-        yield _quoted(f"[{message.kind}] {message.text}" if message.kind != "prompt" else message.text)
-    elif message.role == "system":
-        yield safe(f"· {message.kind}: {' '.join(message.text.split())[:200]}")
-    else:
-        for block in message.blocks:
-            if isinstance(block, Thinking):
-                yield "  ▸ thinking" if block.thinking else "  ▸ thinking (not recorded)"
-        if message.text.strip():
-            yield safe(message.text.strip())
-    for call in message.calls:
-        yield call_text(call)
+def _model(name: str | None) -> str:
+    return (name or "").removeprefix("claude-")
 
 
-def call_text(call: Call) -> str:
-    """A call in one line."""
-    duration = f"  {call.duration:.1f} s" if call.duration is not None else ""
-    agent = (
-        f"  ◇ {call.agent.type or 'agent'}, {len(call.agent.calls)} calls" if call.agent is not None else ""
-    )
-    return safe(f"  {MARKS[call.ok]} {call.title}{agent}{duration}")
+def _everything(choice: p.Choice) -> p.Choice:
+    return p.Choice(thinking=choice.thinking, tools=choice.tools, only=choice.only, full=choice.full)
 
 
-def change_text(change: Change) -> Iterator[str]:
+def _diff_rows(hunk: nodes.Hunk) -> Iterator[tuple[int | None, str]]:
+    """Each line of a hunk with its number: the old one for removed lines, else the new one."""
+    old, new = hunk.old_start, hunk.new_start
+    for line in hunk.lines:
+        sign = line[:1]
+        if sign == "-":
+            yield old, line
+            old += 1
+        elif sign == "\\":
+            yield None, line
+        else:
+            yield new, line
+            new += 1
+            old += sign != "+"
+
+
+def watch_change(change: Change, view: TerminalView) -> Iterator[RenderableType]:
     """What one record changed, for someone who watches."""
     if change.kind == "rewritten":
-        yield f"(rewritten from line {change.line})"
-    elif change.call is not None:
-        yield call_text(change.call)
-    elif change.message is not None and change.fate is not None and change.fate.fate == "shown":
-        yield from message_text(change.message)
+        yield Text(f"(the file was rewritten from line {change.line} on)", style="odd")
+        return
+    drawn = _changed(change, view)
+    if change.agent is not None:
+        name = change.agent.type or change.agent.id
+        for item in drawn:
+            yield Padding(Group(Text(f"◇ {safe(name)}", style="quiet"), item), (0, 0, 0, 4))
+    else:
+        yield from drawn
 
 
-def _quoted(text: str) -> str:
-    return "\n".join(f"▌ {line}" for line in safe(text).strip().split("\n"))
+def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
+    if change.call is not None:
+        yield from view.did(p.Did(change.call))
+    elif change.record is not None and change.record.type == "stream_event":
+        piece = delta_text(change.record)
+        if piece:
+            yield Text(safe(piece), end="")
+    elif change.message is not None and change.record is not None:
+        for part in p.record_parts(change.message, change.record, view.choice):
+            if not isinstance(part, p.Ended):
+                yield from view.part(part)
+
+
+def delta_text(record: Record) -> str:
+    """The piece of an answer that an event of a stream brings; a line end where a block ends."""
+    event = _dict(record.native.get("event"))
+    if event.get("type") == "content_block_stop":
+        return "\n"
+    piece = _dict(event.get("delta")).get("text")
+    return piece if isinstance(piece, str) else ""
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

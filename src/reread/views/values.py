@@ -120,6 +120,7 @@ def call_value(call: Call) -> dict[str, Any]:
         "result": block_value(call.result) if call.result is not None else None,
         "data": call.data,
         "duration": call.duration,
+        "nodes": [plain(node) for node in call.nodes],
         "agent": call.agent.id if call.agent is not None else None,
         "message": call.message.id,
         "line": call.line,

@@ -1,0 +1,318 @@
+"""Agent, once Task: work given to another agent, its report and what it took; and Batch, several calls in one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent
+from typing import Any
+
+from msgspec import Struct
+
+from reread import blocks as b
+from reread import tools
+from reread.blocks import fit
+from reread.deeds import DONE, Deed
+from reread.nodes import Node, facts
+from reread.tools import generic, replies
+from reread.tools.tool import Tool
+from reread.tools.values import (
+    count,
+    each,
+    first,
+    grouped,
+    line,
+    listed,
+    mapped,
+    names,
+    number,
+    span_ms,
+    tagged,
+    words,
+)
+
+STATUSES = {
+    "completed": ("", "info"),
+    "async_launched": ("works in the background", "info"),
+    "remote_launched": ("works in the cloud", "info"),
+    "teammate_spawned": ("joined the team", "info"),
+    "failed": ("the agent failed", "error"),
+    "error": ("the agent failed", "error"),
+    "timeout": ("the agent ran out of time", "error"),
+    "timed_out": ("the agent ran out of time", "error"),
+}
+"""What a status is worth saying."""
+WAYS = {
+    "async_launched": "in the background",
+    "remote_launched": "in the cloud",
+    "teammate_spawned": "teammate",
+    "failed": "failed",
+    "error": "failed",
+    "timeout": "timed out",
+    "timed_out": "timed out",
+}
+"""What a status is in a title."""
+DEEDS = {
+    "readCount": "read",
+    "searchCount": "search",
+    "bashCount": "command",
+    "editFileCount": "edit",
+    "linesAdded": "line added",
+    "linesRemoved": "line removed",
+    "frameCount": "frame",
+    "otherToolCount": "other",
+}
+"""What an agent's counts count."""
+TOKENS = {
+    "input_tokens": "in",
+    "output_tokens": "out",
+    "cache_read_input_tokens": "read from cache",
+    "cache_creation_input_tokens": "written to cache",
+}
+
+_ID = re.compile(r"^agentId: (\S+)", re.MULTILINE)
+_FILE = re.compile(r"^output_file: (\S+)", re.MULTILINE)
+_STAT = re.compile(r"^(\w+): (\d{1,15})$", re.MULTILINE)
+_FRAMED = re.compile(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z)", re.DOTALL | re.MULTILINE)
+"""A report as the client hands it to the model: told apart by a line above it, and indented."""
+_TOOLS_USED = re.compile(r"\s*<tools-used-before-summary>.*</tools-used-before-summary>\s*", re.DOTALL)
+
+
+class Input(Struct, kw_only=True):
+    """What the agent is to do."""
+
+    description: str | None = None
+    prompt: str | None = None
+    subagent_type: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    run_in_background: bool | None = None
+    name: str | None = None
+    team_name: str | None = None
+    mode: str | None = None
+    isolation: str | None = None
+    resume: str | None = None
+    max_turns: int | None = None
+
+
+class Output(Struct, kw_only=True):
+    """What came of it, in all the ways an agent can be started."""
+
+    status: str | None = None
+    agentId: str | None = None
+    agentType: str | None = None
+    description: str | None = None
+    prompt: str | None = None
+    content: b.Content = None
+    resolvedModel: str | None = None
+    modelsUsed: list[str] | None = None
+    totalToolUseCount: int | None = None
+    totalDurationMs: float | None = None
+    totalTokens: int | None = None
+    usage: dict[str, Any] | None = None
+    toolStats: dict[str, Any] | None = None
+    toolsUsed: list[str] | None = None
+    worktreePath: str | None = None
+    worktreeBranch: str | None = None
+    wasInterrupted: bool | None = None
+    isAsync: bool | None = None
+    outputFile: str | None = None
+    canReadOutputFile: bool | None = None
+    canContinueAgent: bool | None = None
+    taskId: str | None = None
+    sessionUrl: str | None = None
+    teammate_id: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+    name: str | None = None
+    color: str | None = None
+    model: str | None = None
+    team_name: str | None = None
+    tmux_session_name: str | None = None
+    tmux_window_name: str | None = None
+    tmux_pane_id: str | None = None
+    is_splitpane: bool | None = None
+    plan_mode_required: bool | None = None
+
+
+class Invocation(Struct, kw_only=True):
+    """One call of a batch."""
+
+    tool_name: str = ""
+    input: Any = None
+
+
+class BatchInput(Struct, kw_only=True):
+    """Several calls at once."""
+
+    description: str | None = None
+    invocations: list[Invocation] | None = None
+
+
+class BatchOutput(Struct, kw_only=True):
+    """What came of them."""
+
+    normalizedMessages: list[Any] | None = None
+    orderedToolResults: list[Any] | None = None
+    resolvedInvocations: list[Any] | None = None
+    totalDurationMs: float | None = None
+    totalTokens: int | None = None
+    totalToolCalls: int | None = None
+
+
+def title(deed: Deed) -> str:
+    """What the agent is to do, which kind it is, and how it was started."""
+    given, output = deed.input(Input), _output(deed)
+    what = first(given.description, given.prompt)
+    parts = (line(what), line(_type(deed, given, output)), WAYS.get(words(output.status), ""))
+    return f"{deed.name} {' · '.join(part for part in parts if part)}".strip()
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """What it was told, what it reported, and what that took."""
+    given, output = deed.input(Input), _output(deed)
+    yield from replies.section("prompt", replies.prose(first(given.prompt, output.prompt)))
+    yield from _status(deed, output)
+    yield from replies.links((output.sessionUrl, "session in the cloud"))
+    yield from _report(output)
+    yield from replies.files((output.outputFile, "its output"))
+    yield from facts(**_who(deed, given, output), **_cost(deed, output))
+
+
+def _output(deed: Deed) -> Output:
+    """What came of it; from the texts of the result where only those were kept."""
+    output = deed.output(Output)
+    if output is not None:
+        return output
+    return _told(deed) if deed.outcome.state == DONE else Output()
+
+
+def _told(deed: Deed) -> Output:
+    stats = {name: int(value) for name, value in _STAT.findall(tagged(deed.text).get("usage", ""))}
+    id, file = _ID.search(deed.text), _FILE.search(deed.text)
+    launched, framed = deed.text.startswith("Async agent launched"), _FRAMED.search(deed.text)
+    report = dedent(framed[1]) if framed else [block for block in deed.blocks if not _is_tail(block)]
+    return Output(
+        status="async_launched" if launched else None,
+        content=[] if launched else report,
+        agentId=id[1] if id else None,
+        outputFile=file[1] if file else None,
+        totalTokens=stats.get("subagent_tokens", stats.get("total_tokens")),
+        totalToolUseCount=stats.get("tool_uses"),
+        totalDurationMs=stats.get("duration_ms"),
+    )
+
+
+def _is_tail(block: b.Block) -> bool:
+    """Whether a block is only the client's own line on the agent."""
+    return isinstance(block, b.Text) and words(block.text).startswith("agentId: ")
+
+
+def _status(deed: Deed, output: Output) -> Iterator[Node]:
+    said = words(output.status)
+    yield from replies.refusal(deed) if said else generic.ending(deed)
+    text, level = STATUSES.get(said, (said.replace("_", " "), "info"))
+    yield from replies.note(text, level)
+    if output.wasInterrupted is True:
+        yield from replies.note("interrupted", "warning")
+
+
+def _report(output: Output) -> Iterator[Node]:
+    held_blocks = [block for block in listed(output.content) if isinstance(block, b.Block)]
+    for block in held_blocks or b.to_blocks(output.content):
+        if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(words(block.text))):
+            yield from replies.drawn(block)
+
+
+def _who(deed: Deed, given: Input, output: Output) -> dict[str, str]:
+    known = deed.agent
+    return {
+        "agent": first(output.agentId, output.teammate_id, output.agent_id, output.taskId, known and known.id),
+        "type": _type(deed, given, output),
+        "name": first(output.name, given.name),
+        "team": first(output.team_name, given.team_name),
+        "color": words(output.color),
+        "model": first(names(output.modelsUsed), output.resolvedModel, output.model, given.model),
+        "effort": words(given.effort),
+        "mode": words(given.mode),
+        "isolation": words(given.isolation),
+        "worktree": words(output.worktreePath),
+        "branch": words(output.worktreeBranch),
+        "continues": words(given.resume),
+        "turns_at_most": grouped(given.max_turns),
+        "terminal": _terminal(output),
+    }
+
+
+def _type(deed: Deed, given: Input, output: Output) -> str:
+    known = deed.agent
+    return first(given.subagent_type, output.agentType, output.agent_type, known and known.type)
+
+
+def _terminal(output: Output) -> str:
+    places = (output.tmux_session_name, output.tmux_window_name, output.tmux_pane_id)
+    return " ".join(dict.fromkeys(words(place) for place in places if first(place)))
+
+
+def _cost(deed: Deed, output: Output) -> dict[str, str]:
+    known = deed.agent
+    tokens = output.totalTokens if number(output.totalTokens) is not None else known and known.tokens
+    calls = output.totalToolUseCount if number(output.totalToolUseCount) is not None else known and known.calls
+    usage, stats = mapped(output.usage), mapped(output.toolStats)
+    return {
+        "tokens": grouped(tokens),
+        "tool_calls": grouped(calls),
+        "duration": span_ms(output.totalDurationMs),
+        "usage": ", ".join(f"{grouped(usage[key])} {noun}" for key, noun in TOKENS.items() if number(usage.get(key))),
+        "did": ", ".join(_did(stats[key], noun) for key, noun in DEEDS.items() if number(stats.get(key))),
+        "tools_used": names(output.toolsUsed),
+    }
+
+
+def _did(value: Any, noun: str) -> str:
+    head, blank, tail = noun.partition(" ")
+    return f"{grouped(value)} other" if noun == "other" else f"{count(value, head)}{blank}{tail}"
+
+
+def batch_title(deed: Deed) -> str:
+    """What the calls are for, and how many there are."""
+    given = deed.input(BatchInput)
+    parts = (line(given.description), count(given.invocations, "call"))
+    return f"{deed.name} {' · '.join(part for part in parts if part)}".strip()
+
+
+def draw_batch(deed: Deed) -> Iterator[Node]:
+    """Each call as its own tool draws it."""
+    given, output = deed.input(BatchInput), deed.output(BatchOutput) or BatchOutput()
+    results = [held_result(value) for value in listed(output.orderedToolResults)]
+    calls = each(given.invocations, Invocation)
+    if not calls:
+        yield from generic.draw(deed)
+        return
+    for place, call in enumerate(calls):
+        result = results[place] if place < len(results) else None
+        failed = getattr(result, "is_error", None) is True
+        inner = Deed(words(call.tool_name), call.input, result=result, ok=None if result is None else not failed)
+        yield from replies.section(tools.title(inner), tools.draw(inner), open=True)
+    if output.orderedToolResults:
+        yield from generic.ending(deed)
+    else:
+        yield from replies.reply(deed)
+    yield from facts(
+        calls=grouped(output.totalToolCalls),
+        tokens=grouped(output.totalTokens),
+        duration=span_ms(output.totalDurationMs),
+    )
+
+
+def held_result(value: Any) -> b.Block | None:
+    """The result block in one of a batch's results, whichever way it is wrapped."""
+    item = mapped(value)
+    inner = mapped(item.get("message")).get("content", item.get("content"))
+    wrapped = [block for block in b.to_blocks(inner) if isinstance(block, b.ToolResult)]
+    if wrapped:
+        return wrapped[0]
+    return fit(item, b.ToolResult) if "content" in item else None
+
+
+TOOLS = [Tool(("Agent", "Task"), title, draw), Tool(("Batch", "BatchTool"), batch_title, draw_batch)]

@@ -1,0 +1,366 @@
+"""What lives on claude.ai: published pages, the project's knowledge, and designs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from reread.deeds import DONE, Deed
+from reread.nodes import Code, Data, Node, Note, facts
+from reread.tools import replies
+from reread.tools.tool import Tool
+from reread.tools.values import (
+    answer,
+    count,
+    each,
+    first,
+    grouped,
+    held,
+    line,
+    listed,
+    mapped,
+    number,
+    size,
+    span_ms,
+    words,
+    yes,
+)
+
+ASIDES = (
+    "watch",
+    "unwatch",
+    "watches",
+    "arms",
+    "written",
+    "asset_upload",
+    "asset_uploads",
+    "asset_list",
+    "asset_read",
+    "asset_delete",
+    "pin",
+    "stored",
+    "capabilities",
+)
+"""Parts of an artifact's result that are drawn as trees."""
+
+
+class ArtifactInput(Struct, kw_only=True):
+    """What is done with which page."""
+
+    action: str | None = None
+    file_path: str | None = None
+    file_paths: list[str] | None = None
+    title: str | None = None
+    description: str | None = None
+    label: str | None = None
+    url: str | None = None
+    prompt: str | None = None
+    favicon: str | None = None
+    icon: str | None = None
+    scope: str | None = None
+    force: bool | None = None
+    asset_id: str | None = None
+    capabilities: dict[str, Any] | None = None
+    contract: str | None = None
+
+
+class Page(Struct, kw_only=True):
+    """A published page in a list."""
+
+    title: str | None = None
+    url: str = ""
+    updatedAt: str | None = None
+    rel: str | None = None
+    role: str | None = None
+
+
+class Reading(Struct, kw_only=True):
+    """What a page says."""
+
+    url: str = ""
+    title: str | None = None
+    code: int | None = None
+    codeText: str | None = None
+    bytes: int | None = None
+    result: str | None = None
+    durationMs: float | None = None
+
+
+class ArtifactOutput(Struct, kw_only=True):
+    """What came of it: a page published, pages listed, or one read."""
+
+    url: str | None = None
+    path: str | None = None
+    artifact_id: str | None = None
+    title: str | None = None
+    version: str | None = None
+    updated: bool | None = None
+    unchanged: bool | None = None
+    audience: str | None = None
+    contract: str | None = None
+    icon: str | None = None
+    liveSubscription: str | None = None
+    publishesRemaining: int | None = None
+    warnings: list[str] | None = None
+    artifacts: list[Page] | None = None
+    truncated: bool | None = None
+    total: int | None = None
+    next_page_token: str | None = None
+    read: Reading | None = None
+
+
+class ProjectInput(Struct, kw_only=True):
+    """What is done with which document."""
+
+    method: str = ""
+    path: str | None = None
+    content: str | None = None
+    local_path: str | None = None
+    present_to_user: bool | None = None
+    query: str | None = None
+    n: int | None = None
+
+
+class Knowledge(Struct, kw_only=True):
+    """A document, or a passage found in one."""
+
+    path: str | None = None
+    name: str | None = None
+    text: str | None = None
+    page: int | None = None
+    file_kind: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    size_bytes: int | None = None
+    doc_uuid: str | None = None
+
+
+class ProjectOutput(Struct, kw_only=True):
+    """What came of it, in all the ways a project can be asked."""
+
+    method: str | None = None
+    notice: str | None = None
+    name: str | None = None
+    description: str | None = None
+    instructions: str | None = None
+    path: str | None = None
+    content: str | None = None
+    local_file: str | None = None
+    local_path: str | None = None
+    file_kind: str | None = None
+    doc_uuid: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    size_bytes: int | None = None
+    replaced: bool | None = None
+    deleted: bool | None = None
+    truncated: bool | None = None
+    rag: bool | None = None
+    docs: list[Knowledge | str] | None = None
+    files: list[Knowledge] | None = None
+    hits: list[Knowledge] | None = None
+    sync_sources: list[Any] | None = None
+    knowledge: dict[str, Any] | None = None
+
+
+class DesignInput(Struct, kw_only=True):
+    """What is done with a design; the names were others once."""
+
+    operation: str | None = None
+    method: str | None = None
+    arguments: Any = None
+    projectId: str | None = None
+    path: str | None = None
+
+
+class DesignOutput(Struct, kw_only=True):
+    """What came of it."""
+
+    operation: str | None = None
+    method: str | None = None
+    content: Any = None
+    isError: bool | None = None
+    name: str | None = None
+    projectId: str | None = None
+    type: str | None = None
+    canEdit: bool | None = None
+    path: str | None = None
+    paths: list[str] | None = None
+    contentType: str | None = None
+    isBase64: bool | None = None
+    truncated: bool | None = None
+
+
+def artifact_title(deed: Deed) -> str:
+    """What is done with which page."""
+    given, output = deed.input(ArtifactInput), deed.output(ArtifactOutput) or ArtifactOutput()
+    action = "" if given.action == "publish" else line(given.action).replace("_", " ")
+    what = first(given.title, output.title, given.label, given.file_path, given.url, given.asset_id)
+    return " ".join(part for part in (deed.name, action, line(what)) if part)
+
+
+def draw_artifact(deed: Deed) -> Iterator[Node]:
+    """The page, its address and what was said of it."""
+    given, output = deed.input(ArtifactInput), answer(deed, ArtifactOutput)
+    yield from replies.prose(given.description)
+    yield from replies.files(
+        (first(given.file_path, output.path if output else None), given.label),
+        *((path, None) for path in listed(given.file_paths)),
+    )
+    yield from facts(
+        action=words(given.action),
+        title=words(given.title),
+        asked=words(given.prompt),
+        icon=first(given.icon, given.favicon),
+        scope=words(given.scope),
+        asset=words(given.asset_id),
+    )
+    if output is None or deed.outcome.state != DONE:
+        yield from replies.links((given.url, given.title))
+        yield from replies.reply(deed)
+        return
+    yield from _published(given, output)
+    yield from _pages(output)
+    yield from _read(held(output.read, Reading))
+    for name in ASIDES:
+        if mapped(deed.data).get(name):
+            yield from replies.section(name.replace("_", " "), [Data(value=mapped(deed.data)[name])], open=True)
+
+
+def _published(given: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
+    yield from replies.links((first(output.url, given.url), first(output.title, given.title)))
+    if output.unchanged is True:
+        yield Note(text="nothing changed")
+    for warning in listed(output.warnings):
+        yield from replies.note(warning, "warning")
+    yield from facts(
+        version=words(output.version),
+        updated="yes" if output.updated is True else "",
+        id=words(output.artifact_id),
+        audience=words(output.audience),
+        live=words(output.liveSubscription),
+        contract=words(output.contract),
+        publishes_left=grouped(output.publishesRemaining),
+    )
+
+
+def _pages(output: ArtifactOutput) -> Iterator[Node]:
+    pages = each(output.artifacts, Page)
+    yield from replies.links(*((page.url, page.title) for page in pages))
+    if output.truncated is True:
+        yield Note(text=f"not all: {count(len(pages), 'page')} of {grouped(output.total) or 'more'}", level="warning")
+
+
+def _read(page: Reading | None) -> Iterator[Node]:
+    if page:
+        yield from replies.links((page.url, page.title))
+        yield from replies.prose(page.result)
+        status = f"{grouped(page.code)} {words(page.codeText)}".strip()
+        yield from facts(status=status, size=size(page.bytes), duration=span_ms(page.durationMs))
+
+
+def project_title(deed: Deed) -> str:
+    """What is done with which document."""
+    given = deed.input(ProjectInput)
+    method = line(given.method).removeprefix("project_").replace("_", " ")
+    query = f'"{line(given.query)}"' if first(given.query) else ""
+    return " ".join(part for part in (deed.name, method, line(given.path), query) if part)
+
+
+def draw_project(deed: Deed) -> Iterator[Node]:
+    """The document, or what was found."""
+    given, output = deed.input(ProjectInput), answer(deed, ProjectOutput)
+    yield from facts(
+        does=words(given.method), document=words(given.path), query=words(given.query), file=words(given.local_path)
+    )
+    yield from replies.text(given.content)
+    if output is None or deed.outcome.state != DONE:
+        yield from replies.reply(deed)
+    else:
+        yield from _known(output)
+
+
+def _known(output: ProjectOutput) -> Iterator[Node]:
+    yield from replies.note(output.notice)
+    yield from replies.prose(output.description)
+    yield from replies.section("instructions", replies.prose(output.instructions), open=True)
+    yield from replies.text(output.content)
+    for hit in each(output.hits, Knowledge):
+        yield from replies.section(_source(hit), replies.text(hit.text), open=True)
+    shelf = [*listed(output.docs), *listed(output.files)]
+    yield from replies.files(*(_document(one) for one in shelf))
+    yield from replies.files((output.local_file, "saved here"), (output.local_path, "sent from here"))
+    yield from facts(
+        project=words(output.name),
+        document=words(output.path),
+        kind=words(output.file_kind),
+        id=words(output.doc_uuid),
+        size=size(output.size_bytes),
+        created=words(output.created_at),
+        updated=words(output.updated_at),
+        replaced="yes" if output.replaced is True else "",
+        deleted="yes" if output.deleted is True else "",
+    )
+    if output.truncated is True:
+        yield Note(text="cut", level="warning")
+    for name, value in (("knowledge", output.knowledge), ("sources", output.sync_sources)):
+        if value:
+            yield from replies.section(name, [Data(value=value)])
+
+
+def _source(hit: Knowledge) -> str:
+    page = f", page {hit.page}" if number(hit.page) is not None else ""
+    return f"{line(first(hit.name, hit.path, hit.doc_uuid, '?'))}{page}"
+
+
+def _document(one: Any) -> tuple[str, str]:
+    if not isinstance(one, Knowledge):
+        return words(one), ""
+    notes = (words(one.file_kind), size(one.size_bytes), first(one.updated_at, one.created_at))
+    return first(one.path, one.name), ", ".join(note for note in notes if note)
+
+
+def design_title(deed: Deed) -> str:
+    """What is done with which design."""
+    given, output = deed.input(DesignInput), deed.output(DesignOutput) or DesignOutput()
+    parts = (first(given.operation, given.method), first(given.path, output.name, given.projectId))
+    return " ".join(part for part in (deed.name, *map(line, parts)) if part)
+
+
+def draw_design(deed: Deed) -> Iterator[Node]:
+    """What was asked of the design service, and what it answered."""
+    given, output = deed.input(DesignInput), answer(deed, DesignOutput)
+    yield from facts(does=first(given.operation, given.method), project=words(given.projectId), file=words(given.path))
+    if given.arguments:
+        yield from replies.section("arguments", [Data(value=given.arguments)], open=True)
+    if output is None or deed.outcome.state != DONE:
+        yield from replies.reply(deed)
+        return
+    if output.isError is True:
+        yield Note(text="failed", level="error")
+    yield from _design(output)
+
+
+def _design(output: DesignOutput) -> Iterator[Node]:
+    if isinstance(output.content, str) and output.isBase64 is not True:
+        yield Code(text=output.content, path=first(output.path) or None)
+    elif output.content and not isinstance(output.content, str):
+        yield from replies.content(output.content)
+    yield from replies.files(*((path, None) for path in listed(output.paths)))
+    yield from facts(
+        name=words(output.name),
+        type=first(output.type, output.contentType),
+        project=words(output.projectId),
+        may_edit=yes(output.canEdit),
+    )
+    if output.truncated is True:
+        yield Note(text="cut", level="warning")
+
+
+TOOLS = [
+    Tool(("Artifact",), artifact_title, draw_artifact),
+    Tool(("Projects",), project_title, draw_project),
+    Tool(("ClaudeDesign", "DesignSync"), design_title, draw_design),
+]

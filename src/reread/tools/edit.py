@@ -1,0 +1,128 @@
+"""Edit and MultiEdit: one text in a file replaced by another, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from reread.deeds import DONE, Deed
+from reread.nodes import Hunk, Node, Note
+from reread.tools import diffs, generic
+from reread.tools.diffs import Edit, Patch
+from reread.tools.tool import Tool
+from reread.tools.values import count, each, first, line, words
+from reread.tools.wrappings import numbered
+
+MULTI = "MultiEdit"
+
+
+class EditInput(Struct, kw_only=True):
+    """What is to replace what in which file."""
+
+    file_path: str = ""
+    old_string: str = ""
+    new_string: str = ""
+    replace_all: bool | None = None
+
+
+class MultiEditInput(Struct, kw_only=True):
+    """Several replacements, one after the other."""
+
+    file_path: str = ""
+    edits: list[Edit] | None = None
+
+
+class Output(Struct, kw_only=True):
+    """What was replaced, and the file as it was."""
+
+    filePath: str | None = None
+    oldString: str | None = None
+    newString: str | None = None
+    edits: list[Edit] | None = None
+    originalFile: str | None = None
+    originalFileContents: str | None = None
+    structuredPatch: list[Patch] | None = None
+    userModified: bool | None = None
+    replaceAll: bool | None = None
+    staleRecovered: bool | None = None
+    memdirStamped: bool | None = None
+    contentNotInModelContext: bool | None = None
+    gitDiff: Any = None
+
+
+class Change(NamedTuple):
+    """A change as both tools make it."""
+
+    path: str
+    edits: list[Edit]
+    hunks: list[Hunk]
+    output: Output
+
+
+def title(deed: Deed) -> str:
+    """The file, and how many lines came and went."""
+    change = _change(deed)
+    many = count(len(change.edits), "edit") if deed.name == MULTI else ""
+    parts = (deed.name, line(change.path), many, diffs.tally(change.hunks))
+    return " ".join(part for part in parts if part)
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """The change, or the one that was tried."""
+    change = _change(deed)
+    output = change.output
+    yield from generic.ending(deed)
+    if output.userModified is True:
+        yield Note(text="changed by the user before it was made", level="warning")
+    if output.staleRecovered is True:
+        yield Note(text="the file had changed since it was read; the edit still fitted", level="warning")
+    if any(edit.replace_all is True for edit in change.edits):
+        yield Note(text="every occurrence")
+    yield from diffs.changed(change.path, change.hunks)
+    yield from diffs.remarks(output.structuredPatch)
+
+
+def _change(deed: Deed) -> Change:
+    output = deed.output(Output) or Output()
+    path = first(output.filePath, deed.input(EditInput).file_path)
+    original = first(output.originalFile, output.originalFileContents)
+    edits = _edits(deed, output)
+    hunks = diffs.patched(output.structuredPatch) or _computed(deed, edits, original)
+    return Change(path, edits, hunks, output)
+
+
+def _edits(deed: Deed, output: Output) -> list[Edit]:
+    """The replacements: as made where that is told, else as asked for."""
+    several = each(output.edits, Edit) or each(deed.input(MultiEditInput).edits, Edit)
+    if several:
+        return several
+    given = deed.input(EditInput)
+    made = output.newString is not None
+    old = output.oldString if made else given.old_string
+    new = output.newString if made else given.new_string
+    every = output.replaceAll is True or given.replace_all is True
+    return [Edit(old_string=words(old), new_string=words(new), replace_all=every)]
+
+
+def _computed(deed: Deed, edits: list[Edit], original: str) -> list[Hunk]:
+    """The change where the client wrote no patch: in the file if that is known, else in the texts alone."""
+    after = diffs.applied(original, edits) if original else None
+    if after is not None:
+        return diffs.between(original, after)
+    hunks: list[Hunk] = []
+    for edit in edits:
+        new = words(edit.new_string)
+        hunks += diffs.between(words(edit.old_string), new, start=_place(deed, new))
+    return hunks
+
+
+def _place(deed: Deed, new: str) -> int:
+    """The line of a new text, where the result shows it in its surroundings."""
+    shown = numbered(deed.text) if deed.outcome.state == DONE and new else None
+    at = shown.text.find(new) if shown else -1
+    return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
+
+
+TOOLS = [Tool(("Edit",), title, draw), Tool((MULTI,), title, draw)]

@@ -1,0 +1,65 @@
+"""LSP: what a language server knows of a place in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from reread.deeds import DONE, Deed
+from reread.nodes import Code, Data, Node, Prose
+from reread.tools import generic
+from reread.tools.tool import Tool
+from reread.tools.values import count, first, grouped, line, number
+
+
+class Input(Struct, kw_only=True):
+    """What is asked about which place."""
+
+    operation: str = ""
+    filePath: str = ""
+    line: int | None = None
+    character: int | None = None
+    query: str | None = None
+
+
+class Output(Struct, kw_only=True):
+    """What the server said, in words."""
+
+    operation: str | None = None
+    result: Any = None
+    filePath: str | None = None
+    resultCount: int | None = None
+    fileCount: int | None = None
+
+
+def title(deed: Deed) -> str:
+    """What is asked about which place, and how much was found."""
+    given, output = deed.input(Input), deed.output(Output) or Output()
+    spot = "".join(f":{at}" for at in (given.line, given.character) if number(at) is not None)
+    place = f"{line(first(given.filePath, output.filePath))}{spot}"
+    parts = (deed.name, line(first(given.operation, output.operation)), place, _found(output))
+    return " ".join(part for part in parts if part)
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """What the server said: documentation as Markdown, places as text."""
+    yield from generic.ending(deed)
+    output = deed.output(Output)
+    told = deed.text if output is None or output.result is None else output.result
+    if deed.outcome.state != DONE and output is None:
+        return
+    if not isinstance(told, str):
+        yield Data(value=told)
+    elif told.strip():
+        yield Prose(text=told) if first(deed.input(Input).operation) == "hover" else Code(text=told)
+
+
+def _found(output: Output) -> str:
+    results = grouped(output.resultCount)
+    files = f" in {count(output.fileCount, 'file')}" if number(output.fileCount) else ""
+    return f"→ {results}{files}" if results else ""
+
+
+TOOLS = [Tool(("LSP",), title, draw)]

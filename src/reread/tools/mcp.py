@@ -1,0 +1,267 @@
+"""What MCP servers offer: any tool of theirs, their resources, and waiting for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from reread import blocks as b
+from reread.blocks import fit
+from reread.deeds import DONE, Deed
+from reread.nodes import Code, Data, Node, Picture, Prose, Table, facts
+from reread.tools import generic, replies
+from reread.tools.pictures import picture
+from reread.tools.tool import Tool
+from reread.tools.values import answer, count, each, first, line, listed, mapped, names, parsed, words
+
+PREFIX = "mcp__"
+LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}
+"""What a media type is highlighted as."""
+SHORT = 100
+"""Arguments no longer than this are facts; others are a tree."""
+
+
+class ToolOutput(Struct, kw_only=True):
+    """A result that has structured content beside its blocks."""
+
+    content: Any = None
+    structuredContent: Any = None
+    isError: bool | None = None
+
+
+class Resource(Struct, kw_only=True):
+    """Something that a server can be asked to read."""
+
+    uri: str = ""
+    name: str | None = None
+    mimeType: str | None = None
+    description: str | None = None
+    server: str | None = None
+    text: str | None = None
+    blobSavedTo: str | None = None
+
+
+class ResourceInput(Struct, kw_only=True):
+    """Which server, and which resource of it."""
+
+    server: str | None = None
+    uri: str | None = None
+
+
+class ResourceOutput(Struct, kw_only=True):
+    """What was found, or what it says."""
+
+    resources: list[Resource] | None = None
+    contents: list[Resource] | None = None
+    error: str | None = None
+
+
+class Refresh(Struct, kw_only=True):
+    """What became of a server's tools."""
+
+    server: str = ""
+    status: str | None = None
+    toolCount: int | None = None
+    added: list[str] | None = None
+    removed: list[str] | None = None
+    error: str | None = None
+
+
+class RefreshOutput(Struct, kw_only=True):
+    """All servers that were asked again."""
+
+    servers: list[Refresh] | None = None
+
+
+class WaitInput(Struct, kw_only=True):
+    """Which servers are waited for, and how long."""
+
+    servers: list[str] | None = None
+    timeout: float | None = None
+
+
+def title(deed: Deed) -> str:
+    """The server, its tool and the argument that says most."""
+    server, _, tool = deed.name.removeprefix(PREFIX).partition("__")
+    given = deed.arguments
+    known = [given[name] for name in generic.ARGUMENTS if name in given] + list(given.values())
+    best = next((value for value in known if isinstance(value, str) and value.strip()), "")
+    return f"{server} · {tool or deed.name} {line(best, 80)}".strip()
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """What the tool was given, and what it answered: texts, pictures, structured content."""
+    yield from _given(deed)
+    yield from generic.ending(deed)
+    output = deed.output(ToolOutput)
+    blocks = b.to_blocks(output.content) if output and output.content else deed.blocks
+    structured = _structured(deed, output)
+    for block in blocks:
+        if not (isinstance(block, b.Text) and _is_told(deed, block, structured)):
+            yield from _block(block)
+    if structured is not None:
+        yield Data(value=structured)
+
+
+def _given(deed: Deed) -> Iterator[Node]:
+    given = deed.arguments
+    if all(isinstance(value, str | int | float | bool) and len(words(value)) <= SHORT for value in given.values()):
+        yield from facts(**{name: words(value) for name, value in given.items()})
+    else:
+        yield from replies.section("input", [Data(value=deed.given)], open=True)
+
+
+def _is_told(deed: Deed, block: b.Text, structured: Any) -> bool:
+    """Whether the ending or the structured content says the text already."""
+    if deed.outcome.state != DONE:
+        return True
+    return structured is not None and parsed(words(block.text)) == structured
+
+
+def _structured(deed: Deed, output: ToolOutput | None) -> Any:
+    """The structured content, whichever way it was written."""
+    if output is not None and output.structuredContent is not None:
+        return output.structuredContent
+    if output is not None and not output.content:
+        return deed.data
+    return parsed(deed.text) if deed.outcome.state == DONE else None
+
+
+def _block(block: b.Block) -> Iterator[Node]:
+    """One block of a result, with the kinds that only MCP has."""
+    if isinstance(block, b.Text):
+        yield from replies.text(block.text)
+        return
+    value = mapped(block.value) if isinstance(block, b.UnknownBlock) else {}
+    if block.type == "resource":
+        yield from _read(fit(mapped(value.get("resource")), Resource))
+    elif block.type == "resource_link":
+        yield from replies.links((value.get("uri"), first(value.get("title"), value.get("name"))))
+    elif block.type == "audio":
+        yield _sound(value)
+    else:
+        yield from replies.drawn(block)
+
+
+def _sound(value: dict[str, Any]) -> Picture:
+    return picture(words(value.get("data")), first(value.get("mimeType"), "application/octet-stream"))
+
+
+def list_title(deed: Deed) -> str:
+    """Whose resources, and how many."""
+    found = _resources(deed)
+    return _title(deed, deed.input(ResourceInput).server, count(found, "resource") if found else "")
+
+
+def draw_list(deed: Deed) -> Iterator[Node]:
+    """The resources as a table."""
+    found = _resources(deed)
+    yield from facts(**_asked(deed))
+    yield from _ending(deed)
+    if found:
+        yield Table(columns=["name", "address", "type", "server", "about"], rows=[_row(one) for one in found])
+    elif deed.outcome.state == DONE:
+        yield from replies.content(getattr(deed.block, "content", None))
+
+
+def read_title(deed: Deed) -> str:
+    """Which resource is read."""
+    given = deed.input(ResourceInput)
+    return _title(deed, first(given.uri, given.server), "")
+
+
+def draw_read(deed: Deed) -> Iterator[Node]:
+    """What the resource says."""
+    output = answer(deed, ResourceOutput) or ResourceOutput()
+    yield from facts(**_asked(deed))
+    yield from _ending(deed)
+    contents = each(output.contents, Resource)
+    for one in contents:
+        yield from _read(one)
+    if not contents and deed.outcome.state == DONE:
+        yield from replies.content(getattr(deed.block, "content", None))
+
+
+def wait_title(deed: Deed) -> str:
+    """Which servers are waited for."""
+    return _title(deed, names(deed.input(WaitInput).servers), "")
+
+
+def draw_wait(deed: Deed) -> Iterator[Node]:
+    """What became of the waiting."""
+    if deed.arguments:
+        yield Data(value=deed.given)
+    yield from replies.reply(deed)
+
+
+def refresh_title(deed: Deed) -> str:
+    """Which server is asked again for its tools."""
+    return _title(deed, deed.input(ResourceInput).server, "")
+
+
+def draw_refresh(deed: Deed) -> Iterator[Node]:
+    """What became of each server's tools."""
+    servers = each(fit({"servers": _listing(deed)}, RefreshOutput).servers, Refresh)
+    yield from facts(**_asked(deed))
+    if not servers:
+        yield from replies.reply(deed)
+        return
+    yield from generic.ending(deed)
+    columns = ["server", "status", "tools", "added", "removed", "error"]
+    yield Table(columns=columns, rows=[_refreshed(one) for one in servers])
+
+
+def _refreshed(one: Refresh) -> list[str]:
+    changes = [names(one.added), names(one.removed), words(one.error)]
+    return [words(one.server), words(one.status), words(one.toolCount), *changes]
+
+
+def _title(deed: Deed, what: object, found: str) -> str:
+    return f"{deed.name} {line(what)}".strip() + (f" → {found}" if found else "")
+
+
+def _asked(deed: Deed) -> dict[str, str]:
+    given = deed.input(ResourceInput)
+    return {"server": words(given.server), "address": words(given.uri)}
+
+
+def _ending(deed: Deed) -> Iterator[Node]:
+    output = answer(deed, ResourceOutput) or ResourceOutput()
+    yield from generic.ending(deed)
+    yield from replies.note(output.error, "error")
+
+
+def _listing(deed: Deed) -> list[Any]:
+    """A result that is a list, as data or as text."""
+    return listed(deed.data) or listed(parsed(deed.text))
+
+
+def _resources(deed: Deed) -> list[Resource]:
+    output = answer(deed, ResourceOutput)
+    return each((output or fit({"resources": _listing(deed)}, ResourceOutput)).resources, Resource)
+
+
+def _row(one: Resource) -> list[str]:
+    return [words(part) for part in (one.name, one.uri, one.mimeType, one.server, one.description)]
+
+
+def _read(one: Resource) -> Iterator[Node]:
+    """One resource: its text in its language, or where its bytes were put."""
+    kind = words(one.mimeType)
+    if first(one.text):
+        text = words(one.text)
+        marked = kind == "text/markdown"
+        yield Prose(text=text) if marked else Code(text=text, path=words(one.uri), language=LANGUAGES.get(kind))
+    yield from replies.files((one.blobSavedTo, kind))
+
+
+TOOLS = [
+    Tool((PREFIX,), title, draw),
+    Tool(("ListMcpResourcesTool", "ListMcpResources"), list_title, draw_list),
+    Tool(("ReadMcpResourceTool", "ReadMcpResource"), read_title, draw_read),
+    Tool(("ReadMcpResourceDirTool", "ReadMcpResourceDir"), read_title, draw_list),
+    Tool(("WaitForMcpServers",), wait_title, draw_wait),
+    Tool(("RefreshMcpTools",), refresh_title, draw_refresh),
+]

@@ -1,0 +1,120 @@
+"""NotebookEdit: a cell of a notebook replaced, inserted or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from reread.deeds import DONE, Deed
+from reread.nodes import Code, Hunk, Node, Note, Prose, facts
+from reread.tools import diffs, generic, replies
+from reread.tools.read import joined
+from reread.tools.tool import Tool
+from reread.tools.values import first, line, listed, mapped, parsed, words
+
+REPLACE, INSERT, DELETE = "replace", "insert", "delete"
+
+
+class Input(Struct, kw_only=True):
+    """What is to stand in which cell."""
+
+    notebook_path: str = ""
+    cell_id: str | None = None
+    cell_number: int | None = None
+    new_source: str = ""
+    cell_type: str | None = None
+    edit_mode: str | None = None
+
+
+class Output(Struct, kw_only=True):
+    """What was changed, and the notebook before and after."""
+
+    notebook_path: str | None = None
+    cell_id: str | None = None
+    cell_number: int | None = None
+    new_source: str | None = None
+    old_source: str | None = None
+    cell_type: str | None = None
+    language: str | None = None
+    edit_mode: str | None = None
+    error: str | None = None
+    original_file: str | None = None
+    updated_file: str | None = None
+
+
+def title(deed: Deed) -> str:
+    """The notebook, what was done to which cell, and how many lines came and went."""
+    given, output = _both(deed)
+    path = first(output.notebook_path, given.notebook_path)
+    cell = line(_cell(given, output) or _after(given, output), 40)
+    parts = (deed.name, line(path), _mode(given, output), cell, diffs.tally(_hunks(given, output)))
+    return " ".join(part for part in parts if part)
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """The change to the cell, or the cell as it is now."""
+    given, output = _both(deed)
+    yield from generic.ending(deed)
+    yield from replies.note(output.error, "error")
+    yield from facts(
+        cell=_cell(given, output),
+        place=_after(given, output),
+        type=first(output.cell_type, given.cell_type),
+        language=words(output.language),
+    )
+    shown = list(_source(given, output))
+    yield from shown
+    if not shown and deed.outcome.state == DONE:
+        yield from replies.note(deed.text)
+
+
+def _both(deed: Deed) -> tuple[Input, Output]:
+    return deed.input(Input), deed.output(Output) or Output()
+
+
+def _mode(given: Input, output: Output) -> str:
+    return line(first(output.edit_mode, given.edit_mode), 20) or REPLACE
+
+
+def _cell(given: Input, output: Output) -> str:
+    """The cell, where it is known: that of an insertion only the result tells."""
+    told = first(output.cell_id, output.cell_number)
+    return told if _mode(given, output) == INSERT else told or first(given.cell_id, given.cell_number)
+
+
+def _after(given: Input, output: Output) -> str:
+    """Where a cell was inserted."""
+    before = first(given.cell_id, given.cell_number)
+    return f"after {before}" if before and _mode(given, output) == INSERT else ""
+
+
+def _source(given: Input, output: Output) -> Iterator[Node]:
+    hunks, new = _hunks(given, output), first(output.new_source, given.new_source)
+    kind = first(output.cell_type, given.cell_type)
+    if hunks:
+        yield from diffs.changed(first(output.notebook_path, given.notebook_path), hunks)
+    elif new and kind == "markdown":
+        yield Prose(text=new)
+    elif new:
+        yield Code(text=new, language=first(output.language) or "python")
+    elif _mode(given, output) == REPLACE:
+        yield Note(text="an empty cell")
+
+
+def _hunks(given: Input, output: Output) -> list[Hunk]:
+    """The change to a cell whose old text is known."""
+    if _mode(given, output) == INSERT:
+        return []
+    old = first(output.old_source) or _before(output, _cell(given, output))
+    return diffs.between(old, first(output.new_source, given.new_source)) if old else []
+
+
+def _before(output: Output, name: str) -> str:
+    """What a cell held in the notebook before."""
+    cells = map(mapped, listed(mapped(parsed(words(output.original_file))).get("cells")))
+    named = (cell for place, cell in enumerate(cells) if name in (cell.get("id"), f"cell-{place}", str(place)))
+    return joined(mapped(next(named, None)).get("source"))
+
+
+TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw)]

@@ -1,0 +1,104 @@
+"""EnterPlanMode and ExitPlanMode: planning before doing, and the plan itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from reread.deeds import DONE, Deed
+from reread.nodes import Node, Note, Table
+from reread.tools import replies
+from reread.tools.tool import Tool
+from reread.tools.values import answer, each, first, line, words
+
+
+class EnterInput(Struct, kw_only=True):
+    """Why a plan is wanted."""
+
+    reason: str | None = None
+
+
+class EnterOutput(Struct, kw_only=True):
+    """That planning began."""
+
+    message: str | None = None
+
+
+class Permission(Struct, kw_only=True):
+    """Something that the plan asks to be allowed."""
+
+    tool: str = ""
+    prompt: str = ""
+
+
+class ExitInput(Struct, kw_only=True):
+    """The plan as proposed."""
+
+    plan: str | None = None
+    planFilePath: str | None = None
+    allowedPrompts: list[Permission] | None = None
+
+
+class ExitOutput(Struct, kw_only=True):
+    """The plan as it was decided upon."""
+
+    plan: str | None = None
+    isAgent: bool | None = None
+    filePath: str | None = None
+    hasTaskTool: bool | None = None
+    planWasEdited: bool | None = None
+    awaitingLeaderApproval: bool | None = None
+    requestId: str | None = None
+
+
+def enter_title(deed: Deed) -> str:
+    """That planning begins."""
+    return f"{deed.name} {line(deed.input(EnterInput).reason)}".strip()
+
+
+def draw_enter(deed: Deed) -> Iterator[Node]:
+    """Why, and what was said to it."""
+    output = answer(deed, EnterOutput)
+    yield from replies.prose(deed.input(EnterInput).reason)
+    if output and first(output.message):
+        yield from replies.ending(deed, output.message)
+    else:
+        yield from replies.reply(deed)
+
+
+def exit_title(deed: Deed) -> str:
+    """The plan's first line."""
+    given, output = deed.input(ExitInput), deed.output(ExitOutput) or ExitOutput()
+    head = first(output.plan, given.plan).strip().partition("\n")[0].lstrip("# ")
+    return f"{deed.name} {line(head)}".strip()
+
+
+def draw_exit(deed: Deed) -> Iterator[Node]:
+    """The plan and its file, and what was decided."""
+    given, output = deed.input(ExitInput), deed.output(ExitOutput)
+    told = output or ExitOutput()
+    proposed, decided = words(given.plan), words(told.plan)
+    yield from replies.prose(first(decided, proposed))
+    yield from replies.files((first(told.filePath, given.planFilePath), "plan"))
+    if decided.strip() and decided != proposed:
+        yield from replies.section("plan as proposed", replies.prose(proposed))
+    asked = [[words(one.tool), words(one.prompt)] for one in each(given.allowedPrompts, Permission)]
+    if asked:
+        yield Table(columns=["tool", "asks to"], rows=asked)
+    yield from _decision(deed, output)
+
+
+def _decision(deed: Deed, output: ExitOutput | None) -> Iterator[Node]:
+    if output is None or deed.outcome.state != DONE:
+        yield from replies.reply(deed)
+    elif output.awaitingLeaderApproval is True:
+        yield Note(text="waits for the team leader to approve")
+    else:
+        yield Note(text="approved, with changes by the user" if output.planWasEdited is True else "approved")
+
+
+TOOLS = [
+    Tool(("EnterPlanMode",), enter_title, draw_enter),
+    Tool(("ExitPlanMode", "exit_plan_mode"), exit_title, draw_exit),
+]

@@ -1,0 +1,120 @@
+"""Skill, once SlashCommand: instructions called by name; and propose_skills, new ones put forward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from reread.deeds import Deed
+from reread.nodes import Code, Node, facts
+from reread.tools import diffs, generic, replies
+from reread.tools.tool import Tool
+from reread.tools.values import answer, count, each, first, line, names, words
+
+
+class Input(Struct, kw_only=True):
+    """Which one is called, with what."""
+
+    skill: str | None = None
+    command: str | None = None
+    args: str | None = None
+
+
+class Output(Struct, kw_only=True):
+    """What came of it; a forked one ran as an agent and has a result."""
+
+    success: bool | None = None
+    commandName: str | None = None
+    allowedTools: list[str] | None = None
+    model: str | None = None
+    status: str | None = None
+    agentId: str | None = None
+    result: str | None = None
+    toolsUsedLine: str | None = None
+
+
+class Replacement(Struct, kw_only=True):
+    """A change to the text of a skill."""
+
+    old_string: str = ""
+    new_string: str = ""
+
+
+class Proposal(Struct, kw_only=True):
+    """A new skill, or a better one."""
+
+    name: str = ""
+    kind: str | None = None
+    target: str | None = None
+    description: str | None = None
+    evidence: list[str] | None = None
+    edits: list[Replacement] | None = None
+    skillMd: str | None = None
+
+
+class ProposeInput(Struct, kw_only=True):
+    """The skills put forward."""
+
+    proposals: list[Proposal] | None = None
+
+
+class ProposeOutput(Struct, kw_only=True):
+    """How many the user was shown."""
+
+    proposalCount: int | None = None
+
+
+def title(deed: Deed) -> str:
+    """Which one is called, with what."""
+    given = deed.input(Input)
+    return f"{deed.name} {line(first(given.skill, given.command))} {line(given.args)}".strip()
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """What it was called with; where it ran as an agent, what that reported."""
+    given, output = deed.input(Input), answer(deed, Output) or Output()
+    yield from facts(
+        name=first(output.commandName, given.skill, given.command),
+        arguments=words(given.args),
+        may_use=names(output.allowedTools),
+        model=words(output.model),
+        ran=words(output.status),
+        agent=words(output.agentId),
+    )
+    if first(output.result):
+        yield from replies.ending(deed)
+        yield from replies.prose(output.result)
+    else:
+        yield from replies.reply(deed)
+
+
+def propose_title(deed: Deed) -> str:
+    """Which skills are put forward."""
+    proposals = each(deed.input(ProposeInput).proposals, Proposal)
+    return f"{deed.name} {line(', '.join(words(one.name) for one in proposals))}".strip()
+
+
+def draw_propose(deed: Deed) -> Iterator[Node]:
+    """Each skill as it is to be."""
+    output = deed.output(ProposeOutput) or ProposeOutput()
+    proposals = each(deed.input(ProposeInput).proposals, Proposal)
+    if not proposals:
+        yield from generic.draw(deed)
+        return
+    for one in proposals:
+        yield from replies.section(words(one.name), _proposal(one), open=True)
+    yield from facts(shown=count(output.proposalCount, "proposal"))
+    yield from replies.reply(deed)
+
+
+def _proposal(one: Proposal) -> Iterator[Node]:
+    yield from replies.prose(one.description)
+    yield from facts(kind=words(one.kind), instead_of=words(one.target), seen_in=names(one.evidence))
+    if first(one.skillMd):
+        yield Code(text=words(one.skillMd), language="markdown")
+    for edit in each(one.edits, Replacement):
+        yield from diffs.changed("", diffs.between(words(edit.old_string), words(edit.new_string)))
+
+
+TOOLS = [Tool(("Skill", "SlashCommand"), title, draw), Tool(("propose_skills",), propose_title, draw_propose)]

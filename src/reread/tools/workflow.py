@@ -1,0 +1,223 @@
+"""Workflow, and how work is handed over: findings, structured output, a report back, a goal, the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from reread.deeds import Deed
+from reread.nodes import Code, Data, Node, Section, facts
+from reread.tools import generic, replies
+from reread.tools.tool import Tool
+from reread.tools.values import answer, count, each, first, line, number, words
+
+_NAME = re.compile(r"""\bname:\s*(['"`])(.*?)\1""")
+
+
+class WorkflowInput(Struct, kw_only=True):
+    """The script that is run, or the name or path of one."""
+
+    script: str | None = None
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    args: Any = None
+    scriptPath: str | None = None
+    resumeFromRunId: str | None = None
+
+
+class WorkflowOutput(Struct, kw_only=True):
+    """The run that was started."""
+
+    status: str | None = None
+    taskId: str | None = None
+    taskType: str | None = None
+    workflowName: str | None = None
+    runId: str | None = None
+    summary: str | None = None
+    transcriptDir: str | None = None
+    scriptPath: str | None = None
+    sessionUrl: str | None = None
+    warning: str | None = None
+    error: str | None = None
+
+
+class Finding(Struct, kw_only=True):
+    """Something that a review found."""
+
+    file: str = ""
+    line: int | None = None
+    summary: str = ""
+    short_summary: str | None = None
+    failure_scenario: str | None = None
+    category: str | None = None
+    verdict: str | None = None
+    outcome: str | None = None
+
+
+class Findings(Struct, kw_only=True):
+    """All that a review found; the result repeats the input."""
+
+    level: str | None = None
+    count: int | None = None
+    findings: list[Finding] | None = None
+
+
+class HandbackInput(Struct, kw_only=True):
+    """What an agent reports to who started it."""
+
+    message: str | None = None
+    summary: str | None = None
+
+
+class GoalInput(Struct, kw_only=True):
+    """When the work is to count as done."""
+
+    condition: str | None = None
+    ask_user: bool | None = None
+
+
+class GoalOutput(Struct, kw_only=True):
+    """The condition as it was put."""
+
+    condition: str | None = None
+    askUser: bool | None = None
+
+
+class EndInput(Struct, kw_only=True):
+    """Why the conversation ends."""
+
+    reason: str | None = None
+
+
+def workflow_title(deed: Deed) -> str:
+    """Which workflow."""
+    given, output = deed.input(WorkflowInput), deed.output(WorkflowOutput) or WorkflowOutput()
+    found = _NAME.search(words(given.script))
+    name = first(output.workflowName, given.name, given.title, found[2] if found else None, given.scriptPath)
+    about = first(output.summary, given.description)
+    return f"{deed.name} {line(name)}" + (f": {line(about)}" if about else "")
+
+
+def draw_workflow(deed: Deed) -> Iterator[Node]:
+    """The script, and where its run can be followed."""
+    given, output = deed.input(WorkflowInput), deed.output(WorkflowOutput)
+    told = output or WorkflowOutput()
+    yield from replies.prose(first(told.summary, given.description))
+    if first(given.script):
+        yield Code(text=words(given.script), language="javascript")
+    if given.args is not None:
+        yield Section(title="arguments", nodes=[Data(value=given.args)])
+    yield from replies.note(told.error, "error")
+    yield from replies.note(told.warning, "warning")
+    yield from generic.ending(deed) if output else replies.reply(deed)
+    yield from replies.note(words(told.status).replace("_", " "))
+    yield from replies.links((told.sessionUrl, "session in the cloud"))
+    yield from replies.files((first(told.scriptPath, given.scriptPath), "script"), (told.transcriptDir, "transcripts"))
+    yield from facts(
+        workflow=first(told.workflowName, given.name),
+        run=words(told.runId),
+        task=words(told.taskId),
+        type=words(told.taskType).replace("_", " "),
+        continues=words(given.resumeFromRunId),
+    )
+
+
+def findings_title(deed: Deed) -> str:
+    """How many findings."""
+    return f"{deed.name} {count(_findings(deed), 'finding')}"
+
+
+def draw_findings(deed: Deed) -> Iterator[Node]:
+    """Each finding, with where it is and how it shows."""
+    found = _findings(deed)
+    if not found:
+        yield from generic.draw(deed)
+        return
+    yield from facts(effort=words(deed.input(Findings).level))
+    for one in found:
+        yield Section(title=_place(one), nodes=list(_finding(one)))
+    yield from generic.ending(deed)
+
+
+def _findings(deed: Deed) -> list[Finding]:
+    output = deed.output(Findings)
+    return each(deed.input(Findings).findings, Finding) or each(output.findings if output else None, Finding)
+
+
+def _place(one: Finding) -> str:
+    at = f":{one.line}" if number(one.line) is not None else ""
+    return f"{line(one.file)}{at} {line(one.short_summary)}".strip() or "finding"
+
+
+def _finding(one: Finding) -> Iterator[Node]:
+    yield from replies.prose(one.summary)
+    yield from replies.prose(one.failure_scenario)
+    yield from facts(
+        category=words(one.category), verdict=words(one.verdict), outcome=words(one.outcome).replace("_", " ")
+    )
+
+
+def output_title(deed: Deed) -> str:
+    """The names of what is handed over."""
+    return f"{deed.name} {line(', '.join(deed.arguments))}".strip()
+
+
+def draw_output(deed: Deed) -> Iterator[Node]:
+    """What is handed over, as a tree."""
+    yield Data(value=deed.given)
+    yield from replies.reply(deed)
+
+
+def handback_title(deed: Deed) -> str:
+    """The first words of the report."""
+    given = deed.input(HandbackInput)
+    return f"{deed.name} {line(first(given.summary, given.message))}".strip()
+
+
+def draw_handback(deed: Deed) -> Iterator[Node]:
+    """The report."""
+    given = deed.input(HandbackInput)
+    yield from replies.prose(given.message)
+    yield from facts(summary=words(given.summary))
+    yield from replies.reply(deed)
+
+
+def goal_title(deed: Deed) -> str:
+    """When the work is to count as done."""
+    output = deed.output(GoalOutput) or GoalOutput()
+    return f"{deed.name} {line(first(deed.input(GoalInput).condition, output.condition))}".strip()
+
+
+def draw_goal(deed: Deed) -> Iterator[Node]:
+    """The condition, and whether the user was asked."""
+    given, output = deed.input(GoalInput), answer(deed, GoalOutput) or GoalOutput()
+    yield from replies.prose(first(output.condition, given.condition))
+    asked = given.ask_user if output.askUser is None else output.askUser
+    if asked is not None:
+        yield from replies.note("the user was asked" if asked is True else "set without asking")
+    yield from replies.reply(deed)
+
+
+def end_title(deed: Deed) -> str:
+    """Why the conversation ends."""
+    return f"{deed.name} {line(deed.input(EndInput).reason)}".strip()
+
+
+def draw_end(deed: Deed) -> Iterator[Node]:
+    """Why the conversation ends."""
+    yield from replies.prose(deed.input(EndInput).reason)
+    yield from replies.reply(deed)
+
+
+TOOLS = [
+    Tool(("Workflow",), workflow_title, draw_workflow),
+    Tool(("ReportFindings",), findings_title, draw_findings),
+    Tool(("StructuredOutput",), output_title, draw_output),
+    Tool(("SubagentHandback",), handback_title, draw_handback),
+    Tool(("ProposeGoal",), goal_title, draw_goal),
+    Tool(("EndConversation",), end_title, draw_end),
+]

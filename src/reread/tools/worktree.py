@@ -1,0 +1,76 @@
+"""EnterWorktree and ExitWorktree: working in another checkout of the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from reread.deeds import Deed
+from reread.nodes import Node, facts
+from reread.tools import replies
+from reread.tools.tool import Tool
+from reread.tools.values import answer, first, grouped, line, words
+
+
+class EnterInput(Struct, kw_only=True):
+    """A name for a new one, or the path of one that exists."""
+
+    name: str | None = None
+    path: str | None = None
+
+
+class ExitInput(Struct, kw_only=True):
+    """Whether it is kept or removed."""
+
+    action: str | None = None
+    discard_changes: bool | None = None
+
+
+class Output(Struct, kw_only=True):
+    """Where the worktree is, and what became of it."""
+
+    action: str | None = None
+    worktreePath: str | None = None
+    worktreeBranch: str | None = None
+    originalCwd: str | None = None
+    restoredCwd: str | None = None
+    originalCwdMissing: bool | None = None
+    tmuxSessionName: str | None = None
+    discardedFiles: int | None = None
+    discardedCommits: int | None = None
+    message: str | None = None
+
+
+def enter_title(deed: Deed) -> str:
+    """Which worktree."""
+    given, output = deed.input(EnterInput), deed.output(Output) or Output()
+    return f"{deed.name} {line(first(given.name, given.path, output.worktreeBranch))}".strip()
+
+
+def exit_title(deed: Deed) -> str:
+    """What becomes of which worktree."""
+    output = deed.output(Output) or Output()
+    return f"{deed.name} {line(deed.input(ExitInput).action)} {line(output.worktreeBranch)}".strip()
+
+
+def draw(deed: Deed) -> Iterator[Node]:
+    """Where the worktree is, and what was said of it."""
+    output = answer(deed, Output) or Output()
+    entered, left = deed.input(EnterInput), deed.input(ExitInput)
+    yield from facts(
+        action=first(left.action, output.action),
+        name=words(entered.name),
+        worktree=first(output.worktreePath, entered.path),
+        branch=words(output.worktreeBranch),
+        back_in=first(output.restoredCwd, output.originalCwd),
+        tmux=words(output.tmuxSessionName),
+        files_discarded=grouped(output.discardedFiles),
+        commits_discarded=grouped(output.discardedCommits),
+    )
+    if output.originalCwdMissing is True:
+        yield from replies.note("the folder it came from is gone", "warning")
+    yield from replies.ending(deed, output.message) if first(output.message) else replies.reply(deed)
+
+
+TOOLS = [Tool(("EnterWorktree",), enter_title, draw), Tool(("ExitWorktree",), exit_title, draw)]

@@ -1,0 +1,365 @@
+"""A session as a Markdown document that reads well on a forge, and that no content can break out of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from typing import Any
+
+from reread import nodes
+from reread.conversation import Agent
+from reread.session import Session
+from reread.views import parts as p
+from reread.views.safety import plain_output, safe
+from reread.views.trees import data_lines, file_lines
+from reread.views.words import (
+    MARKS,
+    count_text,
+    picture_text,
+    plural,
+    seconds_text,
+    time_text,
+    usage_text,
+)
+
+SHORT = 12
+"""Lines of a result that stand open; more are folded."""
+CUT = 200
+"""Lines of a result that are kept unless all are asked for."""
+
+WHO = {"prompt": "You", "command": "Command"}
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_SPAN = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_RUN = re.compile(r"`{3,}")
+
+
+def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
+    """A session as lines of Markdown."""
+    yield f"# {inline(session.title or 'Session')}"
+    yield ""
+    facts = [session.project, *session.git_branches[-1:], *session.models, *session.versions[-1:]]
+    if session.started:
+        facts.append(session.started.astimezone().strftime("%Y-%m-%d %H:%M"))
+    if session.usage.responses:
+        facts.append(usage_text(session.usage))
+    yield " · ".join(inline(fact) for fact in facts if fact)
+    yield from talk_markdown(p.parts(session.conversation, choice), choice)
+    if choice.only is None and choice.turns == (1, None):
+        for agent in p.agents_of(session, session.calls):
+            yield from _agent(agent, choice, f"agent {agent.id}: no call is known to have started it")
+
+
+def talk_markdown(parts: Iterable[p.Part], choice: p.Choice) -> Iterator[str]:
+    """Parts as lines of Markdown."""
+    for part in parts:
+        drawn = list(_PARTS[type(part)](part, choice))
+        if drawn:
+            yield ""
+            yield from drawn
+
+
+def _turn(part: p.TurnStart, choice: p.Choice) -> Iterator[str]:
+    yield "---"
+
+
+def _prompt(part: p.Prompt, choice: p.Choice) -> Iterator[str]:
+    message = part.message
+    when = time_text(message.timestamp)
+    who = "Task" if isinstance(message.conversation, Agent) else WHO[message.kind]
+    yield f"**{who}**{f' · {when}' if when else ''}"
+    yield ""
+    text = guarded(message.text.strip() or "(nothing typed)")
+    yield from (f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def _said(part: p.Said, choice: p.Choice) -> Iterator[str]:
+    yield guarded(part.text.strip())
+
+
+def _thought(part: p.Thought, choice: p.Choice) -> Iterator[str]:
+    if not part.text.strip():
+        yield "*thinking (not recorded)*"
+        return
+    yield from folded("thinking", [guarded(part.text.strip())])
+
+
+def _shown(part: p.Shown, choice: p.Choice) -> Iterator[str]:
+    yield from nodes_markdown(part.nodes, choice)
+
+
+def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
+    call = part.call
+    name, _, rest = call.title.partition(" ")
+    took = f" · {seconds_text(call.duration)}" if call.duration is not None else ""
+    heading = f"{MARKS[call.ok]} **{inline(name)}** {inline(rest)}{took}".replace("  ", " ")
+    drawn = list(nodes_markdown(call.draw(full=choice.full), choice))
+    if sum(line.count("\n") + 1 for line in drawn) > SHORT:
+        summary = f"{MARKS[call.ok]} {name} {rest}{took}"
+        yield from folded(summary, drawn)
+    else:
+        yield heading
+        if drawn:
+            yield ""
+            yield from drawn
+    agent = call.agent
+    if agent is not None and agent.call is call:
+        yield from _agent(agent, choice, f"{agent.type or 'agent'}: {plural(len(agent.calls), 'call')}")
+
+
+def _agent(agent: Agent, choice: p.Choice, title: str) -> Iterator[str]:
+    inner = p.Choice(thinking=choice.thinking, tools=choice.tools, only=choice.only, full=choice.full)
+    yield ""
+    yield from folded(f"◇ {title}", list(talk_markdown(p.parts(agent, inner), inner)))
+
+
+def _notice(part: p.Notice, choice: p.Choice) -> Iterator[str]:
+    message = part.message
+    text = message.text.strip()
+    if text.count("\n") < 3:
+        yield f"*{message.kind}*: {inline(' '.join(text.split()))}" if text else f"*{message.kind}*"
+    else:
+        yield from folded(message.kind, [fenced(plain_output(text))])
+
+
+def _compacted(part: p.Compacted, choice: p.Choice) -> Iterator[str]:
+    compaction = part.compaction
+    figures = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
+    words = ["compacted", compaction.trigger or "", " → ".join(figures) + " tokens" if figures else ""]
+    title = " · ".join(word for word in words if word)
+    if compaction.summary is None:
+        yield f"*{inline(title)}*"
+    else:
+        yield from folded(title, [guarded(compaction.summary.text.strip())])
+
+
+def _forked(part: p.Forked, choice: p.Choice) -> Iterator[str]:
+    for branch in part.branches:
+        first = " ".join(branch.own[0].text.split())[:80] if branch.own else ""
+        yield f"*⑂ branch {branch.id} leaves here{' (the one shown)' if branch.active else ''}: {inline(first)}*"
+
+
+def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
+    message = part.message
+    words = [(message.model or "").removeprefix("claude-")]
+    words += [usage_text(message.usage)] if message.usage.responses else []
+    words += sorted(message.flags)
+    shown = " · ".join(word for word in words if word)
+    if shown:
+        yield f"<sub>{escape(shown)}</sub>"
+
+
+def nodes_markdown(drawn: Iterable[nodes.Node], choice: p.Choice) -> Iterator[str]:
+    """Nodes as Markdown, a blank line between them."""
+    first = True
+    for node in drawn:
+        lines = list(_NODES[type(node)](node, choice))
+        if lines:
+            if not first:
+                yield ""
+            yield from lines
+            first = False
+
+
+def _cut(text: str, choice: p.Choice) -> str:
+    lines = text.split("\n")
+    if choice.full or len(lines) <= CUT:
+        return text
+    return "\n".join([*lines[:CUT], f"… {plural(len(lines) - CUT, 'more line')}"])
+
+
+def _prose(node: nodes.Prose, choice: p.Choice) -> Iterator[str]:
+    yield guarded(_cut(node.text.strip(), choice))
+
+
+def _code(node: nodes.Code, choice: p.Choice) -> Iterator[str]:
+    yield fenced(_cut(plain_output(node.text).rstrip("\n"), choice), node.language or "")
+
+
+def _diff(node: nodes.Diff, choice: p.Choice) -> Iterator[str]:
+    lines: list[str] = []
+    for hunk in node.hunks:
+        lines += [f"@@ -{hunk.old_start} +{hunk.new_start} @@", *hunk.lines]
+    yield fenced(_cut(safe("\n".join(lines)), choice), "diff")
+
+
+def _terminal(node: nodes.Terminal, choice: p.Choice) -> Iterator[str]:
+    text = plain_output(node.text).rstrip("\n")
+    if node.stream == "in":
+        yield fenced("$ " + text.replace("\n", "\n  "), "console")
+    elif text:
+        yield fenced(_cut(text, choice), "text")
+
+
+def _files(node: nodes.Files, choice: p.Choice) -> Iterator[str]:
+    yield fenced(_cut(safe("\n".join(file_lines(node.entries, tree=len(node.entries) > SHORT))), choice), "text")
+
+
+def _checklist(node: nodes.Checklist, choice: p.Choice) -> Iterator[str]:
+    for item in node.items:
+        text = inline(item.text)
+        text = f"**{text}**" if item.changed else text
+        state = f" ({item.state})" if item.state in ("active", "cancelled") else ""
+        note = f" — {inline(item.note)}" if item.note else ""
+        yield f"- [{'x' if item.state == 'done' else ' '}] {text}{state}{note}"
+
+
+def _choice(node: nodes.Choice, choice: p.Choice) -> Iterator[str]:
+    header = f"{inline(node.header)}: " if node.header else ""
+    yield f"**{header}{inline(node.question)}**"
+    yield ""
+    on, off = ("☑", "☐") if node.multiple else ("◉", "○")
+    for option in node.options:
+        label = f"**{inline(option.label)}**" if option.chosen else inline(option.label)
+        details = [inline(" ".join(text.split())) for text in (option.description, option.preview) if text]
+        yield f"- {on if option.chosen else off} " + " — ".join([label, *details])
+    if node.answer:
+        yield f"- → {inline(node.answer)}"
+
+
+def _table(node: nodes.Table, choice: p.Choice) -> Iterator[str]:
+    yield "| " + " | ".join(cell(column) for column in node.columns) + " |"
+    yield "|" + "---|" * len(node.columns)
+    shown = node.rows if choice.full else node.rows[:CUT]
+    yield from ("| " + " | ".join(cell(value) for value in row) + " |" for row in shown)
+    if len(shown) < len(node.rows):
+        yield f"\n… {plural(len(node.rows) - len(shown), 'more row')}"
+
+
+def _picture(node: nodes.Picture, choice: p.Choice) -> Iterator[str]:
+    yield f"*▣ {inline(picture_text(node))}*"
+
+
+def _facts(node: nodes.Facts, choice: p.Choice) -> Iterator[str]:
+    for fact in node.items:
+        value = safe(fact.value)
+        shown = f"\n\n{fenced(value)}" if "\n" in value else f" {inline(value)}"
+        yield f"- {inline(fact.name)}:{shown}"
+
+
+def _links(node: nodes.Links, choice: p.Choice) -> Iterator[str]:
+    for target in node.targets:
+        title = f"{inline(target.title)}: " if target.title else ""
+        yield f"- {title}{code(target.url)}"
+
+
+def _note(node: nodes.Note, choice: p.Choice) -> Iterator[str]:
+    text = plain_output(node.text).strip()
+    if "\n" in text:
+        yield fenced(_cut(text, choice), "text")
+    else:
+        yield f"*{inline(text)}*"
+
+
+def _data(node: nodes.Data, choice: p.Choice) -> Iterator[str]:
+    yield fenced(_cut(safe("\n".join(data_lines(node.value))), choice), "yaml")
+
+
+def _section(node: nodes.Section, choice: p.Choice) -> Iterator[str]:
+    if node.open:
+        yield f"*{inline(node.title)}*"
+        yield ""
+        yield from nodes_markdown(node.nodes, choice)
+    elif choice.full:
+        yield from folded(node.title, list(nodes_markdown(node.nodes, choice)))
+
+
+Draw = Callable[[Any, p.Choice], Iterator[str]]
+
+_PARTS: dict[type[p.Part], Draw] = {
+    p.TurnStart: _turn,
+    p.Prompt: _prompt,
+    p.Said: _said,
+    p.Thought: _thought,
+    p.Shown: _shown,
+    p.Did: _did,
+    p.Notice: _notice,
+    p.Compacted: _compacted,
+    p.Forked: _forked,
+    p.Ended: _ended,
+}
+
+_NODES: dict[type[nodes.Node], Draw] = {
+    nodes.Prose: _prose,
+    nodes.Code: _code,
+    nodes.Diff: _diff,
+    nodes.Terminal: _terminal,
+    nodes.Files: _files,
+    nodes.Checklist: _checklist,
+    nodes.Choice: _choice,
+    nodes.Table: _table,
+    nodes.Picture: _picture,
+    nodes.Facts: _facts,
+    nodes.Links: _links,
+    nodes.Note: _note,
+    nodes.Data: _data,
+    nodes.Section: _section,
+}
+
+
+def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines that stay closed until the reader opens them."""
+    yield f"<details><summary>{escape(safe(' '.join(title.split())))}</summary>"
+    yield ""
+    yield from lines
+    yield ""
+    yield "</details>"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Text in a fence longer than any in it."""
+    longest = max((len(run) for run in _RUN.findall(text)), default=2)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def code(text: str) -> str:
+    """A short text as a code span."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{safe(' '.join(text.split()))}{pad}{ticks}"
+
+
+def inline(text: str) -> str:
+    """A short text within a line: nothing in it is Markdown or HTML."""
+    line = " ".join(safe(text).split())
+    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", line)
+
+
+def cell(text: str) -> str:
+    """A text in a table."""
+    return inline(text)
+
+
+def guarded(text: str) -> str:
+    """Markdown that someone else wrote: its tags shown as text, and every fence it opens closed."""
+    out: list[str] = []
+    fence = ""
+    for line in safe(text).split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            out.append(line)
+            if found and found[1][0] == fence[0] and len(found[1]) >= len(fence) and not found[2].strip():
+                fence = ""
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            fence = found[1]
+            out.append(line)
+        else:
+            out.append(_without_tags(line))
+    if fence:
+        out.append(fence)
+    return "\n".join(out)
+
+
+def _without_tags(line: str) -> str:
+    out: list[str] = []
+    at = 0
+    for span in _SPAN.finditer(line):
+        out.append(_TAG.sub("&lt;", line[at : span.start()]))
+        out.append(span[0])
+        at = span.end()
+    out.append(_TAG.sub("&lt;", line[at:]))
+    return "".join(out)

@@ -1,0 +1,235 @@
+"""Parts: a session as the sequence of things a view shows, and the choice of which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from reread.blocks import Block, RedactedThinking, Text, Thinking, Use
+from reread.content import content_blocks
+from reread.conversation import Agent, Conversation
+from reread.decode import Record
+from reread.errors import Misuse
+from reread.messages import Branch, Call, Compaction, Message, Turn
+from reread.nodes import Node
+from reread.session import Session
+from reread.tools import generic
+
+ONLY = ("prompts", "text", "tools")
+_RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a session is shown; every view takes the same."""
+
+    turns: tuple[int, int | None] = (1, None)
+    """The first and the last turn, from 1; None for all to the end. A negative first counts from the end."""
+    branch: int | None = None
+    """A branch by its id; None for the active one."""
+    thinking: bool = True
+    tools: bool = True
+    only: str | None = None
+    """prompts, text or tools; None for everything."""
+    full: bool = False
+    """Whether long output is shown whole."""
+
+
+def parse_turns(text: str) -> tuple[int, int | None]:
+    """`3-9`, `3`, `3-`, `-9` (the last nine) as a range of turns."""
+    found = _RANGE.fullmatch(text.strip())
+    first, dash, last = found.groups() if found else (None, None, None)
+    if not first and last and dash:
+        return -int(last), None
+    if not first:
+        raise Misuse(f"{text!r} is no range of turns: say 3-9, 3, 3- or -5 for the last five")
+    if not dash:
+        return int(first), int(first)
+    return int(first), int(last) if last else None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One thing to show."""
+
+
+class TurnStart(Part, frozen=True):
+    """A turn begins."""
+
+    turn: Turn
+
+
+class Prompt(Part, frozen=True):
+    """What a person typed, or a command they gave."""
+
+    message: Message
+
+
+class Said(Part, frozen=True):
+    """A piece of an answer, in Markdown."""
+
+    message: Message
+    text: str
+
+
+class Thought(Part, frozen=True):
+    """A thought; without text where only its signature was kept."""
+
+    message: Message
+    text: str
+
+
+class Shown(Part, frozen=True):
+    """A picture or another block that is no text, in a message."""
+
+    message: Message
+    nodes: list[Node]
+
+
+class Did(Part, frozen=True):
+    """A call."""
+
+    call: Call
+
+
+class Notice(Part, frozen=True):
+    """Something the client says: a notification, a hook, an error, an interrupt."""
+
+    message: Message
+
+
+class Compacted(Part, frozen=True):
+    """The conversation was summed up here."""
+
+    compaction: Compaction
+
+
+class Forked(Part, frozen=True):
+    """Other branches leave after this message."""
+
+    branches: list[Branch]
+
+
+class Ended(Part, frozen=True):
+    """An answer ends: what it took."""
+
+    message: Message
+
+
+def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
+    """The chosen turns of a conversation, in order."""
+    branch = _branch(talk, choice.branch)
+    turns = branch.turns if choice.branch is not None else talk.turns
+    forks = _forks(talk)
+    compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
+    for turn in _chosen(turns, choice.turns):
+        yield TurnStart(turn)
+        for message in turn.messages:
+            compaction = compactions.get(id(message))
+            if compaction is not None:
+                yield Compacted(compaction)
+            elif message.kind != "summary":
+                yield from (part for part in _message_parts(message) if wanted(part, choice))
+            if message.index in forks:
+                yield Forked(forks[message.index])
+
+
+def _branch(talk: Conversation, id: int | None) -> Branch:
+    found = next((b for b in talk.branches if id is None or b.id == id), None)
+    if found is None:
+        known = ", ".join(str(b.id) for b in sorted(talk.branches, key=lambda b: b.id))
+        raise Misuse(f"there is no branch {id}: this session has {known}")
+    return found
+
+
+def _chosen(turns: Sequence[Turn], bounds: tuple[int, int | None]) -> Sequence[Turn]:
+    first, last = bounds
+    return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
+
+
+def _forks(talk: Conversation) -> dict[int, list[Branch]]:
+    """The branches that leave, by the message after which they do."""
+    found: dict[int, list[Branch]] = {}
+    for branch in talk.branches:
+        message = talk.message_at(branch.fork) if branch.parent is not None else None
+        if message is not None:
+            found.setdefault(message.index, []).append(branch)
+    return found
+
+
+def message_parts(message: Message, choice: Choice) -> Iterator[Part]:
+    """One message as parts, as far as they are wanted."""
+    return (part for part in _message_parts(message) if wanted(part, choice))
+
+
+def record_parts(message: Message, record: Record, choice: Choice) -> Iterator[Part]:
+    """What one record adds to a message; of a response that was streamed, nothing that was shown already."""
+    if message.role != "assistant" or message.kind != "response":
+        yield from message_parts(message, choice) if record.line == message.line else ()
+        return
+    calls = {call.id: call for call in message.calls}
+    for block in content_blocks(record.native):
+        if message.partial is None or isinstance(block, Use):
+            yield from (part for part in _block_parts(message, block, calls) if wanted(part, choice))
+
+
+def _message_parts(message: Message) -> Iterator[Part]:
+    if message.kind == "meta":
+        return
+    if message.role == "user" and message.kind in ("prompt", "command"):
+        yield Prompt(message)
+        yield from _pictures(message, message.blocks)
+        return
+    if message.role != "assistant" or message.kind != "response":
+        yield Notice(message)
+        return
+    calls = {call.id: call for call in message.calls}
+    for block in message.blocks:
+        yield from _block_parts(message, block, calls)
+    yield Ended(message)
+
+
+def _block_parts(message: Message, block: Block, calls: dict[str, Call]) -> Iterator[Part]:
+    if isinstance(block, Text):
+        if isinstance(block.text, str) and block.text.strip():
+            yield Said(message, block.text)
+    elif isinstance(block, Thinking):
+        yield Thought(message, block.thinking if isinstance(block.thinking, str) else "")
+    elif isinstance(block, RedactedThinking):
+        yield Thought(message, "")
+    elif isinstance(block, Use):
+        call = calls.pop(block.id or "", None) or next((c for c in calls.values() if c.name == block.name), None)
+        if call is not None:
+            yield Did(call)
+    elif not hasattr(block, "tool_use_id"):
+        yield Shown(message, [generic.block_node(block)])
+
+
+def _pictures(message: Message, blocks: Sequence[Block]) -> Iterator[Part]:
+    nodes = [generic.block_node(block) for block in blocks if not isinstance(block, Text)]
+    if nodes:
+        yield Shown(message, nodes)
+
+
+def wanted(part: Part, choice: Choice) -> bool:
+    """Whether a part is to be shown."""
+    if isinstance(part, Thought) and not choice.thinking:
+        return False
+    if isinstance(part, Did) and not choice.tools:
+        return False
+    if choice.only is None:
+        return True
+    kinds = {"prompts": (Prompt, Shown), "text": (Prompt, Said, Shown), "tools": (Did,)}[choice.only]
+    return isinstance(part, kinds) and not (choice.only == "prompts" and part_role(part) != "user")
+
+
+def part_role(part: Part) -> str:
+    """Whose message a part belongs to."""
+    message = getattr(part, "message", None)
+    return message.role if isinstance(message, Message) else ""
+
+
+def agents_of(session: Session, calls: Sequence[Call]) -> list[Agent]:
+    """The agents that no shown call leads to: they are listed at the end, never dropped."""
+    linked = {id(agent) for call in calls if (agent := call.agent) is not None}
+    return [a for a in session.agents.values() if id(a) not in linked and a.parent is None and not a.warmup]

@@ -1,0 +1,44 @@
+"""Safety: nothing of a transcript reaches a terminal as an escape code, or a reader unseen."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands: titles, links, clipboard
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control, application programs
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences
+    r"|\x1b[ -/]*[0-~]?"  # all others
+)
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
+
+
+def safe(text: str) -> str:
+    """Text with every control character and every direction override made visible."""
+    return _CONTROL.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def plain_output(text: str) -> str:
+    """What a program printed, without colours and other codes; of a line drawn over, its last state."""
+    return safe(_ESCAPES.sub("", _OVERWRITTEN.sub("", text.replace("\r\n", "\n"))))
+
+
+def coloured_output(text: str) -> str:
+    """What a program printed with its colour codes and no other."""
+    shown = _OVERWRITTEN.sub("", text.replace("\r\n", "\n"))
+    out: list[str] = []
+    at = 0
+    for code in _ESCAPES.finditer(shown):
+        out.append(safe(shown[at : code.start()]))
+        if _COLOUR.fullmatch(code[0]):
+            out.append(code[0])
+        at = code.end()
+    out.append(safe(shown[at:]))
+    return "".join(out)
+
+
+def _visible(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

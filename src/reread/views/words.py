@@ -1,0 +1,62 @@
+"""Words: numbers, sizes, times and marks as every view writes them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from reread.accounts import Usage
+from reread.nodes import Picture
+
+MARKS = {True: "✓", False: "✗", None: "…"}
+"""A call that went well, that failed, that still runs."""
+BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
+
+
+def size_text(size: int) -> str:
+    """A number of bytes, short."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} B"
+
+
+def count_text(number: int) -> str:
+    """A number of tokens, short."""
+    for unit, factor in (("M", 10**6), ("k", 10**3)):
+        if number >= factor:
+            return f"{number / factor:.1f}{unit}".replace(".0", "")
+    return str(number)
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration, short."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def time_text(moment: datetime | None) -> str:
+    """A time of day, local."""
+    return moment.astimezone().strftime("%H:%M") if moment is not None else ""
+
+
+def usage_text(usage: Usage) -> str:
+    """The tokens of an answer."""
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+    bound = "≥ " if usage.unconfirmed_responses else ""
+    return f"{count_text(read)} in, {bound}{count_text(usage.output_tokens)} out"
+
+
+def picture_text(picture: Picture) -> str:
+    """A picture in words."""
+    size = f", {size_text(picture.size)}" if picture.size is not None else ""
+    span = f", {picture.width} × {picture.height}" if picture.width and picture.height else ""
+    name = f"{picture.name}: " if picture.name else ""
+    return f"{name}{picture.media_type}{span}{size}"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

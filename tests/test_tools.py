@@ -1,0 +1,186 @@
+"""The contract of every tool: any input and any result is drawn, in every view, and nothing it says is lost."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reread
+from reread import tools
+from reread.blocks import to_block
+from reread.deeds import Deed
+from reread.nodes import Node, Note
+from reread.tools import generic
+from reread.views.markdown import nodes_markdown
+from reread.views.parts import Choice
+from reread.views.terminal import TerminalView, make_console
+
+HERE = Path(__file__).parent
+REAL = [HERE / "real", *(Path(p) / "data" for p in [os.environ.get("REREAD_REAL_CLIENT")] if p)]
+NAMES = sorted(tools.names())
+BUILT_IN = """
+    Agent Artifact AskUserQuestion Bash ClaudeDesign CronCreate CronDelete CronList Edit EndConversation
+    EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep ListAgents ListMcpResourcesTool LSP Monitor
+    NotebookEdit OfferChromeSetup PowerShell Projects propose_skills ProposeGoal PushNotification Read
+    ReadMcpResourceDirTool ReadMcpResourceTool ReadNotifications RemoteTrigger ReportFindings ScheduleWakeup
+    SendFeedback SendMessage SendUserFile SendUserMessage ShareOnboardingGuide ShowOnboardingRolePicker Skill
+    SubagentHandback TaskCreate TaskGet TaskList TaskStop TaskUpdate TodoWrite ToolSearch WaitForMcpServers WebFetch
+    WebSearch Workflow Write
+""".split()
+OLDER = """
+    Task MultiEdit LS BashOutput KillBash KillShell TaskOutput AgentOutputTool SlashCommand exit_plan_mode
+    StructuredOutput Batch TeamCreate TeamDelete DesignSync web_search web_fetch code_execution advisor
+""".split()
+
+NO_TEXT = ("signature", "base64", "data", "status")
+"""Fields that hold no text: signatures, the bytes of images, and states, which are drawn as marks."""
+WORDS = "some words here"
+RESULTS: dict[str, tuple[Any, Any, bool | None]] = {
+    "a string": (WORDS, WORDS, True),
+    "a list of blocks": ([{"type": "text", "text": WORDS}], {"nonsense": WORDS}, True),
+    "an image": (
+        [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}],
+        None,
+        True,
+    ),
+    "nothing": (None, None, True),
+    "an error": (f"<tool_use_error>{WORDS}</tool_use_error>", f"Error: {WORDS}", False),
+    "an exit code": (f"Exit code 7\n{WORDS}", f"Error: Exit code 7\n{WORDS}", False),
+    "a rejection": ("The user doesn't want to proceed with this tool use.", "User rejected tool use", False),
+    "an interrupt": ("[Request interrupted by user for tool use]", None, False),
+}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def deed(name: str, given: Any, content: Any = None, data: Any = None, ok: bool | None = True, **more: Any) -> Deed:
+    block = to_block({"type": "tool_result", "tool_use_id": "t", "content": content}) if ok is not None else None
+    return Deed(name, given, result=block, data=data, ok=ok, **more)
+
+
+def drawn_in_both_views(nodes: list[Node]) -> str:
+    """The nodes as Markdown and on a very wide terminal, in full."""
+    choice = Choice(full=True)
+    markdown = "\n".join(nodes_markdown(nodes, choice))
+    console = make_console(width=100_000, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    with console.file:
+        for node in nodes:
+            for item in TerminalView(choice).node(node):
+                console.print(item)
+        terminal = console.export_text()
+    assert "\x1b" not in markdown
+    return markdown + "\n" + terminal
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, *OLDER])
+def test_every_tool_of_the_client_has_a_drawing_of_its_own(name: str) -> None:
+    assert tools.tool_for(name) is not generic.TOOL
+
+
+def test_any_mcp_tool_has_the_drawing_of_mcp_tools() -> None:
+    assert tools.tool_for("mcp__anything__goes") is not generic.TOOL
+
+
+@pytest.mark.parametrize("shape", RESULTS)
+@pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
+def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> None:
+    content, data, ok = RESULTS[shape]
+    seen = deed(name, {"command": "ls"}, content, data, ok)
+    tool = tools.tool_for(name)
+    assert "\n" not in tools.title(seen)
+    list(tool.draw(seen))
+    text = drawn_in_both_views(tools.draw(seen, full=True))
+    if WORDS in str(content):
+        assert WORDS in text
+    if ok is False:
+        notes = [node for node in _flat(tools.draw(seen)) if isinstance(node, Note) and node.level != "info"]
+        assert notes, "a failure that nothing points out"
+
+
+@pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
+def test_a_call_still_running_is_drawn(name: str) -> None:
+    seen = deed(name, {"command": "ls", "prompt": "p"}, ok=None)
+    assert any(isinstance(node, Note) for node in _flat(tools.draw(seen)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([*NAMES, "SomeUnknownTool"]),
+    json_values,
+    json_values,
+    json_values,
+    st.sampled_from([True, False, None]),
+)
+def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, ok: bool | None) -> None:
+    seen = deed(name, given_, content, data, ok)
+    tool = tools.tool_for(name)
+    assert isinstance(tool.title(seen), str)
+    list(tool.draw(seen))
+    drawn_in_both_views(tools.draw(seen, full=True))
+
+
+def test_a_plug_in_that_fails_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Deed) -> Any:
+        raise RuntimeError("boom")
+
+    monkeypatch.setitem(tools.tools(), "Broken", tools.Tool(("Broken",), broken, broken))
+    nodes = tools.draw(deed("Broken", {"command": WORDS}, "out"))
+    assert tools.title(deed("Broken", {"command": WORDS})) == f"Broken {WORDS}"
+    assert "boom" in drawn_in_both_views(nodes) and WORDS in drawn_in_both_views(nodes)
+
+
+def _flat(nodes: list[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        yield from _flat(getattr(node, "nodes", []))
+
+
+def real_calls() -> Iterator[tuple[Path, reread.Call]]:
+    samples = Path(reread.__file__).parent / "samples"
+    for path in [p for folder in (samples, *REAL) for p in sorted(folder.rglob("*.jsonl"))]:
+        if path.name in ("truth.jsonl", "journal.jsonl", "history.jsonl"):
+            continue
+        session = reread.open(path)
+        for talk in (session.conversation, *session.conversation.own_agents.values()):
+            for call in talk.calls:
+                yield path, call
+
+
+def test_every_real_call_is_drawn_by_its_own_tool_and_loses_no_text() -> None:
+    own, unknown = 0, set[str]()
+    for path, call in real_calls():
+        if tools.tool_for(call.name) is generic.TOOL:
+            unknown.add(call.name)
+            continue
+        own += 1
+        shown = _squeezed(call.title + drawn_in_both_views(call.draw(full=True)))
+        for text in _texts(call.input, call.data, getattr(call.result, "content", None)):
+            for line in text.split("\n"):
+                assert _squeezed(line) in shown, f"{path}: {call!r} lost {line[:200]!r}"
+    assert own > 100
+    assert unknown <= {"NoSuchTool"}
+
+
+def _squeezed(text: str) -> str:
+    """Text as it can be compared across views: no white space, no control characters, no escaping."""
+    text = re.sub(r"\x1b\[[0-9;]*m|\x1b\][^\x07]*\x07", "", text)
+    return re.sub(r"[\s\\`*_\[\]<>#|~│]|&lt;|[\x00-\x1f\x7f-\x9f]|x[0-9a-f]{2}", "", text)
+
+
+def _texts(*values: Any) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _texts(*(item for key, item in value.items() if key not in NO_TEXT))
+        elif isinstance(value, list):
+            yield from _texts(*value)
