@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -116,6 +117,23 @@ def jsonl(*records: Any) -> bytes:
 def read(*records: Object) -> reread.Session:
     """A session made of these records."""
     return reread.open(jsonl(*told(*records)))
+
+
+class Growing:
+    """Bytes of which more and more can be read."""
+
+    def __init__(self, data: bytes) -> None:
+        self.path: Path | None = None
+        self.data = data
+        self.size = 0
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes at a place that have come so far."""
+        return self.data[: self.size][offset : offset + length]
+
+    def identity(self) -> object:
+        """Never changes."""
+        return None
 
 
 DEPTH = 1100

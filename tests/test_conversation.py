@@ -6,6 +6,7 @@ import pytest
 from making import (
     SESSION,
     ZEROS,
+    Growing,
     Object,
     answer,
     attachment,
@@ -27,6 +28,7 @@ from making import (
 )
 
 import reread
+from reread.session import Session
 
 
 def kinds(talk: Any) -> list[str]:
@@ -448,6 +450,15 @@ class TestAgents:
         )
         assert [call.agent and call.agent.prompt for call in session.calls] == [None, "look"]
 
+    def test_two_sidechains_may_hang_on_two_calls(self) -> None:
+        session = read(
+            user("go"),
+            reply(use("t1", "Task"), use("t2", "Task")),
+            self.side(user("look"), "s1", "t1"),
+            self.side(user("watch"), "s2", "t2"),
+        )
+        assert [texts(call.agent) for call in session.calls] == [["look"], ["watch"]]
+
     def test_the_result_names_the_agent(self) -> None:
         session = read(
             reply(use("t1", "Agent", prompt="one"), use("t2", "Agent", prompt="two")),
@@ -476,6 +487,26 @@ class TestAgents:
         inner = progress("agent_progress", {"agentId": "inner", "message": deepest}, uuid="i1")
         session = read(user("go"), progress("agent_progress", {"agentId": "outer", "message": inner}))
         assert texts(session.agents["inner"]) == ["deep"]
+
+    def test_links_are_found_anew_as_a_session_grows(self) -> None:
+        source = Growing(
+            jsonl(
+                *told(
+                    reply(use("t1", "Agent", prompt="look")),
+                    self.side(user("look"), "s1", None),
+                    self.side(user("look harder"), "s2", None, agentId="ag"),
+                    answer(result("t1"), data={"agentId": "ag", "status": "completed"}),
+                )
+            )
+        )
+        session = Session(source)
+        session.folding = session.new_folding()
+        for size in (source.data.index(b"look harder"), len(source.data)):
+            source.size = size
+            session.folding.take_in()
+            called = session.calls[0].agent
+        assert called is session.agents["ag"]
+        assert (session.agents["ag"].call, session.agents["s1"].call) == (session.calls[0], None)
 
     def test_no_agent_is_its_own_ancestor(self) -> None:
         session = reread.open(

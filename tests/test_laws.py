@@ -6,7 +6,6 @@
 import copy
 import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import making
@@ -14,7 +13,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from making import Forger, Object, encode
+from making import Forger, Growing, Object, encode
 from walk import holds_together, walk
 
 import reread
@@ -23,7 +22,7 @@ from reread.conversation import Conversation
 from reread.session import Session
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("default", max_examples=120, **COMMON)
+settings.register_profile("default", max_examples=200, **COMMON)
 settings.register_profile("thorough", max_examples=10_000, **COMMON)
 settings.load_profile(os.environ.get("REREAD_HYPOTHESIS", "default"))
 
@@ -35,7 +34,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 FORGERS = st.builds(Forger, st.integers(0, 2**32))
-COUNTS = st.integers(0, 24)
+COUNTS = st.integers(0, 40)
 RECORDS = FORGERS.map(lambda forger: forger.records(12)[-1])
 LINES = st.builds(Forger.lines, FORGERS, COUNTS)
 DOCUMENTS = st.builds(Forger.document, FORGERS, COUNTS)
@@ -156,23 +155,6 @@ def family(session: Session) -> dict[str, Any]:
         for id, agent in session.agents.items()
     }
     return {"main": portrait(session), "agents": agents, "title": session.title, "ids": session.ids}
-
-
-class Growing:
-    """Bytes of which more and more can be read."""
-
-    def __init__(self, data: bytes) -> None:
-        self.path: Path | None = None
-        self.data = data
-        self.size = 0
-
-    def read(self, offset: int, length: int) -> bytes:
-        """The bytes at a place that have come so far."""
-        return self.data[: self.size][offset : offset + length]
-
-    def identity(self) -> object:
-        """Never changes."""
-        return None
 
 
 # The laws

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
@@ -14,6 +15,7 @@ from reread import jsontext
 from reread.accounts import Usage, total
 from reread.content import content_blocks
 from reread.decode import Record, Records
+from reread.deeds import Deed
 from reread.facts import Facts, add_once
 from reread.heads import BlockHead, Head, MessageHead, UsageHead, shape_head
 from reread.ledger import (
@@ -102,6 +104,8 @@ HOOKS = ("hook_", "async_hook_response")
 SYNTHETIC = "<synthetic>"
 SILENCE, PROMPT, SPOKEN, RESULT = range(4)
 """What a record adds to the talk; a lone call adds nothing until it is answered."""
+FATE, SPEAKS = 0b1111, 4
+"""Which half of a record's mark holds what."""
 OTHER_BIT, MANY_BIT = 4, 8
 BITS = {"text": 1, "thinking": 2}
 TWICE = -2
@@ -173,12 +177,13 @@ class Conversation:
         """Links the agents; a session sets it, for it knows where their files are."""
         self.superseded: set[str] = set()
         """The uuids of records that the stream took back."""
-        self._fates = bytearray()
+        self._marks = bytearray()
+        """The fate of each record in the low half, what it adds to the talk in the high one."""
         self._targets = array("i")
         self._parents = array("i")
-        self._branch_of = array("I")
-        self._childed = bytearray()
-        self._speaks = bytearray()
+        self._runs = [0]
+        """The records at which the branch changes, with the branch from there on beside them."""
+        self._run_branches = [ROOT_BRANCH]
         self._uuids: dict[str, int] = {}
         self._waiting: dict[str, list[int]] = {}
         self._by_id: dict[str, Message] = {}
@@ -196,9 +201,11 @@ class Conversation:
         self._numbers: dict[str, int] = {}
         self._sidechain = False
         """Whether sidechain records are this conversation's own: an agent's file."""
+        self.last_deed: tuple[object, Deed] | None = None
         self._natives: dict[int, dict[str, Any]] = {}
         self._ends: set[int] = set()
         self._streaming: Message | None = None
+        self._model: str | None = None
         self._turns: tuple[int, list[Turn]] = (-1, [])
 
     # What came of it
@@ -272,7 +279,7 @@ class Conversation:
         """The last message shown at or before a record, by its parents."""
         seen: set[int] = set()
         while index >= 0 and index not in seen:
-            code, target = self._fates[index], self._targets[index]
+            code, target = self.fate_code(index), self._targets[index]
             if code in (SHOWN, MERGED):
                 return self.messages[target]
             if code == PAIRED:
@@ -287,7 +294,7 @@ class Conversation:
         if found is not None:
             return found
         index = self._uuids.get(id)
-        if index is None or self._fates[index] not in (SHOWN, MERGED):
+        if index is None or self.fate_code(index) not in (SHOWN, MERGED):
             return None
         return self.messages[self._targets[index]]
 
@@ -334,22 +341,22 @@ class Conversation:
     def fate_codes(self) -> Iterator[int]:
         """The fate of each record, as a place in FATES."""
         shared = self._limits(self.active_branch)
-        for index, code in enumerate(self._fates):
-            if code <= ATTACHED and len(self._branches) > 1 and not self._is_shared(index, shared):
-                yield ABANDONED
-            else:
-                yield code
+        several = len(self._branches) > 1
+        for index, mark in enumerate(self._marks):
+            code = mark & FATE
+            lost = several and code <= ATTACHED and not self._is_shared(index, shared)
+            yield ABANDONED if lost else code
 
     def _is_shared(self, index: int, limits: dict[int, int]) -> bool:
-        branch = self._branch_of[index]
+        branch = self._branch_at(index)
         return branch in limits and index <= limits[branch]
 
     def fate(self, index: int) -> Fate:
         """What became of one record, and why."""
-        code, target = self._fates[index], self._targets[index]
+        code, target = self.fate_code(index), self._targets[index]
         fate = EXPLAIN[code](self, index, target)
         if code <= ATTACHED and not self._is_shared(index, self._limits(self.active_branch)):
-            branch = self._branch_of[index]
+            branch = self._branch_at(index)
             return msgspec.structs.replace(
                 fate, fate=FATES[ABANDONED], reason=f"on abandoned branch {branch}: {fate.reason}"
             )
@@ -357,11 +364,11 @@ class Conversation:
 
     def fate_code(self, index: int) -> int:
         """The fate of a record as a place in FATES, branches aside."""
-        return self._fates[index]
+        return self._marks[index] & FATE
 
     def change(self, index: int) -> Change:
         """What the record at `index` changed."""
-        code, target = self._fates[index], self._targets[index]
+        code, target = self.fate_code(index), self._targets[index]
         record = self.records[index]
         message, call, agent = None, None, self if isinstance(self, Agent) else None
         if code in (SHOWN, MERGED):
@@ -379,7 +386,7 @@ class Conversation:
     def push(self, record: Record) -> int:
         """Take in one record; gives its index. What it changed: `change(index)`."""
         head = record.head
-        index = len(self._fates)
+        index = len(self._marks)
         self.records.add(record)
         fold = _FOLDS.get(head.type)
         if fold is not None:
@@ -387,11 +394,12 @@ class Conversation:
                 agent = self._agent_for(head)
                 if agent is not None:
                     agent.push(record)
-                    return self._settle(index, AGENT, self._numbers[agent.id])
+                    self._settle_apart(AGENT, self._numbers[agent.id])
+                    return index
             fold(self, index, head, record)
         elif head.type in STATE_TYPES:
             self.facts.note(head, index)
-            self._settle(index, STATE, -1)
+            self._settle_apart(STATE)
             self.facts.note_state(index, head)
             if head.type in FACTS:
                 self.facts.of(FACTS[head.type]).append(index)
@@ -401,19 +409,25 @@ class Conversation:
                 self._end_turn()
         else:
             self.facts.note(head, index)
-            self._settle(index, MALFORMED if record.fault else UNKNOWN, -1)
+            self._settle_apart(MALFORMED if record.fault else UNKNOWN)
         return index
 
-    def _settle(self, index: int, fate: int, target: int, speaks: int = SILENCE) -> int:
-        """Write a record's fate down: exactly once for each record."""
-        self._fates.append(fate)
+    def _settle(self, fate: int, target: int, speaks: int = SILENCE) -> None:
+        """Write down the fate of a record that has its place in the tree: exactly once for each."""
+        if self._here != self._run_branches[-1]:
+            self._runs.append(len(self._marks))
+            self._run_branches.append(self._here)
+        self._marks.append(fate | speaks << SPEAKS)
         self._targets.append(target)
-        self._branch_of.append(self._here)
-        self._childed.append(0)
-        self._speaks.append(speaks)
-        if len(self._parents) == index:
-            self._parents.append(-1)
-        return index
+
+    def _settle_apart(self, fate: int, target: int = -1) -> None:
+        """Write down the fate of a record that stands outside the tree."""
+        self._parents.append(-1)
+        self._settle(fate, target)
+
+    def _branch_at(self, index: int) -> int:
+        """The branch that a record is on."""
+        return self._run_branches[bisect_right(self._runs, index) - 1]
 
     def _place(self, index: int, head: Head) -> int:
         """Find a record's parent and with it the branch; TWICE where the record came before."""
@@ -423,7 +437,7 @@ class Conversation:
             first = self._uuids.setdefault(uuid, index)
             if first != index:
                 if self.records[first].head.type == head.type:
-                    self._settle(index, REAPPENDED if self._compacted_since(first) else DUPLICATE, first)
+                    self._settle_apart(REAPPENDED if self._compacted_since(first) else DUPLICATE, first)
                     return TWICE
             elif self._waiting:
                 self._claim(uuid, index)
@@ -439,11 +453,11 @@ class Conversation:
             if name not in self._owners:
                 self._waiting.setdefault(name, []).append(index)
             parent = self._last
+        elif parent < self._runs[-1]:
+            self._here = self._branch_at(parent)
         else:
-            self._here = self._branch_of[parent]
+            self._here = self._run_branches[-1]
         self._parents.append(parent)
-        if parent >= 0 and head.type != "user":
-            self._childed[parent] = 1
         self._last = index
         return parent
 
@@ -462,18 +476,14 @@ class Conversation:
             return
         content = head.message.content if head.message is not None else None
         if type(content) is list and content and self._answer(index, content):
-            if parent >= 0:
-                self._childed[parent] = 1
             return
         text = _first_text(content)
         kind = self._user_kind(head, text)
-        if kind in TURN_STARTERS and parent >= 0 and self._childed[parent] and self._leads_somewhere(parent, index):
-            self._branches.append(Branch(self, len(self._branches), self._branch_of[parent], parent))
+        if kind in TURN_STARTERS and parent >= 0 and self._leads_somewhere(parent, index):
+            self._branches.append(Branch(self, len(self._branches), self._branch_at(parent), parent))
             self._here = len(self._branches) - 1
         message = self._add_message(index, head, "user", kind)
-        self._settle(index, SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
-        if parent >= 0:
-            self._childed[parent] = 1
+        self._settle(SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
         self._speak(head)
         if kind == "summary":
             self._sum_up(message)
@@ -499,10 +509,10 @@ class Conversation:
         hooks and attachments, or a call that an interrupt cut short, leave nothing.
         """
         below = {parent}
-        parents, speaks = self._parents, self._speaks
+        parents, marks = self._parents, self._marks
         for at in range(parent + 1, index):
             if parents[at] in below:
-                if speaks[at]:
+                if marks[at] >> SPEAKS:
                     return True
                 below.add(at)
         return False
@@ -526,7 +536,7 @@ class Conversation:
                 call.unnamed = -1 if block.tool_use_id else place
         if results < len(content):
             return False
-        self._settle(index, PAIRED if first else ORPHAN, first.index if first else -1, RESULT)
+        self._settle(PAIRED if first else ORPHAN, first.index if first else -1, RESULT)
         return True
 
     def _unanswered(self) -> Call | None:
@@ -556,7 +566,7 @@ class Conversation:
             repeated = self._repeated(message, content, record) if content else -1
             if repeated >= 0:
                 self._count(message, head, api)
-                self._settle(index, DUPLICATE, repeated)
+                self._settle(DUPLICATE, repeated)
                 return
             message.records.append(index)
         speaks = SILENCE
@@ -577,7 +587,7 @@ class Conversation:
         elif content:
             speaks = SPOKEN
         self._count(message, head, api)
-        self._settle(index, fate, target, speaks)
+        self._settle(fate, target, speaks)
         if head.supersedes:
             self.superseded.update(head.supersedes)
         self._speak(head)
@@ -623,8 +633,9 @@ class Conversation:
             message.calls = [call]
         if self._unclaimed and id in self._unclaimed:
             call.answer, call.is_error = self._unclaimed.pop(id)
-            if self._fates[call.answer] == ORPHAN:
-                self._fates[call.answer], self._targets[call.answer] = PAIRED, call.index
+            if self.fate_code(call.answer) == ORPHAN:
+                self._marks[call.answer] = PAIRED | RESULT << SPEAKS
+                self._targets[call.answer] = call.index
 
     def _answer_inline(self, index: int, block: BlockHead) -> None:
         """The result of a tool that the API ran itself stands in the response."""
@@ -633,9 +644,10 @@ class Conversation:
             call.answer, call.is_error = index, bool(block.is_error)
 
     def _count(self, message: Message, head: Head, api: MessageHead) -> None:
-        if api.model and api.model != message.model:
-            message.model = message.model or api.model
-            if api.model != SYNTHETIC:
+        if message.model is None and api.model:
+            message.model = api.model
+            if api.model != self._model and api.model != SYNTHETIC:
+                self._model = api.model
                 add_once(self.facts.models, api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
@@ -648,12 +660,12 @@ class Conversation:
             return
         subtype = head.subtype or ""
         if subtype in SILENT:
-            self._settle(index, STATE, -1)
+            self._settle(STATE, -1)
             if subtype in FACTS:
                 self.facts.of(FACTS[subtype]).append(index)
             return
         message = self._add_message(index, head, "system", SYSTEM_KINDS.get(subtype, "notice"))
-        self._settle(index, SHOWN, message.index)
+        self._settle(SHOWN, message.index)
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
@@ -693,7 +705,7 @@ class Conversation:
             return self._queued(index, head, payload)
         if payload.type.startswith(HOOKS):
             message = self._add_message(index, head, "system", "hook")
-            self._settle(index, SHOWN, message.index)
+            self._settle(SHOWN, message.index)
             return None
         return self._attach(index, payload.toolUseID)
 
@@ -705,7 +717,7 @@ class Conversation:
         if kind == "prompt" and (machine or _origin(payload.origin) not in HUMAN_ORIGINS):
             kind = "notification"
         message = self._add_message(index, head, "user", kind)
-        self._settle(index, SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
+        self._settle(SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
         if kind == "notification":
             self._notify(message, take_apart(text).fields.get("tool-use-id"))
 
@@ -715,12 +727,12 @@ class Conversation:
             call = self._by_call.get(id or "")
             if call is not None:
                 call.attached = [*call.attached, index]
-                self._settle(index, ATTACHED, -2 - call.index)
+                self._settle(ATTACHED, -2 - call.index)
                 return
         if self.messages:
             message = self.messages[-1]
             message.attached = [*message.attached, index]
-        self._settle(index, ATTACHED, len(self.messages) - 1)
+        self._settle(ATTACHED, len(self.messages) - 1)
 
     def fold_progress(self, index: int, head: Head, record: Record) -> None:
         """Take in a progress record."""
@@ -732,7 +744,7 @@ class Conversation:
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
             agent.push(_retold(record, bytes(payload.message)))
-            self._settle(index, AGENT, self._numbers[agent.id])
+            self._settle(AGENT, self._numbers[agent.id])
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
 
@@ -750,13 +762,13 @@ class Conversation:
                     message.id = id
                     self._by_id[id] = message
                 self._count(message, head, event.message)
-                self._settle(index, SHOWN, message.index)
+                self._settle(SHOWN, message.index)
                 return
         message = self._streaming
         if message is None:
-            self._settle(index, STATE, -1)
+            self._settle(STATE, -1)
             return
-        self._settle(index, MERGED, message.index)
+        self._settle(MERGED, message.index)
         if message.partial is not None:
             message.partial.apply(_dict(_value(head.event)))
         if event.usage is not None:
@@ -782,7 +794,7 @@ class Conversation:
             agent = self._agent(head.agentId)
         else:
             agent = self._owners.get(head.parentUuid or "")
-            if agent is None and head.parentUuid and head.parentUuid not in self._uuids:
+            if agent is None and head.parentUuid and not self._is_here(head.parentUuid):
                 agent = self._latest_agent
             if agent is None:
                 agent = self._agent(head.uuid or f"sidechain {len(self.own_agents) + 1}")
@@ -791,6 +803,10 @@ class Conversation:
         if head.uuid:
             self._owners[head.uuid] = agent
         return agent
+
+    def _is_here(self, id: str) -> bool:
+        """Whether a record or a call of the main thread has that id."""
+        return id in self._uuids or id in self._by_call
 
     def _agent(self, id: str) -> Agent:
         agent = self.own_agents.get(id)
@@ -802,7 +818,7 @@ class Conversation:
     def _go_on_from(self, leaf: str | None) -> None:
         index = self._uuids.get(leaf or "")
         if index is not None:
-            self._here = self._active = self._branch_of[index]
+            self._here = self._active = self._branch_at(index)
 
     def _end_turn(self) -> None:
         if self.messages:

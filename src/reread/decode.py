@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast, overload
 
 import msgspec
@@ -103,12 +103,18 @@ class Records(Sequence[Record]):
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
+        self.add = self._adder()
 
-    def add(self, record: Record) -> None:
-        """Remember where a record stands."""
-        self._lines.append(record.line)
-        self._offsets.append(record.offset)
-        self._lengths.append(len(record.body))
+    def _adder(self) -> Callable[[Record], None]:
+        """What remembers where a record stands, with the names it needs at hand: it runs for every record."""
+        add_line, add_offset, add_length = self._lines.append, self._offsets.append, self._lengths.append
+
+        def add(record: Record) -> None:
+            add_line(record.line)
+            add_offset(record.offset)
+            add_length(len(record.body))
+
+        return add
 
     def line(self, index: int) -> int:
         """The line a record begins on."""

@@ -11,7 +11,7 @@ from reread.decode import Decoder
 from reread.lines import Lines
 from reread.sources import FileSource, Source, identity_at
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 PROOF = 256
 """How many bytes before the end are compared, to see that a grown file was only appended to."""
 

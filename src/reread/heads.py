@@ -55,36 +55,36 @@ class BlockHead(Struct, gc=False):
 class MessageHead(Struct, gc=False):
     """The API message inside a record."""
 
+    model: str | None = None
     id: str | None = None
     role: str | None = None
-    model: str | None = None
     content: list[BlockHead] | str | None = None
     stop_reason: str | None = None
     usage: UsageHead | None = None
 
 
 class Head(Struct, gc=False):
-    """A record without its body. Field names are the file's own."""
+    """A record without its body. Field names are the file's own, the usual ones in the file's own order: that is fast."""
 
-    type: str = ""
-    subtype: str | None = None
-    uuid: str | None = None
     parentUuid: str | None = None
-    logicalParentUuid: str | None = None
-    sessionId: str | None = None
-    timestamp: str | None = None
     isSidechain: bool | None = None
-    agentId: str | None = None
-    isMeta: bool | None = None
-    message: MessageHead | None = None
-    requestId: str | None = None
-    parentToolUseID: str | None = None
-    toolUseID: str | None = None
-    sourceToolUseID: str | None = None
     cwd: str | None = None
+    sessionId: str | None = None
     version: str | None = None
     gitBranch: str | None = None
     slug: str | None = None
+    agentId: str | None = None
+    type: str = ""
+    message: MessageHead | None = None
+    requestId: str | None = None
+    isMeta: bool | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    subtype: str | None = None
+    logicalParentUuid: str | None = None
+    parentToolUseID: str | None = None
+    toolUseID: str | None = None
+    sourceToolUseID: str | None = None
     entrypoint: str | None = None
     permissionMode: str | None = None
     isCompactSummary: bool | None = None
@@ -125,6 +125,11 @@ def shape_head(value: dict[str, Any]) -> Head:
     if isinstance(message, dict):
         fit["message"] = _shape_message(cast(dict[str, Any], message))
     return decode_head(jsontext.dumps(fit))
+
+
+def shape_usage(usage: dict[str, Any]) -> UsageHead:
+    """The usage of any object; where a field does not fit it is left out, never raised."""
+    return msgspec.json.decode(jsontext.dumps(_shape_usage(usage)), type=UsageHead)
 
 
 def _shape_message(message: dict[str, Any]) -> dict[str, Any]:

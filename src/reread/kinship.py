@@ -19,6 +19,7 @@ _TAIL = re.compile(r"\bagentId: ?([\w-]+)")
 def link(main: Conversation, agents: Mapping[str, Agent]) -> None:
     """Tie each agent to its call, by the best evidence the files have; what has none stays untied."""
     kin = _Kin(main, agents.values())
+    kin.forget(agents.values())
     for agent in agents.values():
         call = kin.find(agent)
         if call is not None:
@@ -70,6 +71,13 @@ class _Kin:
             run = data.get("runId")
             if isinstance(run, str):
                 self.by_run.setdefault(run, call)
+
+    def forget(self, agents: Iterable[Agent]) -> None:
+        """Untie what was tied when less was known."""
+        for call in self.starters:
+            call.started_agent = None
+        for agent in agents:
+            agent.call = agent.parent = None
 
     def find(self, agent: Agent) -> Call | None:
         """The call that something other than the prompt names."""

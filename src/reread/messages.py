@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 TURN_STARTERS = frozenset({"prompt", "command"})
 """The kinds of message with which a person opens a turn."""
 
+FLAGS = {
+    "isError": "error",
+    "isApiErrorMessage": "error",
+    "isDeleted": "deleted",
+    "isAborted": "aborted",
+    "isAbortedMidStream": "aborted",
+}
+"""What a mark on a record says of its message."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -134,21 +142,18 @@ class Message(msgspec.Struct, eq=False):
     @property
     def flags(self) -> frozenset[str]:
         """What is odd about it: error, deleted, superseded, aborted."""
-        heads = [self.conversation.records[i].head for i in self.records]
-        tests = {
-            "error": any(h.isError or h.isApiErrorMessage for h in heads),
-            "deleted": any(h.isDeleted for h in heads),
-            "superseded": any(h.uuid in self.conversation.superseded for h in heads),
-            "aborted": any(h.isAborted or h.isAbortedMidStream for h in heads),
-        }
-        return frozenset(name for name, holds in tests.items() if holds)
+        records = [self.conversation.native(i) for i in self.records]
+        found = {flag for record in records for name, flag in FLAGS.items() if record.get(name)}
+        if any(record.get("uuid") in self.conversation.superseded for record in records):
+            found.add("superseded")
+        return frozenset(found)
 
     @property
     def usage(self) -> Usage:
         """The tokens of its responses; nothing for what no model said."""
         if self.kind != "response":
             return Usage()
-        return total(row_usage(row) for row in self.rows)
+        return row_usage(self.rows[0]) if len(self.rows) == 1 else total(row_usage(row) for row in self.rows)
 
     @property
     def line(self) -> int:
@@ -267,7 +272,13 @@ class Call(msgspec.Struct, eq=False):
 
     @property
     def deed(self) -> Deed:
-        """The call as a tool sees it."""
+        """The call as a tool sees it; that of the last call asked about is kept."""
+        kept = self.conversation.last_deed
+        if kept is None or kept[0] != (self.index, self.answer, self.started_agent):
+            kept = self.conversation.last_deed = ((self.index, self.answer, self.started_agent), self._deed())
+        return kept[1]
+
+    def _deed(self) -> Deed:
         record = self.conversation.native(self.answer) if self.answer >= 0 else {}
         denial = record.get("toolDenialKind")
         return Deed(
@@ -307,19 +318,18 @@ class Call(msgspec.Struct, eq=False):
     @property
     def started(self) -> datetime | None:
         """When the call was made."""
-        return moment(self.conversation.records[self.use].head.timestamp)
+        return moment(_str(self.conversation.native(self.use).get("timestamp")))
 
     @property
     def ended(self) -> datetime | None:
         """When its result was written."""
-        return None if self.answer < 0 else moment(self.conversation.records[self.answer].head.timestamp)
+        return None if self.answer < 0 else moment(_str(self.conversation.native(self.answer).get("timestamp")))
 
     @property
     def duration(self) -> float | None:
         """Seconds from the call to its result, by the records' times."""
-        if self.started is None or self.ended is None:
-            return None
-        return max(0.0, (self.ended - self.started).total_seconds())
+        started, ended = self.started, self.ended
+        return None if started is None or ended is None else max(0.0, (ended - started).total_seconds())
 
     @property
     def line(self) -> int:

@@ -6,7 +6,7 @@ import os
 import re
 from datetime import date
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ FAST, US, BATCH = 1, 2, 4
 """What may be special about a request, as bits."""
 
 PICO = 10**6
-"""A dollar per million tokens is so many millionths of a microdollar a token."""
+"""A dollar per million tokens is so many pico-dollars a token."""
 
 _VARIANT = re.compile(
     r"""(?: (?P<region> [a-z]{2,6} (?:-gov)? ) \. )?      # us. eu. jp. au. global. : an inference profile
@@ -99,7 +99,7 @@ class Name(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True, gc=False):
-    """What one request is billed, in millionths of a microdollar a token; `search` in nano-dollars."""
+    """What one request is billed, in pico-dollars a token; `search` in nano-dollars."""
 
     input: int
     output: int
@@ -221,9 +221,7 @@ def prices_from(path: str | Path) -> Prices:
         raise Misuse(f"{path}: not a price file: {error}") from error
     changed = {name: getattr(rest, name) for name in said}
     sources = [*base.sources, str(path)]
-    return Prices(
-        msgspec.structs.replace(base, models={**base.models, **own}, sources=sources, **changed)
-    )
+    return Prices(msgspec.structs.replace(base, models={**base.models, **own}, sources=sources, **changed))
 
 
 def _whole(model: Any) -> Any:
@@ -253,4 +251,16 @@ def _text(value: Any) -> Any:
 def in_force(path: str | Path | None = None) -> Prices:
     """The prices to count with: a given file's, else those that the environment names, else the bundled."""
     named = path or os.environ.get(VARIABLE)
-    return prices_from(named) if named else bundled()
+    return _read_once(str(named), _changed(named)) if named else bundled()
+
+
+@lru_cache(maxsize=8)
+def _read_once(path: str, changed: int) -> Prices:
+    return prices_from(path)
+
+
+def _changed(path: str | Path) -> int:
+    try:
+        return Path(path).expanduser().stat().st_mtime_ns
+    except OSError:
+        return 0

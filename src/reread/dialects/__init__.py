@@ -38,3 +38,10 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
                 native = translate(native)[1]
             return dialect.NAME, native
     return NATIVE, value
+
+
+def was_printed(value: dict[str, Any]) -> bool:
+    """Whether a record was printed by a run of the client rather than written to disk; a kept one, too."""
+    if stored.looks_like(value):
+        return was_printed(stored.translate(value))
+    return stream_json.looks_like(value)

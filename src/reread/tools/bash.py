@@ -107,9 +107,10 @@ def _printed(deed: Deed, output: Output) -> Iterator[Node]:
         yield Terminal(text=out)
     if err:
         yield Terminal(text=err, stream="err")
-    if first(output.backgroundTaskId) and BACKGROUND not in deed.text:
-        yield Note(text=f"running in the background as {words(output.backgroundTaskId)}")
-    if not out and not err and deed.outcome.state == DONE:
+    if first(output.backgroundTaskId):
+        known = f"running in the background as {words(output.backgroundTaskId)}"
+        yield Note(text=deed.text if deed.text.startswith(BACKGROUND) else known)
+    elif not out and not err and deed.outcome.state == DONE:
         yield from _told(deed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
@@ -77,7 +76,7 @@ def number(value: object) -> int | float | None:
     """A number that can be counted and printed."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if math.isfinite(value) and abs(value) < LARGEST else None
+    return value if -LARGEST < value < LARGEST else None
 
 
 def grouped(value: object) -> str:

@@ -175,22 +175,22 @@ def _prose(node: nodes.Prose, choice: p.Choice) -> Iterator[str]:
 
 
 def _code(node: nodes.Code, choice: p.Choice) -> Iterator[str]:
-    yield fenced(_cut(plain_output(node.text).rstrip("\n"), choice), node.language or "")
+    yield fenced(plain_output(_cut(node.text.rstrip("\n"), choice)), node.language or "")
 
 
 def _diff(node: nodes.Diff, choice: p.Choice) -> Iterator[str]:
     lines: list[str] = []
     for hunk in node.hunks:
         lines += [f"@@ -{hunk.old_start} +{hunk.new_start} @@", *hunk.lines]
-    yield fenced(_cut(safe("\n".join(lines)), choice), "diff")
+    yield fenced(safe(_cut("\n".join(lines), choice)), "diff")
 
 
 def _terminal(node: nodes.Terminal, choice: p.Choice) -> Iterator[str]:
-    text = plain_output(node.text).rstrip("\n")
+    text = plain_output(_cut(node.text.rstrip("\n"), choice))
     if node.stream == "in":
         yield fenced("$ " + text.replace("\n", "\n  "), "console")
     elif text:
-        yield fenced(_cut(text, choice), "text")
+        yield fenced(text, "text")
 
 
 def _files(node: nodes.Files, choice: p.Choice) -> Iterator[str]:

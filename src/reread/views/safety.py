@@ -17,17 +17,18 @@ _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 
 def safe(text: str) -> str:
     """Text with every control character and every direction override made visible."""
-    return _CONTROL.sub(_visible, text.replace("\r\n", "\n"))
+    return _CONTROL.sub(_visible, _one_line_end(text))
 
 
 def plain_output(text: str) -> str:
     """What a program printed, without colours and other codes; of a line drawn over, its last state."""
-    return safe(_ESCAPES.sub("", _OVERWRITTEN.sub("", text.replace("\r\n", "\n"))))
+    text = _drawn_over(text)
+    return safe(_ESCAPES.sub("", text) if "\x1b" in text else text)
 
 
 def coloured_output(text: str) -> str:
     """What a program printed with its colour codes and no other."""
-    shown = _OVERWRITTEN.sub("", text.replace("\r\n", "\n"))
+    shown = _drawn_over(text)
     out: list[str] = []
     at = 0
     for code in _ESCAPES.finditer(shown):
@@ -37,6 +38,14 @@ def coloured_output(text: str) -> str:
         at = code.end()
     out.append(safe(shown[at:]))
     return "".join(out)
+
+
+def _one_line_end(text: str) -> str:
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def _drawn_over(text: str) -> str:
+    return _OVERWRITTEN.sub("", _one_line_end(text)) if "\r" in text else text
 
 
 def _visible(found: re.Match[str]) -> str:

@@ -205,8 +205,8 @@ class TerminalView:
 
     def code(self, node: nodes.Code) -> Iterator[RenderableType]:
         """Source, with its line numbers."""
-        lines, hidden = self._cut(plain_output(node.text).rstrip("\n").split("\n"))
-        text = "\n".join(lines)
+        lines, hidden = self._cut(node.text.rstrip("\n").split("\n"))
+        text = plain_output("\n".join(lines))
         if node.marks:
             marked = Text(text)
             for mark in node.marks:
@@ -241,8 +241,8 @@ class TerminalView:
         if node.stream == "in":
             yield Text("$ " + safe(node.text).replace("\n", "\n  "), style="bold")
             return
-        lines, hidden = self._cut(coloured_output(node.text).rstrip("\n").split("\n"))
-        for line in AnsiDecoder().decode("\n".join(lines)):
+        lines, hidden = self._cut(node.text.rstrip("\n").split("\n"))
+        for line in AnsiDecoder().decode(coloured_output("\n".join(lines))):
             if node.stream == "err":
                 line.stylize_before("err")
             yield line

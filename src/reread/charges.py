@@ -1,0 +1,312 @@
+"""Charges: what one row of usage stands for, in tokens and in money. Money is integer nano-dollars inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from reread import jsontext
+from reread.heads import NOTHING, CacheWrites, UsageHead
+from reread.prices import BATCH, FAST, US, Prices
+
+SYNTHETIC = "<synthetic>"
+"""The model of rows that the client wrote itself: they cost nothing and are no responses."""
+BILLED_APART = frozenset({"advisor_message", "advisor", "compaction"})
+"""Iterations that the figures of the whole response leave out, and that are billed."""
+NANO = 10**9
+DAY_MS = 86_400_000
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens and money of one response or of many."""
+
+    responses: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_5m_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    cache_read_tokens: int = 0
+    web_searches: int = 0
+    cost_usd: float | None = 0.0
+    """What the tokens cost by the price table; None where there are responses and none could be priced."""
+    reported_cost_usd: float | None = None
+    """What the client itself said; None where it said nothing."""
+    unconfirmed_responses: int = 0
+    """Responses none of whose rows says that they ended: their output is a lower bound."""
+    unpriced_models: tuple[str, ...] = ()
+    """Models that the price table does not know: their tokens are counted, their cost is not."""
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether more may have been spent than the rows say."""
+        return self.unconfirmed_responses > 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, of whatever class."""
+        writes = self.cache_write_5m_tokens + self.cache_write_1h_tokens
+        return self.input_tokens + self.output_tokens + writes + self.cache_read_tokens
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def __add__(self, other: Usage) -> Usage:
+        return total((self, other))
+
+
+class Charge(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Tokens that are billed together: one prompt to one model."""
+
+    model: str | None = None
+    input: int = 0
+    output: int = 0
+    write_5m: int = 0
+    write_1h: int = 0
+    read: int = 0
+    searches: int = 0
+    mode: int = 0
+    """What was special about the request: FAST, US, BATCH."""
+
+    @property
+    def prompt(self) -> int:
+        """How long the prompt was."""
+        return self.input + self.write_5m + self.write_1h + self.read
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int, int]:
+        """Its figures, without what they are of."""
+        return (self.input, self.output, self.write_5m, self.write_1h, self.read, self.searches)
+
+
+class UsageRow(msgspec.Struct, frozen=True, gc=False):
+    """The usage that one record states for a request."""
+
+    request: str | None
+    usage: UsageHead
+    stop_reason: str | None
+    model: str | None = None
+    cost: float | None = None
+
+    def beats(self, other: UsageRow) -> bool:
+        """A row that says why the response ended first, then the one with more output, then the later one."""
+        mine = (self.stop_reason is not None, self.usage.output_tokens or 0)
+        return mine >= (other.stop_reason is not None, other.usage.output_tokens or 0)
+
+
+class Sum:
+    """Figures as they add up, in whole numbers."""
+
+    __slots__ = ("counts", "nanos", "priced", "reported", "responses", "unconfirmed", "unpriced")
+
+    def __init__(self) -> None:
+        self.responses = 0
+        self.counts = [0, 0, 0, 0, 0, 0]
+        self.nanos = 0
+        self.priced = False
+        self.reported: int | None = None
+        self.unconfirmed = 0
+        self.unpriced: set[str] = set()
+
+    def charge(self, charge: Charge, nanos: int | None) -> None:
+        """Add tokens, and what they cost where that is known."""
+        counts = self.counts
+        for n, count in enumerate(charge.counts):
+            counts[n] += count
+        self.pay(charge.model, nanos)
+
+    def pay(self, model: str | None, nanos: int | None) -> None:
+        """Add money, or note a model that has no price."""
+        if nanos is None:
+            self.unpriced.add(model or UNKNOWN)
+        else:
+            self.nanos += nanos
+            self.priced = True
+
+    def report(self, nanos: int) -> None:
+        """Add what the client said."""
+        self.reported = (self.reported or 0) + nanos
+
+    def usage(self) -> Usage:
+        """The figures so far."""
+        return Usage(
+            self.responses,
+            *self.counts,
+            cost_usd=None if self.unpriced and not self.priced else dollars(self.nanos),
+            reported_cost_usd=None if self.reported is None else dollars(self.reported),
+            unconfirmed_responses=self.unconfirmed,
+            unpriced_models=tuple(sorted(self.unpriced)),
+        )
+
+
+UNKNOWN = "unknown"
+"""How a model is called that no row names."""
+
+
+def dollars(nanos: int) -> float:
+    """Nano-dollars as a number to show."""
+    return nanos / NANO
+
+
+def nano_dollars(usd: float) -> int:
+    """Dollars as a whole number of nano-dollars."""
+    return round(usd * NANO)
+
+
+def total(parts: Iterable[Usage]) -> Usage:
+    """The sum of several usages; money is added in nano-dollars."""
+    out = Sum()
+    for part in parts:
+        out.responses += part.responses
+        out.unconfirmed += part.unconfirmed_responses
+        for n, name in enumerate(COUNTS):
+            out.counts[n] += getattr(part, name)
+        out.unpriced.update(part.unpriced_models)
+        if part.cost_usd:
+            out.nanos += nano_dollars(part.cost_usd)
+        out.priced |= part.cost_usd is not None and (part.responses > 0 or part.cost_usd > 0)
+        if part.reported_cost_usd is not None:
+            out.report(nano_dollars(part.reported_cost_usd))
+    return out.usage()
+
+
+COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+    "cache_read_tokens",
+    "web_searches",
+)
+"""The figures of a charge by their public names, in its order."""
+
+
+def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
+    """What one winning row stands for. `when` is in milliseconds since 1970."""
+    out = Sum()
+    out.responses = 1
+    out.unconfirmed = int(row.stop_reason is None)
+    for charge in charges_of(row.usage, row.model):
+        out.charge(charge, cost(charge, when, prices))
+    if row.cost is not None:
+        out.report(nano_dollars(row.cost))
+    return out.usage()
+
+
+def charges_of(usage: UsageHead, model: str | None) -> list[Charge]:
+    """What a row's usage is billed as: the response itself, then what ran beside it."""
+    mode = mode_of(usage)
+    first = _charge(usage, model, mode, _searches(usage))
+    if not usage.iterations:
+        return [first]
+    return [first, *extra_charges(usage, model, mode)]
+
+
+def extra_charges(usage: UsageHead, model: str | None, mode: int) -> list[Charge]:
+    """Iterations of advisors and compactions: billed, and in no other figure."""
+    out: list[Charge] = []
+    for step in _steps(usage):
+        if step.type in BILLED_APART:
+            out.append(_charge(step, step.model or model, mode & ~FAST if step.model else mode, 0))
+    return out
+
+
+class Step(msgspec.Struct, gc=False):
+    """One sampling step inside a response."""
+
+    type: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
+
+
+_decode_steps = msgspec.json.Decoder(list[Step | None] | None).decode
+
+
+def _steps(usage: UsageHead) -> list[Step]:
+    try:
+        return [step for step in _decode_steps(usage.iterations) or () if step is not None]
+    except jsontext.FAST_FAULTS:
+        return _odd_steps(usage.iterations)
+
+
+def _odd_steps(raw: msgspec.Raw) -> list[Step]:
+    """The steps that can be read where some have another shape."""
+    try:
+        steps = msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except jsontext.FAST_FAULTS:
+        return []
+    out: list[Step] = []
+    for step in steps:
+        try:
+            out.append(msgspec.json.decode(step, type=Step))
+        except jsontext.FAST_FAULTS:
+            continue
+    return out
+
+
+def _charge(part: UsageHead | Step, model: str | None, mode: int, searches: int) -> Charge:
+    write_5m, write_1h = cache_writes(part.cache_creation_input_tokens, part.cache_creation)
+    given, made, read = part.input_tokens or 0, part.output_tokens or 0, part.cache_read_input_tokens or 0
+    if min(given, made, write_5m, write_1h, read, searches) < 0:
+        given, made, read, searches = max(0, given), max(0, made), max(0, read), max(0, searches)
+        write_5m, write_1h = max(0, write_5m), max(0, write_1h)
+    return Charge(model, given, made, write_5m, write_1h, read, searches, mode)
+
+
+def cache_writes(flat: int | None, split: CacheWrites | None) -> tuple[int, int]:
+    """Tokens written for five minutes and for an hour; what no split explains lives five minutes."""
+    if split is None:
+        return flat or 0, 0
+    hour = split.ephemeral_1h_input_tokens or 0
+    both = (split.ephemeral_5m_input_tokens or 0) + hour
+    return (flat - hour if flat is not None and flat > both else both - hour), hour
+
+
+def _searches(usage: UsageHead) -> int:
+    tools = usage.server_tool_use
+    return tools.web_search_requests or 0 if tools is not None else 0
+
+
+def mode_of(usage: UsageHead) -> int:
+    """What was special about a request."""
+    if usage.speed is None and usage.inference_geo is None and usage.service_tier is None:
+        return 0
+    return (
+        (FAST if usage.speed == "fast" else 0)
+        | (US if usage.inference_geo == "us" else 0)
+        | (BATCH if usage.service_tier == "batch" else 0)
+    )
+
+
+def overlay(first: UsageHead, later: UsageHead) -> UsageHead:
+    """A stream's usage with what a later event of it says; events leave out what did not change."""
+    said = {name: value for name in UsageHead.__struct_fields__ if (value := getattr(later, name)) is not None}
+    if not later.iterations:
+        said["iterations"] = first.iterations or NOTHING
+    return msgspec.structs.replace(first, **said)
+
+
+def cost(charge: Charge, when: int | None, prices: Prices, *, long: bool | None = None) -> int | None:
+    """What a charge costs in nano-dollars; None where its model has no price.
+
+    A prompt above the model's threshold is billed at the higher rate as a whole. `long` says so for charges that
+    stand for several prompts.
+    """
+    rates = prices.rates(charge.model, None if when is None else when // DAY_MS, charge.mode)
+    if rates is None:
+        return None
+    if rates.long is not None and (charge.prompt > rates.over if long is None else long):
+        rates = rates.long
+    picos = (
+        charge.input * rates.input
+        + charge.output * rates.output
+        + charge.write_5m * rates.write_5m
+        + charge.write_1h * rates.write_1h
+        + charge.read * rates.read
+    )
+    return (picos + 500) // 1000 + charge.searches * rates.search

@@ -1,0 +1,529 @@
+"""Digests: what one file says of usage, found line by line without folding it. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from reread import dialects, jsontext
+from reread.charges import SYNTHETIC, Charge, charges_of, nano_dollars, overlay
+from reread.decode import Decoder, Record, slow_records
+from reread.heads import NOTHING, Head, MessageHead, UsageHead
+from reread.readings import Reading, read_cost_state, read_result
+
+FORMAT = 1
+"""Changes when a digest that was kept cannot be read as one made now."""
+MARK = b'"usage"'
+TOTAL = b'"total'
+"""What the records of the client's counters have, and hardly any other line."""
+INIT = b'"init"'
+STOP = b'"stop_reason"'
+LONG, TAIL, OPENING = 1 << 13, 1 << 12, 1 << 10
+USER = b'"type":"user",'
+"""A user's line longer than LONG is searched in its last TAIL bytes only: its one usage, that of an agent which a
+call started, stands near the end, and such lines are two thirds of all bytes."""
+ROOM = 1 << 18
+FIRST_LINES = 8
+"""So many lines are read in any case, for what they say of the file."""
+
+OWN, RETOLD, SUMMED = range(3)
+"""Where a response is told of: in its own row, in a progress record, or only in the result of a call."""
+ANYWHERE = "*"
+"""In place of a request id: what has this id is the same response wherever it stands."""
+SIDECHAIN = "sidechain"
+"""The agent of rows that are a subagent's and do not say whose."""
+
+
+class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Where a response belongs, by its first row."""
+
+    session: str | None
+    project: str | None
+    branch: str | None
+    agent: str | None
+    """None in the main thread."""
+    copied: bool = False
+    """Whether the row says that it was copied from another session."""
+    printed: bool = False
+    source: int = OWN
+
+
+class Response(msgspec.Struct, gc=False, array_like=True):
+    """One API response as one file tells it: where it belongs by its first row, what it used by its best."""
+
+    id: str
+    request: str | None
+    place: int
+    when: int | None = None
+    """Milliseconds since 1970."""
+    ended: bool = False
+    output: int = 0
+    charge: Charge = Charge()
+    at: int = 0
+    """Where the best row stands in the file."""
+    extras: list[Charge] = []
+    reported: int | None = None
+    proofs: list[str] = []
+    """Of rows without a request id: what shows that two are copies of one."""
+
+
+class Digest(msgspec.Struct, array_like=True):
+    """All that one file says of usage."""
+
+    format: int = FORMAT
+    places: list[Place] = []
+    responses: list[Response] = []
+    readings: list[Reading] = []
+    lines: int = 0
+    """How many lines were looked at, at most FIRST_LINES."""
+    began: int | None = None
+    """The first time in the file."""
+    client: str | None = None
+    """The version that printed it, where that is said."""
+    folder: str | None = None
+    """The folder that a printed run worked in."""
+    printed: bool = False
+    resumable: bool = True
+    """Whether what is appended can be read alone."""
+
+
+class Line(msgspec.Struct, gc=False):
+    """What counting needs of a line that the client wrote to disk."""
+
+    type: str = ""
+    uuid: str | None = None
+    sessionId: str | None = None
+    timestamp: str | None = None
+    isSidechain: bool | None = None
+    agentId: str | None = None
+    message: LineMessage | None = None
+    requestId: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    isApiErrorMessage: bool | None = None
+    forkedFrom: Raw = NOTHING
+    costUSD: float | None = None
+
+
+class LineMessage(msgspec.Struct, gc=False):
+    """The API message of a line, without its content."""
+
+    id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: UsageHead | None = None
+
+
+class Told(msgspec.Struct):
+    """An agent's record inside a progress record."""
+
+    type: str = ""
+    agentId: str | None = None
+    message: Line | None = None
+
+
+class Launched(msgspec.Struct):
+    """What a call that ran an agent gave back."""
+
+    agentId: str | None = None
+    resolvedModel: str | None = None
+    usage: UsageHead | None = None
+    totalTokens: int | None = None
+    totalToolUseCount: int | None = None
+
+
+class Event(msgspec.Struct):
+    """An event of the API's stream."""
+
+    type: str = ""
+    message: MessageHead | None = None
+    usage: UsageHead | None = None
+    delta: Delta | None = None
+
+
+class Delta(msgspec.Struct):
+    """What an event changes."""
+
+    stop_reason: str | None = None
+
+
+_decode_line = msgspec.json.Decoder(Line).decode
+
+
+class Scanner:
+    """Bytes in, a digest out: lines that cannot matter are passed over as bytes.
+
+    `feed` takes chunks of any size. To save a copy, read into `room()` and say how much with `filled(n)`. The digest is
+    that of whole lines; `flush` adds what stands after the last line end.
+    """
+
+    def __init__(self, digest: Digest | None = None, *, session: str | None = None, agent: str | None = None) -> None:
+        self.session = session
+        """The session of rows that name none."""
+        self.agent = agent
+        """Whose file this is, where it is an agent's own."""
+        self.offset = 0
+        """How many bytes have been looked at, in whole lines."""
+        self._digest = digest or Digest()
+        self._buffer = bytearray(ROOM)
+        self._end = 0
+        self._searched = 0
+        self._index = {self._key(response): response for response in self._digest.responses}
+        self._places = {place: n for n, place in enumerate(self._digest.places)}
+        self._best: dict[tuple[str, str | None], tuple[UsageHead, str | None]] = {}
+        """The best row so far of each response; made a charge at the end, for most rows lose."""
+        self._here: tuple[object, ...] = ()
+        self._number = 0
+        self._repeats = False
+        self._same: bytes | None = None
+        self._lead = 0
+        self._document: Decoder | None = None
+        self._streams: dict[str, tuple[MessageHead, UsageHead]] = {}
+
+    @property
+    def digest(self) -> Digest:
+        """What the whole lines so far say."""
+        for key, (usage, model) in self._best.items():
+            response = self._index[key]
+            response.charge, *response.extras = charges_of(usage, model)
+        self._best.clear()
+        return self._digest
+
+    def feed(self, data: bytes) -> None:
+        """Look at the lines that `data` completes."""
+        view = memoryview(data)
+        while view:
+            room = self.room()
+            count = min(len(room), len(view))
+            room[:count] = view[:count]
+            self.filled(count)
+            view = view[count:]
+
+    def room(self) -> memoryview:
+        """Where the next bytes can be put."""
+        if self._end == len(self._buffer):
+            self._buffer = self._buffer + bytearray(len(self._buffer))
+        return memoryview(self._buffer)[self._end :]
+
+    def filled(self, count: int) -> None:
+        """So many bytes were put into the room."""
+        self._end += count
+        if self.offset == 0 and self._document is None and self._buffer[:1] in b"[ \t\r\n\xef":
+            self._choose()
+        if self._document is not None:
+            self._take_records(self._document.feed(bytes(self._buffer[: self._end])))
+            self._end = 0
+            return
+        stop = self._buffer.rfind(b"\n", self._searched, self._end) + 1
+        if stop == 0:
+            self._searched = self._end
+            return
+        self._lines(stop)
+        rest = self._end - stop
+        self._buffer[:rest] = self._buffer[stop : self._end]
+        self.offset += stop
+        self._end = self._searched = rest
+
+    def flush(self) -> None:
+        """Look at what stands after the last line end."""
+        if self._document is not None:
+            self._take_records(self._document.flush())
+        elif self._end:
+            self._buffer = self._buffer[: self._end] + b"\n"
+            self._lines(self._end + 1)
+            self._end = self._searched = 0
+
+    def _choose(self) -> None:
+        """A file that begins with a bracket is one document; then the slow reader takes it."""
+        text = bytes(self._buffer[: min(self._end, 64)]).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if text[:1] == b"[":
+            self._document = Decoder()
+            self._digest.resumable = False
+
+    def _lines(self, stop: int) -> None:
+        buffer = self._buffer
+        find, starts = buffer.find, buffer.startswith
+        view = memoryview(buffer)
+        at = 0
+        while self._digest.lines < FIRST_LINES and at < stop:
+            end = find(b"\n", at, stop) + 1
+            self._take_first(bytes(view[at:end]), at)
+            at = end
+        while at < stop:
+            end = find(b"\n", at, stop) + 1
+            start = end - TAIL if end - at > LONG and self._is_user(at) else at
+            hit = find(MARK, start, end)
+            if hit >= 0:
+                if self._same is None or not starts(self._same, hit - self._lead):
+                    self._take(view[at:end], at, hit, end)
+            elif start == at and find(TOTAL, at, end) >= 0:
+                self._take_any(bytes(view[at:end]), at)
+            elif self._digest.printed and find(INIT, at, end) >= 0:
+                self._take_any(bytes(view[at:end]), at)
+            at = end
+
+    def _is_user(self, at: int) -> bool:
+        message = self._buffer.find(b'"message":', at, at + OPENING)
+        return message > at and self._buffer.endswith(USER, at, message)
+
+    def _take_first(self, body: bytes, at: int) -> None:
+        """Take in a line for what it says of the file; once the file has a time, no more is wanted."""
+        digest = self._digest
+        digest.lines += 1
+        self._take_any(body, at)
+        if digest.began is not None and not digest.printed:
+            digest.lines = FIRST_LINES
+
+    def _take(self, body: memoryview, at: int, hit: int, end: int) -> None:
+        """Take in a line that says something of usage."""
+        try:
+            line = _decode_line(body)
+        except jsontext.FAST_FAULTS:
+            return self._take_any(bytes(body), at)
+        if line.type != "assistant" or line.sessionId is None:
+            return self._take_any(bytes(body), at)
+        message = line.message
+        if message is not None and message.usage is not None:
+            if message.usage.iterations:
+                message.usage.iterations = message.usage.iterations.copy()
+            self._row(line, message, message.usage, None, self.offset + at)
+            if self._repeats and message.stop_reason is not None:
+                self._remember(line.requestId, at, hit, end)
+        return None
+
+    def _remember(self, request: str | None, at: int, hit: int, end: int) -> None:
+        """Keep how this row ends: the next block of the same response often ends alike, and says nothing new."""
+        self._same = None
+        if request:
+            name = request.encode()
+            found = self._buffer.find(name, hit, end)
+            start = self._buffer.rfind(STOP, max(at, hit - 200), hit)
+            if found >= 0 and start >= 0:
+                self._same = bytes(self._buffer[start : found + len(name)])
+                self._lead = hit - start
+
+    def _take_any(self, body: bytes, at: int) -> None:
+        """Take in a line of any kind, by the road that loses nothing."""
+        self._same = None
+        if body.strip(b" \t\r\n\x00"):
+            record = Record(0, self.offset + at, body)
+            self._take_records([record] if not record.fault else slow_records(body, 0, self.offset + at))
+
+    def _take_records(self, records: list[Record]) -> None:
+        for record in records:
+            head = record.head
+            if self._digest.began is None:
+                self._digest.began = milliseconds(head.timestamp)
+            take = _TAKE.get(head.type)
+            if take is not None:
+                take(self, head, record)
+
+    def take_assistant(self, head: Head, record: Record) -> None:
+        """A row of a response."""
+        message = head.message
+        if message is None or message.usage is None:
+            return
+        place = self._place_of(head)
+        if record.dialect != dialects.NATIVE and self._was_printed(record):
+            agent = (head.agentId or head.parentToolUseID) if head.parentToolUseID else None
+            place = msgspec.structs.replace(place, printed=True, agent=agent)
+        self._row(head, message, message.usage, place, record.offset)
+
+    def take_user(self, head: Head, record: Record) -> None:
+        """The result of a call that ran an agent: the usage of the agent's last response."""
+        if MARK not in record.body:
+            return
+        data = _shaped(record.native.get("toolUseResult"), Launched)
+        if data is None or data.usage is None:
+            return
+        if not data.agentId and data.totalTokens is None and data.totalToolUseCount is None:
+            return
+        place = msgspec.structs.replace(
+            self._place_of(head), agent=data.agentId or SIDECHAIN, source=SUMMED, printed=self._was_printed(record)
+        )
+        line = Line(uuid=head.uuid, timestamp=head.timestamp, sessionId=head.sessionId)
+        self._row(line, LineMessage(model=data.resolvedModel), data.usage, place, record.offset)
+
+    def take_progress(self, head: Head, record: Record) -> None:
+        """An agent's record that its parent's file repeats."""
+        told = _shaped(record.native.get("data"), Told)
+        if told is None or told.type != "agent_progress" or told.message is None:
+            return
+        inner = told.message
+        if inner.message is None or inner.message.usage is None or inner.type != "assistant":
+            return
+        place = msgspec.structs.replace(
+            self._place_of(head), agent=told.agentId or inner.agentId or SIDECHAIN, source=RETOLD
+        )
+        inner.sessionId = head.sessionId
+        inner.timestamp = inner.timestamp or head.timestamp
+        self._row(inner, inner.message, inner.message.usage, place, record.offset)
+
+    def take_event(self, head: Head, record: Record) -> None:
+        """An event of the API's stream; the last of a response has its final figures."""
+        self._digest.printed, self._digest.resumable = True, False
+        event = _shaped(record.native.get("event"), Event)
+        if event is None:
+            return
+        whose = head.parentToolUseID or ""
+        if event.type == "message_start" and event.message is not None:
+            self._streams[whose] = (event.message, event.message.usage or UsageHead())
+        if whose not in self._streams or (event.usage is None and event.type != "message_start"):
+            return
+        message, first = self._streams[whose]
+        usage = first if event.usage is None else overlay(first, event.usage)
+        stop = event.delta.stop_reason if event.delta is not None else None
+        place = msgspec.structs.replace(self._place_of(head), printed=True, agent=whose or None)
+        self._row(head, LineMessage(message.id, message.model, stop), usage, place, record.offset)
+
+    def take_system(self, head: Head, record: Record) -> None:
+        """What a printed run says of itself at its start."""
+        if head.subtype == "init":
+            self._digest.printed = True
+            self._digest.folder = self._digest.folder or head.cwd
+            self._digest.client = head.version or self._digest.client
+
+    def take_result(self, head: Head, record: Record) -> None:
+        """What a run's counter says at the end of a turn."""
+        self._digest.printed = True
+        self._note(read_result(record.native, len(self._digest.responses)))
+
+    def take_cost_state(self, head: Head, record: Record) -> None:
+        """What a session's counter says."""
+        self._note(read_cost_state(record.native, len(self._digest.responses)))
+
+    def _note(self, reading: Reading | None) -> None:
+        if reading is not None:
+            reading.session = reading.session or self.session
+            self._digest.readings.append(reading)
+
+    def _was_printed(self, record: Record) -> bool:
+        value = record.value
+        printed = isinstance(value, dict) and dialects.was_printed(cast(dict[str, Any], value))
+        self._digest.printed |= printed
+        return printed
+
+    def _place_of(self, line: Line | Head) -> Place:
+        side = line.isSidechain or self.agent is not None
+        return Place(
+            line.sessionId or self.session,
+            line.cwd,
+            line.gitBranch or None,
+            (line.agentId or self.agent or SIDECHAIN) if side else None,
+            bool(line.forkedFrom),
+        )
+
+    def _row(
+        self,
+        line: Line | Head,
+        message: LineMessage | MessageHead,
+        usage: UsageHead,
+        place: Place | None,
+        at: int,
+    ) -> None:
+        """Take in one row of a response: the first says where it belongs, the best what it used."""
+        if message.model == SYNTHETIC or line.isApiErrorMessage:
+            return
+        id, request = message.id, line.requestId or None
+        if not id:
+            id, request = request or self._name(line, usage), ANYWHERE
+        key = (id, request or line.sessionId or self.session)
+        ended, output = message.stop_reason is not None, usage.output_tokens or 0
+        known = self._index.get(key)
+        if known is None:
+            known = self._index[key] = Response(id, request, self._numbered(line, place), milliseconds(line.timestamp))
+            self._digest.responses.append(known)
+        else:
+            if known.when is None:
+                known.when = milliseconds(line.timestamp)
+            before = self._best.get(key)
+            if before is not None and before[0] == usage:
+                self._repeats = True
+            if (ended, output) < (known.ended, known.output):
+                return self._prove(known, line, usage)
+        known.ended, known.output, known.at = ended, output, at
+        if line.costUSD is not None:
+            known.reported = nano_dollars(line.costUSD)
+        self._best[key] = (usage, message.model)
+        return self._prove(known, line, usage)
+
+    def _prove(self, known: Response, line: Line | Head, usage: UsageHead) -> None:
+        """Of a row without a request id, keep what shows whether another is a copy of it."""
+        if known.request is None:
+            counts = charges_of(usage, None)[0].counts
+            said = f"{line.timestamp} {' '.join(map(str, counts))}"
+            proofs = ([f"uuid {line.uuid}"] if line.uuid else []) + ([said] if line.timestamp else [])
+            known.proofs = [*known.proofs, *proofs]
+
+    def _numbered(self, line: Line | Head, place: Place | None) -> int:
+        """The number of the place where a row belongs."""
+        if place is None:
+            here = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+            if here == self._here:
+                return self._number
+            self._here, place = here, self._place_of(line)
+            self._number = self._numbered(line, place)
+            return self._number
+        number = self._places.setdefault(place, len(self._places))
+        if number == len(self._digest.places):
+            self._digest.places.append(place)
+        return number
+
+    def _key(self, response: Response) -> tuple[str, str | None]:
+        return (response.id, response.request or self._digest.places[response.place].session)
+
+    def _name(self, line: Line | Head, usage: UsageHead) -> str:
+        """An id for a row that has none: its uuid, else all that it says and how often it was said before."""
+        if line.uuid:
+            return f"row {line.uuid}"
+        counts = charges_of(usage, None)[0].counts
+        said = f"row {line.sessionId or self.session} {line.timestamp} {' '.join(map(str, counts))}"
+        again = 0
+        while (f"{said} {again}", ANYWHERE) in self._index:
+            again += 1
+        return f"{said} {again}"
+
+
+def milliseconds(stamp: str | None) -> int | None:
+    """A timestamp as milliseconds since 1970; None where it is none."""
+    if stamp is None:
+        return None
+    try:
+        when = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _shaped(value: Any, shape: type[Any]) -> Any:
+    """An object as a struct; where it does not fit, its misfits are left out piece by piece."""
+    if not isinstance(value, dict):
+        return None
+    try:
+        return msgspec.json.decode(jsontext.dumps(value), type=shape)
+    except jsontext.FAST_FAULTS:
+        pass
+    out = shape()
+    for field in msgspec.structs.fields(shape):
+        item: Any = cast(dict[str, Any], value).get(field.name)
+        try:
+            setattr(out, field.name, msgspec.json.decode(jsontext.dumps(item), type=field.type))
+        except jsontext.FAST_FAULTS:
+            continue
+    return out
+
+
+_TAKE: dict[str, Callable[[Scanner, Head, Record], None]] = {
+    "assistant": Scanner.take_assistant,
+    "user": Scanner.take_user,
+    "progress": Scanner.take_progress,
+    "stream_event": Scanner.take_event,
+    "system": Scanner.take_system,
+    "result": Scanner.take_result,
+    "cost-state": Scanner.take_cost_state,
+}
+"""How each type of record that can say something of usage is taken in."""

@@ -1,0 +1,1155 @@
+"""The tools that read, write and search files, and the shell: every shape of their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reread import blocks as b
+from reread import tools
+from reread.deeds import Deed
+from reread.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
+from reread.tools import diffs
+from reread.tools.marks import marks
+from reread.tools.pictures import dimensions
+from reread.tools.wrappings import numbered, unwrap
+
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAJUlEQVR4nGNgYGCQk5OzsbGJioqqqKiY"
+    "Nm3ali1bLl26xDC0JABjG07Bu/EhPgAAAABJRU5ErkJggg=="
+)
+GIF = "R0lGODlhAwACAIAAAP///wAAACH5BAAAAAAALAAAAAADAAIAAAICRF4AOw=="
+JPEG = "/9j/4AAQSkZJRgABAQAAAQABAAD/wAARCAACAAMDASIAAhEBAxEB"
+REMINDER = "<system-reminder>\nBe careful.\n</system-reminder>\n"
+PATCH = [
+    {
+        "oldStart": 41,
+        "oldLines": 3,
+        "newStart": 41,
+        "newLines": 4,
+        "lines": [" def wait():", "-    sleep(1)", "+    sleep(2)", "+    log()", " "],
+    }
+]
+HUNK = Hunk(old_start=41, new_start=41, lines=[" def wait():", "-    sleep(1)", "+    sleep(2)", "+    log()", " "])
+DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+MISSING = object()
+
+
+def deed(name: str, given: Any, *, text: Any = MISSING, data: Any = None, ok: bool | None = True) -> Deed:
+    """A call with that result; without one it is still running."""
+    if text is MISSING and data is None:
+        return Deed(name, given)
+    content = "" if text is MISSING else text
+    return Deed(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
+
+
+def draw(one: Deed) -> list[Node]:
+    """What a tool itself draws; a fault of its is not hidden here."""
+    return list(tools.tool_for(one.name).draw(one))
+
+
+def kinds(nodes: list[Node]) -> list[str]:
+    return [type(node).__name__.lower() for node in nodes]
+
+
+def keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys(item)
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+class Row(NamedTuple):
+    """A call, the title it gets, the kinds of its nodes, and texts that these hold."""
+
+    what: str
+    deed: Deed
+    title: str
+    kinds: list[str]
+    texts: list[str] = []
+
+
+def read_text(content: str, start: int, lines: int, total: int, **more: Any) -> dict[str, Any]:
+    file = {"filePath": "src/a.py", "content": content, "numLines": lines, "startLine": start, "totalLines": total}
+    return {"type": "text", "file": {**file, **more}}
+
+
+PATH = {"file_path": "src/a.py"}
+IMAGE = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}]
+CELLS = [
+    {"cellType": "markdown", "source": "# Title", "cell_id": "intro"},
+    {
+        "cellType": "code",
+        "source": ["import os\n", "os.name"],
+        "cell_id": "cell-b",
+        "language": "python",
+        "execution_count": 3,
+        "outputs": [
+            {"output_type": "execute_result", "text": "posix"},
+            {"output_type": "error", "text": "Boom"},
+            {"output_type": "display_data", "image": {"image_data": PNG, "media_type": "image/png"}},
+        ],
+    },
+]
+TAGGED = (
+    '<cell id="intro"><cell_type>markdown</cell_type># Title</cell id="intro">\n'
+    '<cell id="cell-b">os.name</cell id="cell-b">\n\nposix\n'
+)
+
+READ = [
+    Row("running", deed("Read", PATH), "Read src/a.py", ["note"], ["still running"]),
+    Row("running, a part", deed("Read", {**PATH, "offset": 41, "limit": 40}), "Read src/a.py 41–80", ["note"]),
+    Row("running, from a line on", deed("Read", {**PATH, "offset": 41}), "Read src/a.py from 41", ["note"]),
+    Row(
+        "whole",
+        deed("Read", PATH, text="1\ta\n2\tb", data=read_text("a\nb", 1, 2, 2)),
+        "Read src/a.py",
+        ["code"],
+        ["a\nb", "python", "src/a.py"],
+    ),
+    Row(
+        "a limit that reaches the end",
+        deed("Read", {**PATH, "limit": 2000}, data=read_text("a\nb", 1, 2, 2)),
+        "Read src/a.py",
+        ["code"],
+    ),
+    Row(
+        "from line 0, which 2.1 writes as such",
+        deed("Read", {**PATH, "offset": 0}, data=read_text("a\nb", 0, 2, 2)),
+        "Read src/a.py",
+        ["code"],
+    ),
+    Row(
+        "a part",
+        deed("Read", {**PATH, "offset": 41, "limit": 40}, data=read_text("x\n" * 39 + "x", 41, 40, 300)),
+        "Read src/a.py 41–80 of 300",
+        ["code"],
+    ),
+    Row(
+        "one line",
+        deed("Read", {**PATH, "offset": 7, "limit": 1}, data=read_text("x", 7, 1, 9)),
+        "Read src/a.py 7 of 9",
+        ["code"],
+    ),
+    Row(
+        "cut without being asked to",
+        deed("Read", PATH, data=read_text("x", 1, 2000, 3001)),
+        "Read src/a.py 1–2000 of 3001",
+        ["note", "code"],
+        ["cut: lines 1–2000 of 3001"],
+    ),
+    Row(
+        "cut at the token limit",
+        deed("Read", PATH, data=read_text("x", 1, 100, 9000, truncatedByTokenCap=True)),
+        "Read src/a.py 1–100 of 9000",
+        ["note", "code"],
+        ["cut at the token limit: lines 1–100 of 9000"],
+    ),
+    Row("empty", deed("Read", PATH, data=read_text("", 1, 1, 1)), "Read src/a.py", ["note"], ["the file is empty"]),
+    Row(
+        "past the end",
+        deed("Read", {**PATH, "offset": 90}, data=read_text("", 90, 0, 12)),
+        "Read src/a.py from 90 of 12",
+        ["note"],
+        ["nothing there: the file has 12 lines"],
+    ),
+    Row(
+        "too large for the model",
+        deed(
+            "Read",
+            PATH,
+            text="<persisted-output>\nOutput too large (99KB). Full output saved to: /t/x.txt\n\n"
+            "Preview (first 2KB):\n     1→a\n...\n</persisted-output>",
+            data=read_text("a\nb", 1, 2, 2),
+        ),
+        "Read src/a.py",
+        ["code", "note"],
+        ["a\nb", "Output too large (99KB). Full output saved to: /t/x.txt"],
+    ),
+    Row(
+        "only text, arrows, with a reminder",
+        deed("Read", PATH, text=f"     1→import os\n     2→\n     3→<x>\n\n{REMINDER}"),
+        "Read src/a.py",
+        ["code"],
+        ["import os\n\n<x>"],
+    ),
+    Row(
+        "only text, tabs, a part",
+        deed("Read", {**PATH, "offset": 99, "limit": 5}, text="99\ta\tb\n100\tc"),
+        "Read src/a.py 99–100",
+        ["code"],
+        ["a\tb\nc"],
+    ),
+    Row(
+        "only text, padded tabs of 0.2, its own name",
+        deed("View", PATH, text="     1\ta\n     2\tb"),
+        "View src/a.py",
+        ["code"],
+        ["a\nb"],
+    ),
+    Row(
+        "only a preview",
+        deed(
+            "Read",
+            PATH,
+            text="<persisted-output>\nOutput too large (99KB). Full output saved to: /t/x.txt\n\n"
+            "Preview (first 2KB):\n     1→a\n...\n</persisted-output>",
+        ),
+        "Read src/a.py",
+        ["code", "note"],
+        ["a", "Output too large (99KB). Full output saved to: /t/x.txt"],
+    ),
+    Row(
+        "only text, with words around",
+        deed("Read", PATH, text="Part of it:\n1\ta\n2\tb\n[cut here]"),
+        "Read src/a.py",
+        ["note", "code", "note"],
+        ["Part of it:", "a\nb", "[cut here]"],
+    ),
+    Row("only words", deed("Read", PATH, text="PDF file read: x"), "Read src/a.py", ["note"], ["PDF file read: x"]),
+    Row(
+        "image",
+        deed(
+            "Read",
+            {"file_path": "p.png"},
+            text=IMAGE,
+            data={
+                "type": "image",
+                "file": {
+                    "base64": PNG,
+                    "type": "image/png",
+                    "originalSize": 94,
+                    "dimensions": {
+                        "originalWidth": 3000,
+                        "originalHeight": 2000,
+                        "displayWidth": 1500,
+                        "displayHeight": 1000,
+                    },
+                },
+            },
+        ),
+        "Read p.png 3000×2000",
+        ["picture", "facts"],
+        ["image/png", "p.png", "shown to the model", "1500×1000"],
+    ),
+    Row(
+        "image of 1.0, without dimensions",
+        deed("Read", {"file_path": "p.png"}, data={"type": "image", "file": {"base64": PNG, "type": "image/png"}}),
+        "Read p.png 8×8",
+        ["picture"],
+    ),
+    Row(
+        "image, only as a block", deed("Read", {"file_path": "p.png"}, text=IMAGE), "Read p.png", ["picture"], ["p.png"]
+    ),
+    Row(
+        "notebook",
+        deed(
+            "Read", {"file_path": "n.ipynb"}, data={"type": "notebook", "file": {"filePath": "n.ipynb", "cells": CELLS}}
+        ),
+        "Read n.ipynb 2 cells",
+        ["section", "section"],
+        ["cell intro · markdown", "# Title", "cell-b · python · 3", "import os\nos.name", "posix", "Boom"],
+    ),
+    Row(
+        "notebook, only text",
+        deed("Read", {"file_path": "n.ipynb"}, text=[{"type": "text", "text": TAGGED}]),
+        "Read n.ipynb",
+        ["section", "section"],
+        ["cell intro · markdown", "# Title", "cell-b · python", "os.name", "posix"],
+    ),
+    Row(
+        "notebook of 1.0, a bare list",
+        deed("NotebookRead", {"notebook_path": "n.ipynb"}, data=[{"cell": 0, "cellType": "code", "source": "x"}]),
+        "NotebookRead n.ipynb 1 cell",
+        ["section"],
+        ["cell 0", "x"],
+    ),
+    Row(
+        "pdf",
+        deed(
+            "Read",
+            {"file_path": "d.pdf", "pages": "1-5"},
+            text="PDF file read: d.pdf (374 bytes)",
+            data={"type": "pdf", "file": {"filePath": "d.pdf", "base64": "JVBERi0=", "originalSize": 374}},
+        ),
+        "Read d.pdf pages 1-5",
+        ["picture"],
+        ["application/pdf", "d.pdf"],
+    ),
+    Row(
+        "parts",
+        deed(
+            "Read",
+            {"file_path": "d.pdf"},
+            data={
+                "type": "parts",
+                "file": {"filePath": "d.pdf", "originalSize": 5_000_000, "count": 12, "outputDir": "/tmp/p"},
+                "firstPage": 1,
+                "pages": [{"base64": PNG, "type": "image/png"}],
+            },
+        ),
+        "Read d.pdf 12 pages",
+        ["facts", "picture"],
+        ["12 pages", "5 MB", "/tmp/p"],
+    ),
+    Row(
+        "unchanged",
+        deed("Read", PATH, text="Wasted call", data={"type": "file_unchanged", "file": {"filePath": "src/a.py"}}),
+        "Read src/a.py unchanged",
+        ["note"],
+        ["unchanged since it was last read"],
+    ),
+    Row(
+        "failed",
+        deed(
+            "Read",
+            PATH,
+            text="<tool_use_error>File does not exist.</tool_use_error>",
+            data="Error: File does not exist.",
+            ok=False,
+        ),
+        "Read src/a.py",
+        ["note"],
+        ["failed: File does not exist."],
+    ),
+    Row("denied", deed("Read", PATH, text=DENIED, ok=False), "Read src/a.py", ["note"], [f"denied: {DENIED}"]),
+    Row("no input", deed("Read", None, text="a\nb"), "Read", ["code"], ["a\nb"]),
+    Row("data of no known shape", deed("Read", PATH, text="1\ta", data={"file": 3}), "Read src/a.py", ["code"], ["a"]),
+    Row(
+        "a type of its own, but text",
+        deed("Read", PATH, data={"type": "rtf", "file": {"content": "a"}}),
+        "Read src/a.py",
+        ["code"],
+        ["a"],
+    ),
+]
+
+FILE = {"file_path": "n.txt", "content": "one\n2\n"}
+WRITE = [
+    Row("running", deed("Write", FILE), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]),
+    Row(
+        "created",
+        deed("Write", FILE, text="File created", data={"type": "create", "filePath": "n.txt", "content": "one\n2\n"}),
+        "Write n.txt 2 lines",
+        ["code"],
+        ["one\n2\n", "n.txt"],
+    ),
+    Row(
+        "created, empty",
+        deed("Write", {"file_path": "n.txt", "content": ""}, text="File created"),
+        "Write n.txt empty",
+        ["note"],
+        ["an empty file"],
+    ),
+    Row(
+        "updated, with a patch",
+        deed(
+            "Write",
+            FILE,
+            data={
+                "type": "update",
+                "filePath": "n.txt",
+                "content": "one\n2\n",
+                "structuredPatch": PATCH,
+                "originalFile": "before",
+                "userModified": True,
+            },
+        ),
+        "Write n.txt +2 −1",
+        ["note", "diff"],
+        ["changed by the user before it was written", "+    sleep(2)"],
+    ),
+    Row(
+        "updated, the patch computed",
+        deed(
+            "Write",
+            FILE,
+            data={"type": "update", "content": "one\n2\n", "structuredPatch": [], "originalFile": "one\ntwo\n"},
+        ),
+        "Write n.txt +1 −1",
+        ["diff"],
+        [" one", "-two", "+2"],
+    ),
+    Row(
+        "updated to nothing",
+        deed("Write", FILE, data={"type": "update", "content": "", "originalFile": "one\n"}),
+        "Write n.txt +0 −1",
+        ["diff", "note"],
+        ["an empty file"],
+    ),
+    Row(
+        "the shape of seed 002",
+        deed(
+            "Write",
+            FILE,
+            data={
+                "type": "text",
+                "file": {"filePath": "n.txt", "content": "one", "numLines": 1, "startLine": 1, "totalLines": 1},
+            },
+        ),
+        "Write n.txt 1 line",
+        ["code"],
+        ["one"],
+    ),
+    Row("only text, in 0.2", deed("Replace", FILE, text="written"), "Replace n.txt 2 lines", ["code"], ["one\n2\n"]),
+    Row(
+        "failed",
+        deed("Write", FILE, text="File has not been read yet.", ok=False),
+        "Write n.txt 2 lines",
+        ["note", "code"],
+        ["failed: File has not been read yet."],
+    ),
+    Row("denied", deed("Write", FILE, text=DENIED, ok=False), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]),
+    Row("no input", deed("Write", [1], text="ok"), "Write empty", ["note"]),
+]
+
+CHANGE = {"file_path": "a.py", "old_string": "    sleep(1)", "new_string": "    sleep(2)\n    log()"}
+EDIT = [
+    Row("running", deed("Edit", CHANGE), "Edit a.py +2 −1", ["note", "diff"], ["-    sleep(1)", "+    log()"]),
+    Row(
+        "done",
+        deed(
+            "Edit",
+            CHANGE,
+            text="The file has been updated.",
+            data={
+                "filePath": "a.py",
+                "oldString": CHANGE["old_string"],
+                "newString": CHANGE["new_string"],
+                "originalFile": None,
+                "structuredPatch": PATCH,
+                "userModified": False,
+                "replaceAll": False,
+            },
+        ),
+        "Edit a.py +2 −1",
+        ["diff"],
+        ["a.py", " def wait():", "+    log()"],
+    ),
+    Row(
+        "every occurrence, changed by the user, recovered",
+        deed(
+            "Edit",
+            {**CHANGE, "replace_all": True},
+            data={"structuredPatch": PATCH, "userModified": True, "replaceAll": True, "staleRecovered": True},
+        ),
+        "Edit a.py +2 −1",
+        ["note", "note", "note", "diff"],
+        ["changed by the user before it was made", "every occurrence"],
+    ),
+    Row(
+        "the patch computed in the file",
+        deed(
+            "Edit",
+            {"file_path": "a.py", "old_string": "f", "new_string": "F"},
+            data={"oldString": "f", "newString": "F", "originalFile": "a\nb\nc\nd\ne\nf\ng\n", "structuredPatch": []},
+        ),
+        "Edit a.py +1 −1",
+        ["diff"],
+        [" c", " d", " e", "-f", "+F", " g"],
+    ),
+    Row(
+        "only text, the place in a snippet",
+        deed(
+            "Edit", CHANGE, text="The file has been updated:\n    40→def wait():\n    41→    sleep(2)\n    42→    log()"
+        ),
+        "Edit a.py +2 −1",
+        ["diff"],
+        ["-    sleep(1)", "+    sleep(2)"],
+    ),
+    Row(
+        "without a line end at the end",
+        deed(
+            "Edit", CHANGE, data={"structuredPatch": [{"lines": ["-a", "\\ No newline at end of file", "+b", "plain"]}]}
+        ),
+        "Edit a.py +1 −1",
+        ["diff", "note"],
+        ["\\ No newline at end of file", " plain"],
+    ),
+    Row(
+        "failed",
+        deed(
+            "Edit",
+            CHANGE,
+            text="<tool_use_error>String to replace not found in file.</tool_use_error>",
+            data="Error: String to replace not found in file.",
+            ok=False,
+        ),
+        "Edit a.py +2 −1",
+        ["note", "diff"],
+        ["failed: String to replace not found in file."],
+    ),
+    Row("denied", deed("Edit", CHANGE, text=DENIED, ok=False), "Edit a.py +2 −1", ["note", "diff"]),
+    Row("a new file", deed("Edit", {"file_path": "a.py", "new_string": "x\n"}), "Edit a.py +1 −0", ["note", "diff"]),
+    Row("nothing changed", deed("Edit", {"file_path": "a.py"}, text="ok"), "Edit a.py", []),
+    Row(
+        "several, with a patch",
+        deed(
+            "MultiEdit",
+            {"file_path": "a.py", "edits": [{"old_string": "a", "new_string": "b"}] * 2},
+            data={
+                "filePath": "a.py",
+                "edits": [{"old_string": "a", "new_string": "b", "replace_all": False}] * 2,
+                "originalFileContents": "x",
+                "structuredPatch": PATCH,
+                "userModified": False,
+            },
+        ),
+        "MultiEdit a.py 2 edits +2 −1",
+        ["diff"],
+        ["+    log()"],
+    ),
+    Row(
+        "several, computed in the file",
+        deed(
+            "MultiEdit",
+            {"file_path": "a.py"},
+            data={
+                "edits": [
+                    {"old_string": "one", "new_string": "1"},
+                    {"old_string": "nine", "new_string": "9", "replace_all": True},
+                ],
+                "originalFileContents": "one\n2\n3\n4\n5\n6\n7\n8\nnine\n",
+            },
+        ),
+        "MultiEdit a.py 2 edits +2 −2",
+        ["note", "diff"],
+        ["-one", "+1", "-nine", "+9", " 6"],
+    ),
+    Row(
+        "several, only text",
+        deed(
+            "MultiEdit",
+            {"file_path": "a.py", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c"}]},
+            text="Applied 2 edits",
+        ),
+        "MultiEdit a.py 2 edits +1 −2",
+        ["diff"],
+        ["-a", "+b", "-c"],
+    ),
+]
+
+CELL = {"notebook_path": "n.ipynb", "cell_id": "cell-1", "new_source": "print(2)"}
+NOTEBOOK_FILE = json.dumps({"cells": [{"id": "a", "source": "x"}, {"source": ["print(1)"]}]})
+NOTEBOOK = [
+    Row(
+        "running",
+        deed("NotebookEdit", {**CELL, "edit_mode": "replace"}),
+        "NotebookEdit n.ipynb replace cell-1",
+        ["note", "facts", "code"],
+        ["print(2)"],
+    ),
+    Row(
+        "replaced",
+        deed(
+            "NotebookEdit",
+            CELL,
+            data={
+                "new_source": "print(2)",
+                "old_source": "print(1)",
+                "cell_id": "cell-1",
+                "cell_type": "code",
+                "language": "python",
+                "edit_mode": "replace",
+                "error": "",
+                "notebook_path": "n.ipynb",
+            },
+        ),
+        "NotebookEdit n.ipynb replace cell-1 +1 −1",
+        ["facts", "diff"],
+        ["-print(1)", "+print(2)", "python", "code"],
+    ),
+    Row(
+        "replaced, the old text from the notebook",
+        deed("NotebookEdit", CELL, data={"new_source": "print(2)", "original_file": NOTEBOOK_FILE}),
+        "NotebookEdit n.ipynb replace cell-1 +1 −1",
+        ["facts", "diff"],
+        ["-print(1)"],
+    ),
+    Row(
+        "replaced, in 1.0 by number",
+        deed(
+            "NotebookEdit",
+            {"notebook_path": "n.ipynb", "cell_number": 0, "new_source": "x"},
+            data={
+                "cell_number": 0,
+                "cell_type": "code",
+                "edit_mode": "replace",
+                "error": "",
+                "language": "python",
+                "new_source": "x",
+            },
+        ),
+        "NotebookEdit n.ipynb replace 0",
+        ["facts", "code"],
+        ["x"],
+    ),
+    Row(
+        "inserted",
+        deed(
+            "NotebookEdit",
+            {**CELL, "edit_mode": "insert", "cell_type": "markdown", "new_source": "# new"},
+            data={"new_source": "# new", "cell_id": "k2", "cell_type": "markdown", "edit_mode": "insert"},
+        ),
+        "NotebookEdit n.ipynb insert k2",
+        ["facts", "prose"],
+        ["# new", "after cell-1"],
+    ),
+    Row(
+        "inserted, only text",
+        deed("NotebookEdit", {**CELL, "edit_mode": "insert"}, text="Inserted cell k2 with print(2)"),
+        "NotebookEdit n.ipynb insert after cell-1",
+        ["facts", "code"],
+        ["print(2)"],
+    ),
+    Row(
+        "deleted",
+        deed(
+            "NotebookEdit",
+            {**CELL, "new_source": "", "edit_mode": "delete"},
+            data={"new_source": "", "old_source": "a\nb", "cell_id": "cell-1", "edit_mode": "delete"},
+        ),
+        "NotebookEdit n.ipynb delete cell-1 +0 −2",
+        ["facts", "diff"],
+        ["-a", "-b"],
+    ),
+    Row(
+        "deleted, only text, in 0.2",
+        deed("NotebookEditCell", {**CELL, "new_source": "", "edit_mode": "delete"}, text="Deleted cell cell-1"),
+        "NotebookEditCell n.ipynb delete cell-1",
+        ["facts", "note"],
+        ["Deleted cell cell-1"],
+    ),
+    Row(
+        "emptied",
+        deed("NotebookEdit", {**CELL, "new_source": ""}, text="ok"),
+        "NotebookEdit n.ipynb replace cell-1",
+        ["facts", "note"],
+        ["an empty cell"],
+    ),
+    Row(
+        "failed in the result's own words",
+        deed("NotebookEdit", CELL, data={"error": "no such cell", "edit_mode": "replace"}),
+        "NotebookEdit n.ipynb replace cell-1",
+        ["note", "facts", "code"],
+        ["no such cell"],
+    ),
+]
+
+PY = {"pattern": "**/*.py"}
+GLOB = [
+    Row("running", deed("Glob", {**PY, "path": "src"}), "Glob **/*.py in src", ["note"]),
+    Row(
+        "files",
+        deed("Glob", PY, data={"filenames": ["a.py", "b.py"], "durationMs": 3, "numFiles": 2, "truncated": False}),
+        "Glob **/*.py → 2 files",
+        ["files"],
+        ["a.py", "b.py"],
+    ),
+    Row(
+        "truncated",
+        deed(
+            "Glob",
+            PY,
+            data={
+                "filenames": ["a.py"],
+                "numFiles": 1,
+                "truncated": True,
+                "totalMatches": 1234,
+                "countIsComplete": False,
+                "timedOut": True,
+                "durationMs": 20000,
+            },
+        ),
+        "Glob **/*.py → 1 file",
+        ["files", "note", "note"],
+        ["truncated: 1 of at least 1,234 files", "the search ran out of time after 20 s"],
+    ),
+    Row("nothing", deed("Glob", PY, data={"filenames": [], "numFiles": 0}), "Glob **/*.py → no files", ["note"]),
+    Row(
+        "only text, truncated",
+        deed("GlobTool", PY, text="a.py\nb c.py\n(Results are truncated. Consider a more specific path or pattern.)"),
+        "GlobTool **/*.py → 2 files",
+        ["files", "note"],
+        ["b c.py", "Results are truncated. Consider a more specific path or pattern."],
+    ),
+    Row("only text, nothing", deed("Glob", PY, text="No files found"), "Glob **/*.py → no files", ["note"]),
+    Row(
+        "failed",
+        deed("Glob", PY, text="Error: no such folder", ok=False),
+        "Glob **/*.py",
+        ["note"],
+        ["failed: no such folder"],
+    ),
+]
+
+TODO = {"pattern": "TODO|fixme", "path": "src"}
+FOUND = "a.py-3-x\na.py:4:# TODO: one\n--\nb.py:6:# FIXME"
+GREP = [
+    Row("running", deed("Grep", {**TODO, "glob": "*.py"}), 'Grep "TODO|fixme" in src (*.py)', ["note"]),
+    Row(
+        "files",
+        deed(
+            "Grep",
+            TODO,
+            data={"mode": "files_with_matches", "filenames": ["a.py", "b.py", "c.py"], "numFiles": 3, "totalFiles": 9},
+        ),
+        'Grep "TODO|fixme" in src → 3 files',
+        ["files", "note"],
+        ["c.py", "limited to 3 of 9"],
+    ),
+    Row(
+        "files, in 0.2, with no mode",
+        deed("GrepTool", {"pattern": "x", "include": "*.ts"}, data={"filenames": ["a.py"], "numFiles": 1}),
+        'GrepTool "x" (*.ts) → 1 file',
+        ["files"],
+    ),
+    Row(
+        "content",
+        deed(
+            "Grep",
+            {**TODO, "output_mode": "content", "-n": True, "-C": 1, "-i": True},
+            data={"mode": "content", "numFiles": 0, "filenames": [], "content": FOUND, "numLines": 4},
+        ),
+        'Grep "TODO|fixme" in src → 4 lines',
+        ["facts", "code"],
+        [FOUND, "TODO", "FIXME", "ignored"],
+    ),
+    Row(
+        "content, limited",
+        deed(
+            "Grep",
+            {**TODO, "output_mode": "content"},
+            data={
+                "mode": "content",
+                "content": "a:TODO",
+                "numLines": 1,
+                "totalLines": 3000,
+                "appliedLimit": 1,
+                "appliedOffset": 5,
+            },
+        ),
+        'Grep "TODO|fixme" in src → 1 line',
+        ["code", "note"],
+        ["limited to 1 of 3,000, the first 5 skipped"],
+    ),
+    Row(
+        "content, nothing",
+        deed("Grep", TODO, data={"mode": "content", "content": "", "numLines": 0, "filenames": []}),
+        'Grep "TODO|fixme" in src → no matches',
+        ["note"],
+        ["nothing found"],
+    ),
+    Row(
+        "count",
+        deed(
+            "Grep",
+            {**TODO, "output_mode": "count"},
+            data={"mode": "count", "numFiles": 2, "filenames": [], "content": "C:\\a.py:3\nb.py:1", "numMatches": 4},
+        ),
+        'Grep "TODO|fixme" in src → 4 matches in 2 files',
+        ["files"],
+        ["C:\\a.py", "3", "b.py", "1"],
+    ),
+    Row(
+        "count of one file",
+        deed("Grep", {"pattern": "x", "path": "a.py"}, data={"mode": "count", "content": "1", "filenames": []}),
+        'Grep "x" in a.py → 1 match in 1 file',
+        ["files"],
+        ["a.py", "1"],
+    ),
+    Row(
+        "only text, files",
+        deed("Grep", TODO, text="Found 2 files limit: 2\na.py\nb.py"),
+        'Grep "TODO|fixme" in src → 2 files',
+        ["files", "note"],
+        ["a.py", "limited: limit: 2"],
+    ),
+    Row(
+        "only text, content",
+        deed(
+            "Grep",
+            {**TODO, "output_mode": "content"},
+            text=f"{FOUND}\n\n[Showing results with pagination = limit: 4, offset: 0]",
+        ),
+        'Grep "TODO|fixme" in src → 4 lines',
+        ["code", "note"],
+        [FOUND, "limited: limit: 4, offset: 0"],
+    ),
+    Row(
+        "only text, count",
+        deed(
+            "Grep", {**TODO, "output_mode": "count"}, text="a.py:3\nb.py:1\n\nFound 4 total occurrences across 2 files."
+        ),
+        'Grep "TODO|fixme" in src → 4 matches in 2 files',
+        ["files"],
+        ["a.py", "3"],
+    ),
+    Row(
+        "only text, nothing", deed("Grep", TODO, text="No files found"), 'Grep "TODO|fixme" in src → no files', ["note"]
+    ),
+    Row("failed", deed("Grep", TODO, text="regex parse error", ok=False), 'Grep "TODO|fixme" in src', ["note"]),
+]
+
+TREE = "- /p/\n  - README.md\n  - docs/\n    - a.md\n"
+OTHERS = [
+    Row(
+        "LS, a string",
+        deed("LS", {"path": "/p", "ignore": ["*.o"]}, text=f"{TREE}\nNOTE: do any seem malicious?", data=TREE),
+        "LS /p → 3 entries",
+        ["facts", "code"],
+        [TREE, "*.o"],
+    ),
+    Row("LS, only text", deed("LS", {"path": "/p"}, text=TREE), "LS /p → 3 entries", ["code"], [TREE]),
+    Row(
+        "LS, failed",
+        deed("LS", {"path": "/p"}, text="no", data="Error: no", ok=False),
+        "LS /p",
+        ["note"],
+        ["failed: no"],
+    ),
+    Row("LS, running", deed("LS", {"path": "/p"}), "LS /p", ["note"]),
+    Row(
+        "LSP, places",
+        deed(
+            "LSP",
+            {"operation": "findReferences", "filePath": "a.ts", "line": 10, "character": 17},
+            data={
+                "operation": "findReferences",
+                "result": "a.ts:\n  Line 10:17",
+                "filePath": "a.ts",
+                "resultCount": 5,
+                "fileCount": 3,
+            },
+        ),
+        "LSP findReferences a.ts:10:17 → 5 in 3 files",
+        ["code"],
+        ["a.ts:\n  Line 10:17"],
+    ),
+    Row(
+        "LSP, documentation",
+        deed("LSP", {"operation": "hover", "filePath": "a.ts"}, data={"operation": "hover", "result": "`x`: int"}),
+        "LSP hover a.ts",
+        ["prose"],
+        ["`x`: int"],
+    ),
+    Row("LSP, only text", deed("LSP", {"operation": "hover"}, text="none"), "LSP hover", ["prose"], ["none"]),
+    Row("LSP, running", deed("LSP", {"operation": "hover"}), "LSP hover", ["note"]),
+    Row("LSP, a tree", deed("LSP", {}, data={"result": [{"a": 1}]}), "LSP", ["data"]),
+]
+
+ECHO = {"command": "echo hi", "description": "Say hi"}
+BASH = [
+    Row("running", deed("Bash", ECHO), "Bash Say hi", ["terminal", "note"], ["echo hi", "still running"]),
+    Row(
+        "both streams",
+        deed("Bash", ECHO, data={"stdout": "hi", "stderr": "oops", "interrupted": False, "isImage": False}),
+        "Bash Say hi",
+        ["terminal", "terminal", "terminal"],
+        ["hi", "oops", "err"],
+    ),
+    Row(
+        "interrupted, explained, timed out, spilled",
+        deed(
+            "PowerShell",
+            {"command": "ls\n-l", "dangerouslyDisableSandbox": True},
+            data={
+                "stdout": "x",
+                "interrupted": True,
+                "returnCodeInterpretation": "No matches found",
+                "timedOutAfterMs": 1500,
+                "persistedOutputPath": "/t/x.txt",
+                "persistedOutputSize": 108894,
+                "gitOperation": {"pr": {"number": 42, "action": "created"}},
+                "backgroundedByUser": True,
+                "structuredContent": {"n": 3},
+            },
+        ),
+        "PowerShell ls -l",
+        ["terminal", "note", "terminal", "note", "note", "note", "note", "note", "facts", "data"],
+        ["interrupted", "No matches found", "timed out after 1.5 s", "cut: all of it (108,894 bytes) is in /t/x.txt"],
+    ),
+    Row(
+        "in the background",
+        deed("Bash", ECHO, text="Command running in background with ID: b1", data={"backgroundTaskId": "b1"}),
+        "Bash Say hi",
+        ["terminal", "note"],
+        ["Command running in background with ID: b1"],
+    ),
+    Row(
+        "an image",
+        deed("Bash", ECHO, text=IMAGE, data={"stdout": f"data:image/png;base64,{PNG}", "isImage": True}),
+        "Bash Say hi",
+        ["terminal", "picture"],
+        ["image/png"],
+    ),
+    Row("an image, only as a block", deed("Bash", ECHO, text=IMAGE), "Bash Say hi", ["terminal", "picture"]),
+    Row("only text", deed("Bash", ECHO, text="hi"), "Bash Say hi", ["terminal", "terminal"], ["hi"]),
+    Row("nothing printed", deed("Bash", ECHO, data={"stdout": "", "stderr": ""}), "Bash Say hi", ["terminal"]),
+    Row(
+        "failed with a code",
+        deed("Bash", ECHO, text="Exit code 2\nno such file", data="Error: Exit code 2\nno such file", ok=False),
+        "Bash Say hi",
+        ["terminal", "note", "terminal"],
+        ["exit code 2", "no such file"],
+    ),
+    Row(
+        "failed in 1.0",
+        deed("Bash", ECHO, text="no", ok=False),
+        "Bash Say hi",
+        ["terminal", "note", "terminal"],
+        ["failed"],
+    ),
+    Row("denied", deed("Bash", ECHO, text=DENIED, ok=False), "Bash Say hi", ["terminal", "note"]),
+    Row(
+        "interrupted",
+        deed("Bash", ECHO, text="[Request interrupted by user for tool use]", ok=False),
+        "Bash Say hi",
+        ["terminal", "note"],
+        ["interrupted: [Request interrupted by user for tool use]"],
+    ),
+]
+
+ROWS = [*READ, *WRITE, *EDIT, *NOTEBOOK, *GLOB, *GREP, *OTHERS, *BASH]
+NAMES = sorted({row.deed.name for row in ROWS})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.deed.name}, {row.what}")
+def test_shape(row: Row) -> None:
+    nodes = draw(row.deed)
+    assert tools.tool_for(row.deed.name).title(row.deed) == row.title
+    assert tools.title(row.deed) == row.title
+    assert kinds(nodes) == row.kinds
+    held = set(strings(msgspec.to_builtins(nodes)))
+    assert not [text for text in row.texts if text not in held]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.deed.name}, {row.what}")
+def test_every_text_is_there_in_full(row: Row) -> None:
+    drawn = json.dumps(msgspec.to_builtins(tools.draw(row.deed, full=True)), ensure_ascii=False)
+    given = [text for text in strings(row.deed.given) if len(text) > 3 and "\n" not in text]
+    assert not [text for text in given if json.dumps(text, ensure_ascii=False)[1:-1] not in drawn + row.title]
+
+
+def test_line_numbers() -> None:
+    [code] = draw(READ[6].deed)
+    assert isinstance(code, Code) and code.start == 41
+    [code] = draw(deed("Read", PATH, text="    99→a\n   100→b"))
+    assert isinstance(code, Code) and (code.start, code.text) == (99, "a\nb")
+
+
+def test_hunks_are_the_clients_own() -> None:
+    [diff] = draw(EDIT[1].deed)
+    assert isinstance(diff, Diff) and diff.hunks == [HUNK]
+
+
+def test_a_computed_diff_has_the_lines_of_the_file() -> None:
+    [diff] = draw(EDIT[3].deed)
+    assert isinstance(diff, Diff)
+    assert diff.hunks == [Hunk(old_start=3, new_start=3, lines=[" c", " d", " e", "-f", "+F", " g"])]
+    snippet = next(row for row in EDIT if "snippet" in row.what)
+    [diff] = draw(snippet.deed)
+    assert isinstance(diff, Diff) and diff.hunks[0].new_start == 41
+
+
+def test_errors_are_told_by_their_level() -> None:
+    levels = {row.what: [n.level for n in draw(row.deed) if isinstance(n, Note)] for row in READ}
+    assert levels["failed"] == ["error"]
+    assert levels["denied"] == ["warning"]
+    assert levels["cut at the token limit"] == ["warning"]
+
+
+def test_pictures_know_their_size() -> None:
+    [shown] = draw(deed("Read", {"file_path": "p.png"}, text=IMAGE))
+    assert isinstance(shown, Picture) and (shown.width, shown.height, shown.size) == (8, 8, 94)
+    assert (dimensions(GIF), dimensions(JPEG)) == ((3, 2), (3, 2))
+    assert [dimensions(text) for text in ("", "é", "AAAA", PNG[:20], JPEG[:20])] == [None] * 5
+
+
+def test_counts_stand_with_their_files() -> None:
+    [files] = draw(next(row for row in GREP if row.what == "count").deed)
+    assert isinstance(files, Files)
+    assert {entry.path: entry.note for entry in files.entries} == {"C:\\a.py": "3", "b.py": "1"}
+
+
+def test_a_notebooks_cell_has_what_it_gave() -> None:
+    row = next(row for row in READ if row.what == "notebook")
+    sections = [node for node in draw(row.deed) if isinstance(node, Section)]
+    assert [kinds(section.nodes) for section in sections] == [["prose"], ["code", "terminal", "terminal", "picture"]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "content", "ignore_case", "expected"),
+    [
+        ("TODO", "a.py:4:TODO: x", False, ["TODO"]),
+        ("todo", "a.py:4:TODO: x", True, ["TODO"]),
+        ("(?i)todo", "TODO todo", False, ["TODO", "todo"]),
+        (r"^import \w+", "a.py:1:import os\nb.py-2-import sys", False, ["import os", "import sys"]),
+        (r"\bticks\(", "ticks(1)", False, ["ticks("]),
+        ("retr(y|ies)", "retry retries", False, ["retry", "retries"]),
+        (r"\d{4}", "in 2026", False, ["2026"]),
+        ("(a+)+b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", False, []),
+        (r"(ab)+ long\.name", "abab long.name", False, [" long.name", "ab"]),
+        (r"\p{Lu}oken", "Token", False, ["oken"]),
+        ("[[:alpha:]]+x{2}yz", "axxyz", False, ["yz"]),
+        ("(", "f(x)", False, []),
+        ("", "f(x)", False, []),
+        ("x*", "abc", False, []),
+    ],
+)
+def test_marks(pattern: str, content: str, ignore_case: bool, expected: list[str]) -> None:
+    assert marks(pattern, content, ignore_case=ignore_case) == expected
+
+
+def test_marking_ends_soon_whatever_the_pattern() -> None:
+    line = "a" * 5000
+    for pattern in ("(a*)*b", "a*a*a*a*a*b", "(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)b", "a?" * 40 + "a" * 40, ".*.*.*x"):
+        assert len(marks(pattern, "\n".join([line] * 50))) <= 50
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("     1→a\n     2→b", (1, "a\nb", "", "")),
+        ("9\ta\n10\t", (9, "a\n", "", "")),
+        ("head\n1\ta\n3\tc", (1, "a", "head", "3\tc")),
+        ("1→2→x", (1, "2→x", "", "")),
+    ],
+)
+def test_numbered(text: str, expected: tuple[int, str, str, str]) -> None:
+    assert numbered(text) == expected
+
+
+def test_what_has_no_numbers() -> None:
+    assert numbered("a\nb") is None
+
+
+def test_a_reminder_in_the_file_itself_stays() -> None:
+    inside = "1\t<system-reminder>\n2\tx</system-reminder>"
+    assert unwrap(inside).text == inside
+    assert unwrap(f"1\ta\n\n{REMINDER}\n{REMINDER}").text == "1\ta"
+    assert unwrap(REMINDER).text == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src/a.PY", "python"),
+        ("C:\\x\\Makefile", "makefile"),
+        ("Dockerfile", "dockerfile"),
+        ("a.test.tsx", "tsx"),
+        (".bashrc", "bash"),
+        ("notes.txt", None),
+        ("", None),
+        ("src/", None),
+    ],
+)
+def test_language(path: str, expected: str | None) -> None:
+    assert diffs.language(path) == expected
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "-x", "+y"]), max_size=30)
+
+
+@given(LINES, LINES)
+def test_a_computed_diff_leads_from_old_to_new(old: list[str], new: list[str]) -> None:
+    old, new = [*old, "end"], [*new, "end"]
+    made, at = [], 0
+    for hunk in diffs.between("\n".join(old), "\n".join(new)):
+        assert len(made) + hunk.old_start - 1 - at == hunk.new_start - 1
+        made += old[at : hunk.old_start - 1]
+        at = hunk.old_start - 1
+        for line in hunk.lines:
+            if line[0] != "+":
+                assert old[at] == line[1:]
+                at += 1
+            if line[0] != "-":
+                made.append(line[1:])
+    assert made + old[at:] == new
+
+
+def test_a_huge_rewrite_is_not_compared() -> None:
+    old, new = "\n".join(f"old {n}" for n in range(3000)), "\n".join(f"new {n}" for n in range(3000))
+    assert diffs.tally(diffs.between(old, new)) == "+3000 −3000"
+
+
+def test_replacements_cannot_grow_without_end() -> None:
+    assert diffs.applied("a" * 10**5, [diffs.Edit(old_string="a", new_string="b" * 10**5, replace_all=True)]) is None
+
+
+WORDS = st.sampled_from(
+    [
+        "text",
+        "image",
+        "notebook",
+        "pdf",
+        "parts",
+        "file_unchanged",
+        "content",
+        "count",
+        "insert",
+        "delete",
+        "code",
+        "markdown",
+        "1\ta\n2\tb",
+        "     1→x",
+        TAGGED,
+        REMINDER,
+        PNG,
+        "No files found",
+        "a.py:3",
+        "(",
+        "a*",
+        "x\ny",
+        "<persisted-output>\nx\n</persisted-output>",
+        '{"cells": [{}]}',
+        "\ud800",
+    ]
+)
+KEYS = st.sampled_from(sorted({key for row in ROWS for key in (*keys(row.deed.given), *keys(row.deed.data))}))
+LEAVES = st.none() | st.booleans() | st.integers() | st.integers(0, 9) | st.floats() | st.text(max_size=12) | WORDS
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([True, False, None]))
+def test_nothing_raises(name: str, given: Any, content: Any, data: Any, ok: bool | None) -> None:
+    one = Deed(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
+    title = tools.tool_for(name).title(one)
+    assert title.startswith(name) and "\n" not in title
+    assert all(isinstance(node, Node) for node in draw(one))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(ROWS), KEYS, LEAVES | st.lists(LEAVES, max_size=2), st.data())
+def test_a_field_of_another_type_changes_little(row: Row, key: str, value: Any, data: st.DataObject) -> None:
+    def spoiled(held: Any) -> Any:
+        if not isinstance(held, dict) or not held:
+            return value if held is None else held
+        name = data.draw(st.sampled_from(sorted(held)))
+        inner = held[name]
+        return {**held, key: value, name: spoiled(inner) if isinstance(inner, dict) else value}
+
+    old = row.deed
+    one = Deed(old.name, spoiled(old.given), result=old.block, data=spoiled(old.data), ok=old.ok)
+    assert tools.tool_for(one.name).title(one).startswith(one.name)
+    assert all(isinstance(node, Node) for node in draw(one))
