@@ -27,7 +27,7 @@ DATA = measure.data()
 import reread  # noqa: E402  (after the home folder is set)
 
 HEADER = attrgetter("type", "line", "offset")
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 EDGE = 1 << 14
 """What the listing's floor reads of a file at each end."""
 FLOOR = "`orjson.loads` of each line"

@@ -199,6 +199,15 @@ class TestPartials:
         session = self.grown(self.delta("lost"))
         assert (session.messages, fates(session)) == ([], ["state"])
 
+    def test_pieces_do_not_upset_the_tree(self) -> None:
+        said = [user("a"), reply("b"), user("c"), user("d", parentUuid="u4")]
+        session = read(printed(self.START), printed(self.OPEN), *said)
+        assert [[m.text for m in branch.messages] for branch in session.branches] == [
+            ["", "a", "b", "d"],
+            ["", "a", "b", "c"],
+        ]
+        assert [session.conversation.parent_of(n) for n in range(6)] == [-1, -1, -1, 2, 3, 3]
+
     def test_an_agents_pieces_are_the_agents(self) -> None:
         session = reread.open(
             jsonl(
@@ -507,6 +516,15 @@ class TestAgents:
             called = session.calls[0].agent
         assert called is session.agents["ag"]
         assert (session.agents["ag"].call, session.agents["s1"].call) == (session.calls[0], None)
+
+    def test_agents_may_be_retold_within_agents_without_end(self) -> None:
+        told_of = b'{"type":"user","uuid":"d","message":{"content":"deep"}}'
+        for n in range(1000):
+            head = b'{"type":"progress","uuid":"p%d","sessionId":"s","data":{"type":"agent_progress",' % n
+            told_of = head + b'"agentId":"a%d","message":' % n + told_of + b"}}"
+        session = reread.open(told_of)
+        assert len(session.ledger) == 1
+        assert list(session.agents)
 
     def test_no_agent_is_its_own_ancestor(self) -> None:
         session = reread.open(

@@ -593,7 +593,7 @@ AGENT_ROWS: list[Row] = [
         "Batch Both · 2 calls",
         [
             ("section", "https://example.org one"),
-            ("section", "Nameless input bcde failed: two"),
+            ("section", "error failed: two"),
             ("facts", "calls=2"),
         ],
     ),
@@ -1319,7 +1319,7 @@ WORK_ROWS: list[Row] = [
         [
             ("prose", "demo workflow"),
             ("code", "export const meta"),
-            ("section", "arguments value"),
+            ("section", "arguments {'deep'"),
             ("note", "warning not pushed"),
             ("note", "async launched"),
             ("files", "/s.js"),
@@ -1425,7 +1425,7 @@ TEAM_ROWS: list[Row] = [
         "who is there",
         did("ListAgents", {}, "Nobody.", {"listing": "Nobody.", "sections": [], "notes": ["later"]}),
         "ListAgents",
-        [("prose", "Nobody."), ("section", "notes later")],
+        [("prose", "Nobody."), ("section", "notes ['later']")],
     ),
     (
         "what arrived",

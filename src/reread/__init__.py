@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reread.messages import Branch, Call, Compaction, Message, Turn
     from reread.rules import Finding
     from reread.session import Session, check, open  # noqa: A004
+    from reread.views.exports import export
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ _HOMES = {
     "Unreadable": "errors",
     "Usage": "accounts",
     "check": "session",
+    "export": "views.exports",
     "follow": "live",
     "open": "session",
     "sessions": "headers",
@@ -72,6 +74,7 @@ __all__ = [
     "Unreadable",
     "Usage",
     "check",
+    "export",
     "follow",
     "open",
     "sessions",

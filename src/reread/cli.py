@@ -54,11 +54,12 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     """Read, check and follow Claude Code sessions.
 
     \b
-    reread ls                    sessions, newest first
-    reread show latest           read one
-    reread tail 3f2a             follow one while it is written
-    reread check ~/.claude       validate everything
-    reread --demo show latest    try it without sessions of your own
+    reread ls                      sessions, newest first
+    reread show latest             read one
+    reread tail 3f2a               follow one while it is written
+    reread export latest -o it.md  write one to a file
+    reread check ~/.claude         validate everything
+    reread --demo show latest      try it without sessions of your own
 
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
     """
@@ -292,6 +293,41 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
     for change in follow(opened or session):
         for item in watch_change(change, view):
             console.print(item, end=getattr(item, "end", "\n"))
+
+
+@reread.command()
+@click.argument("session")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    show_default=True,
+    help="What to write.",
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to; - for standard output, the default.")
+@_choice_options
+@_root_option
+@click.pass_context
+def export(ctx: click.Context, session: str, form: str, output: str, root: tuple[Path, ...], **options: Any) -> None:
+    """Write a session to a file to keep or share.
+
+    \b
+    reread export latest -o session.md
+    reread export 3f2a -f json -o session.json
+    """
+    from reread.views.exports import FORMATS
+
+    pieces = FORMATS[form](_open(ctx, session, root), _choice(options))
+    if output == "-":
+        sys.stdout.buffer.writelines(pieces)
+        return
+    try:
+        with Path(output).open("wb") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise Misuse(f"{output}: cannot be written: {error.strerror or error}") from error
 
 
 @reread.command()

@@ -22,10 +22,12 @@ TOTAL = b'"total'
 """What the records of the client's counters have, and hardly any other line."""
 INIT = b'"init"'
 STOP = b'"stop_reason"'
-LONG, TAIL, OPENING = 1 << 13, 1 << 12, 1 << 10
+CONTENT = b',"content":['
+WORTH_CUTTING = 256
+TAIL, OPENING = 1 << 11, 1 << 10
 USER = b'"type":"user",'
-"""A user's line longer than LONG is searched in its last TAIL bytes only: its one usage, that of an agent which a
-call started, stands near the end, and such lines are two thirds of all bytes."""
+"""A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
+near the end (883 bytes at most in what the client wrote), and such lines are two thirds of all bytes."""
 ROOM = 1 << 18
 FIRST_LINES = 8
 """So many lines are read in any case, for what they say of the file."""
@@ -245,47 +247,52 @@ class Scanner:
             self._digest.resumable = False
 
     def _lines(self, stop: int) -> None:
-        buffer = self._buffer
-        find, starts = buffer.find, buffer.startswith
-        view = memoryview(buffer)
+        find, starts = self._buffer.find, self._buffer.startswith
+        view = memoryview(self._buffer)
+        self._peek(view, stop)
         at = 0
-        while self._digest.lines < FIRST_LINES and at < stop:
-            end = find(b"\n", at, stop) + 1
-            self._take_first(bytes(view[at:end]), at)
-            at = end
         while at < stop:
             end = find(b"\n", at, stop) + 1
-            start = end - TAIL if end - at > LONG and self._is_user(at) else at
-            hit = find(MARK, start, end)
-            if hit >= 0:
-                if self._same is None or not starts(self._same, hit - self._lead):
-                    self._take(view[at:end], at, hit, end)
-            elif start == at and find(TOTAL, at, end) >= 0:
-                self._take_any(bytes(view[at:end]), at)
-            elif self._digest.printed and find(INIT, at, end) >= 0:
-                self._take_any(bytes(view[at:end]), at)
+            tail = end - TAIL
+            if tail <= at:
+                tail = at
+            hit = find(MARK, tail, end)
+            if hit < 0 and (tail == at or not self._is_user(at)):
+                hit = find(MARK, at, end)
+                if hit < 0 and (find(TOTAL, at, end) >= 0 or (self._digest.printed and find(INIT, at, end) >= 0)):
+                    self._take_any(bytes(view[at:end]), at)
+            if hit >= 0 and (self._same is None or not starts(self._same, hit - self._lead)):
+                self._take(view, at, hit, end)
+            at = end
+
+    def _peek(self, view: memoryview, stop: int) -> None:
+        """See in the first lines when the file began, and whether it was printed."""
+        at, digest = 0, self._digest
+        while digest.lines < FIRST_LINES and digest.began is None and at < stop:
+            end = self._buffer.find(b"\n", at, stop) + 1
+            digest.lines += 1
+            body = bytes(view[at:end])
+            try:
+                line = _decode_line(body)
+            except jsontext.FAST_FAULTS:
+                line = Line()
+            if line.sessionId is None:
+                record = Record(0, 0, body)
+                line.timestamp = record.head.timestamp
+                self._was_printed(record)
+            digest.began = milliseconds(line.timestamp)
             at = end
 
     def _is_user(self, at: int) -> bool:
         message = self._buffer.find(b'"message":', at, at + OPENING)
         return message > at and self._buffer.endswith(USER, at, message)
 
-    def _take_first(self, body: bytes, at: int) -> None:
-        """Take in a line for what it says of the file; once the file has a time, no more is wanted."""
-        digest = self._digest
-        digest.lines += 1
-        self._take_any(body, at)
-        if digest.began is not None and not digest.printed:
-            digest.lines = FIRST_LINES
-
-    def _take(self, body: memoryview, at: int, hit: int, end: int) -> None:
+    def _take(self, view: memoryview, at: int, hit: int, end: int) -> None:
         """Take in a line that says something of usage."""
-        try:
-            line = _decode_line(body)
-        except jsontext.FAST_FAULTS:
-            return self._take_any(bytes(body), at)
-        if line.type != "assistant" or line.sessionId is None:
-            return self._take_any(bytes(body), at)
+        line = self._without_content(at, hit, end) or _line(view[at:end])
+        if line is None or line.type != "assistant" or line.sessionId is None:
+            self._take_any(bytes(view[at:end]), at)
+            return
         message = line.message
         if message is not None and message.usage is not None:
             if message.usage.iterations:
@@ -293,7 +300,20 @@ class Scanner:
             self._row(line, message, message.usage, None, self.offset + at)
             if self._repeats and message.stop_reason is not None:
                 self._remember(line.requestId, at, hit, end)
-        return None
+
+    def _without_content(self, at: int, hit: int, end: int) -> Line | None:
+        """A line decoded without its content, which is most of it; None where that cannot be cut out.
+
+        What is cut reaches from the content to the reason of the stop. If these are not members of one object, what
+        remains has brackets left over or too few, and is no JSON.
+        """
+        buffer = self._buffer
+        content = buffer.find(CONTENT, at, at + OPENING)
+        stop = buffer.rfind(STOP, content, hit) if 0 <= content < hit else -1
+        if stop < content + WORTH_CUTTING:
+            return None
+        line = _line(buffer[at:content] + b"," + buffer[stop:end])
+        return line if line is not None and line.message is not None and line.message.usage is not None else None
 
     def _remember(self, request: str | None, at: int, hit: int, end: int) -> None:
         """Keep how this row ends: the next block of the same response often ends alike, and says nothing new."""
@@ -427,7 +447,7 @@ class Scanner:
     ) -> None:
         """Take in one row of a response: the first says where it belongs, the best what it used."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
-            return
+            return None
         id, request = message.id, line.requestId or None
         if not id:
             id, request = request or self._name(line, usage), ANYWHERE
@@ -497,6 +517,13 @@ def milliseconds(stamp: str | None) -> int | None:
     except ValueError:
         return None
     return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _line(body: bytes | bytearray | memoryview) -> Line | None:
+    try:
+        return _decode_line(body)
+    except jsontext.FAST_FAULTS:
+        return None
 
 
 def _shaped(value: Any, shape: type[Any]) -> Any:

@@ -64,7 +64,7 @@ class MessageHead(Struct, gc=False):
 
 
 class Head(Struct, gc=False):
-    """A record without its body. Field names are the file's own, the usual ones in the file's own order: that is fast."""
+    """A record without its body. Names are the file's own, the usual ones in the file's own order: that is fast."""
 
     parentUuid: str | None = None
     isSidechain: bool | None = None

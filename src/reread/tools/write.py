@@ -22,7 +22,7 @@ class Input(Struct, kw_only=True):
 
 
 class File(Struct, kw_only=True):
-    """What was written, as seed 002 has it."""
+    """What was written, in the same shape that Read gives."""
 
     filePath: str | None = None
     content: str | None = None

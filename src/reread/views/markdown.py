@@ -48,7 +48,7 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
     yield " · ".join(inline(fact) for fact in facts if fact)
     yield from talk_markdown(p.parts(session.conversation, choice), choice)
     if choice.only is None and choice.turns == (1, None):
-        for agent in p.agents_of(session, session.calls):
+        for agent in p.unlinked(session):
             yield from _agent(agent, choice, f"agent {agent.id}: no call is known to have started it")
 
 
@@ -104,8 +104,7 @@ def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
         if drawn:
             yield ""
             yield from drawn
-    agent = call.agent
-    if agent is not None and agent.call is call:
+    for agent in p.started_by(call):
         yield from _agent(agent, choice, f"{agent.type or 'agent'}: {plural(len(agent.calls), 'call')}")
 
 
@@ -148,7 +147,7 @@ def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
     words += sorted(message.flags)
     shown = " · ".join(word for word in words if word)
     if shown:
-        yield f"<sub>{escape(shown)}</sub>"
+        yield f"<sub>{inline(shown)}</sub>"
 
 
 def nodes_markdown(drawn: Iterable[nodes.Node], choice: p.Choice) -> Iterator[str]:

@@ -229,7 +229,13 @@ def part_role(part: Part) -> str:
     return message.role if isinstance(message, Message) else ""
 
 
-def agents_of(session: Session, calls: Sequence[Call]) -> list[Agent]:
-    """The agents that no shown call leads to: they are listed at the end, never dropped."""
-    linked = {id(agent) for call in calls if (agent := call.agent) is not None}
-    return [a for a in session.agents.values() if id(a) not in linked and a.parent is None and not a.warmup]
+def started_by(call: Call) -> list[Agent]:
+    """The agents that a call started: one, or those of a workflow."""
+    if call.agent is None:
+        return []
+    return [agent for agent in call.conversation.agents.values() if agent.call is call]
+
+
+def unlinked(session: Session) -> list[Agent]:
+    """The agents that no call leads to: they are listed at the end, never dropped."""
+    return [a for a in session.agents.values() if a.call is None and a.parent is None and not a.warmup]

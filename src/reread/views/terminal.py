@@ -76,13 +76,10 @@ class TerminalView:
         """A session from its title to its end."""
         yield Text(safe(session.title or "(no title)"), style="bold")
         yield Text(safe(" · ".join(_facts(session))), style="quiet")
-        calls: list[Call] = []
         for part in p.parts(session.conversation, self.choice):
-            if isinstance(part, p.Did):
-                calls.append(part.call)
             yield from self.part(part)
         if self.choice.only is None and self.choice.turns == (1, None):
-            for agent in p.agents_of(session, session.calls):
+            for agent in p.unlinked(session):
                 yield Text()
                 yield Text(f"◇ agent {agent.id} {safe(agent.type or '')}: no call is known to have started it")
                 yield from self._nested(agent)
@@ -132,8 +129,7 @@ class TerminalView:
         call = part.call
         yield call_line(call)
         yield from self._indented(call.draw(full=self.choice.full))
-        agent = call.agent
-        if agent is not None and agent.call is call:
+        for agent in p.started_by(call):
             yield from self._nested(agent)
 
     def notice(self, part: p.Notice) -> Iterator[RenderableType]:
@@ -361,8 +357,7 @@ def call_line(call: Call) -> Text:
     """A call in one line: its state, its tool, what it did, how long it took."""
     name, _, rest = call.title.partition(" ")
     line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
-    agent = call.agent
-    if agent is not None and agent.call is call:
+    for agent in p.started_by(call):
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {seconds_text(call.duration)}", style="quiet")

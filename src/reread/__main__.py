@@ -1,0 +1,5 @@
+"""`python -m reread` is the command line."""
+
+from reread.cli import main
+
+main()

@@ -1,0 +1,50 @@
+"""Exports: a session as a file to keep or share. A format is one function and one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from reread.errors import Misuse, Unreadable
+from reread.session import Session, open  # noqa: A004
+from reread.views.markdown import session_markdown
+from reread.views.parts import Choice
+from reread.views.values import session_json
+
+Format = Callable[[Session, Choice], Iterator[bytes]]
+
+
+def _markdown(session: Session, choice: Choice) -> Iterator[bytes]:
+    return (line.encode() + b"\n" for line in session_markdown(session, choice))
+
+
+def _json(session: Session, choice: Choice) -> Iterator[bytes]:
+    return session_json(session)
+
+
+FORMATS: dict[str, Format] = {"markdown": _markdown, "json": _json}
+"""Every format by its name."""
+
+
+def export(
+    source: str | Path | bytes | IO[bytes] | Session,
+    form: str = "markdown",
+    *,
+    to: str | Path | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    **choice: Any,
+) -> bytes:
+    """A session in another format, as bytes; also written to a file where `to` names one.
+
+    What is shown can be chosen as for the views: turns=(3, 9), branch, thinking, tools, only, full.
+    """
+    if form not in FORMATS:
+        raise Misuse(f"{form!r} is no format: say {' or '.join(FORMATS)}")
+    document = b"".join(FORMATS[form](open(source, root=root), Choice(**choice)))
+    if to is not None:
+        try:
+            Path(to).write_bytes(document)
+        except OSError as error:
+            raise Unreadable(f"{to}: cannot be written: {error.strerror or error}", path=str(to)) from error
+    return document

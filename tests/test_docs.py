@@ -1,0 +1,57 @@
+"""The documents say what the program does: their code runs, their verbs exist, their links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import reread
+from reread.cli import SAMPLES
+from reread.cli import reread as command
+from reread.ledger import FATES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
+
+
+def test_the_code_in_the_readme_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
+    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Bash" in printed and "shown" in printed
+
+
+def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
+    named = set(re.findall(r"\| `reread (\w+)", README))
+    assert named == set(command.commands)
+
+
+@pytest.mark.parametrize("verb", sorted(command.commands))
+def test_every_verb_says_what_it_does_and_shows_an_example(verb: str) -> None:
+    text = command.commands[verb].help or ""
+    assert text.strip().split("\n")[0].endswith(".")
+    assert f"reread {verb}" in text
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
+    text = path.read_text()
+    known = {word for verb in command.commands.values() for param in verb.params for word in param.opts}
+    known |= {word for param in command.params for word in param.opts} | {"--help", "--version", "--quick"}
+    for line in re.findall(r"`reread [^`]*`", text):
+        assert set(re.findall(r"(?<!\w)--[a-z-]+", line)) <= known, line
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_fate_is_documented() -> None:
+    reading = (ROOT / "docs" / "reading.md").read_text()
+    assert all(f"`{fate}`" in reading for fate in FATES)
+
+
+def test_every_kind_of_message_is_documented() -> None:
+    reading = (ROOT / "docs" / "reading.md").read_text()
+    kinds = {m.kind for h in reread.sessions(root=SAMPLES) for m in reread.open(Path(h.path)).messages}
+    assert all(f"`{kind}`" in reading for kind in kinds)

@@ -1,0 +1,1765 @@
+"""Tools other than those for files and commands: each shape of a result has the title and the nodes expected."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reread import blocks as b
+from reread import nodes as n
+from reread import tools
+from reread.deeds import AgentStats, Deed
+from reread.tools import generic, values
+
+FAMILIES = (
+    "agent",
+    "background",
+    "claude_ai",
+    "delivery",
+    "mcp",
+    "plan",
+    "question",
+    "schedule",
+    "search_tools",
+    "server",
+    "skill",
+    "tasks",
+    "team",
+    "todo",
+    "web",
+    "workflow",
+    "worktree",
+)
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+Row = tuple[str, Deed, str, list[tuple[str, str]]]
+
+
+def did(name: str, given: Any = None, content: Any = None, data: Any = None, **more: Any) -> Deed:
+    """A call that was answered."""
+    block = more.pop("block", None) or b.ToolResult(content=content)
+    return Deed(name, {} if given is None else given, result=block, data=data, **{"ok": True, **more})
+
+
+def running(name: str, given: Any) -> Deed:
+    """A call that is not answered yet."""
+    return Deed(name, given)
+
+
+def failed(name: str, given: Any, text: str) -> Deed:
+    """A call that was answered by an error."""
+    return did(name, given, text, f"Error: {text}", ok=False)
+
+
+def todo(content: str, status: str, doing: str) -> dict[str, str]:
+    """Something to do, as the client writes it."""
+    return {"content": content, "status": status, "activeForm": doing}
+
+
+TODOS = [
+    todo("Read", "completed", "Reading"),
+    todo("Test", "in_progress", "Testing"),
+    todo("Ship", "pending", "Shipping"),
+]
+TODO_ROWS: list[Row] = [
+    (
+        "todos, changes marked",
+        did(
+            "TodoWrite",
+            {"todos": TODOS},
+            data={
+                "oldTodos": [
+                    todo("Read", "completed", "Reading"),
+                    todo("Test", "pending", "Testing"),
+                    todo("Dance", "pending", "Dancing"),
+                ],
+                "newTodos": TODOS,
+            },
+        ),
+        "TodoWrite 1 of 3 done · Testing",
+        [("checklist", "Read:done, Testing:active*, Ship:pending*, Dance:cancelled*(dropped)")],
+    ),
+    (
+        "todos without a structured result",
+        did("TodoWrite", {"todos": TODOS}, "Todos have been modified"),
+        "TodoWrite 1 of 3 done · Testing",
+        [("checklist", "Read:done, Testing:active, Ship:pending")],
+    ),
+    (
+        "todos of old, with a priority",
+        did("TodoWrite", {"todos": [{"content": "A", "status": "pending", "id": "1", "priority": "high"}]}),
+        "TodoWrite 0 of 1 done",
+        [("checklist", "A:pending(high)")],
+    ),
+    (
+        "todos read",
+        did("TodoRead", data=[{"content": "A", "status": "completed", "id": "1"}]),
+        "TodoRead 1 of 1 done",
+        [("checklist", "A:done")],
+    ),
+    (
+        "a nudge to verify",
+        did("TodoWrite", {"todos": TODOS[:1]}, data={"newTodos": TODOS[:1], "verificationNudgeNeeded": True}),
+        "TodoWrite 1 of 1 done",
+        [("checklist", "Read:done"), ("note", "verify")],
+    ),
+    ("todos that are none", did("TodoWrite", {"todos": "later"}), "TodoWrite", [("section", "later")]),
+    (
+        "a task created",
+        did(
+            "TaskCreate",
+            {"subject": "First", "description": "Do it", "activeForm": "Doing it"},
+            data={"task": {"id": "1", "subject": "First"}},
+        ),
+        "TaskCreate #1 First",
+        [("checklist", "#1 First:pending*"), ("prose", "Do it"), ("facts", "Doing it")],
+    ),
+    (
+        "a task created, only told",
+        did("TaskCreate", {"subject": "First"}, "Task #7 created successfully: First"),
+        "TaskCreate #7 First",
+        [("checklist", "#7 First:pending*")],
+    ),
+    (
+        "a task's status",
+        did(
+            "TaskUpdate",
+            {"taskId": "1", "status": "in_progress"},
+            data={
+                "success": True,
+                "taskId": "1",
+                "updatedFields": ["status"],
+                "statusChange": {"from": "pending", "to": "in_progress"},
+            },
+        ),
+        "TaskUpdate #1 pending → in progress",
+        [("checklist", "#1:active*(was pending)"), ("facts", "in progress")],
+    ),
+    (
+        "a task deleted",
+        did("TaskUpdate", {"taskId": "1", "status": "deleted"}, "Updated task #1 deleted"),
+        "TaskUpdate #1 deleted",
+        [("checklist", "#1:cancelled*"), ("facts", "deleted")],
+    ),
+    (
+        "what blocks a task",
+        did("TaskUpdate", {"taskId": "2", "addBlockedBy": ["1", "3"]}, data={"success": True, "taskId": "2"}),
+        "TaskUpdate #2 addBlockedBy",
+        [("checklist", "#2:pending*"), ("facts", "#1, #3")],
+    ),
+    (
+        "a task that is not there",
+        did(
+            "TaskUpdate",
+            {"taskId": "9", "status": "completed"},
+            "Task not found",
+            {"success": False, "taskId": "9", "updatedFields": [], "error": "Task not found"},
+            ok=False,
+        ),
+        "TaskUpdate #9 completed",
+        [("checklist", "#9:done"), ("facts", "completed"), ("note", "error Task not found")],
+    ),
+    (
+        "a task asked for",
+        did(
+            "TaskGet",
+            {"taskId": "1"},
+            data={
+                "task": {
+                    "id": "1",
+                    "subject": "First",
+                    "description": "Do it",
+                    "status": "in_progress",
+                    "blocks": ["2"],
+                    "blockedBy": [],
+                }
+            },
+        ),
+        "TaskGet #1 First",
+        [("checklist", "#1 First:active"), ("prose", "Do it"), ("facts", "#2")],
+    ),
+    (
+        "no such task",
+        did("TaskGet", {"taskId": "9"}, "Task not found", {"task": None}),
+        "TaskGet #9",
+        [("prose", "Task not found")],
+    ),
+    (
+        "all tasks",
+        did(
+            "TaskList",
+            data={
+                "tasks": [
+                    {"id": "1", "subject": "First", "status": "completed", "blockedBy": []},
+                    {"id": "2", "subject": "Second", "status": "pending", "owner": "ada", "blockedBy": ["1"]},
+                ]
+            },
+        ),
+        "TaskList 1 of 2 done",
+        [("checklist", "#1 First:done, #2 Second:pending(ada, blocked by #1)")],
+    ),
+    (
+        "all tasks, only told",
+        did("TaskList", content="#1 [in_progress] First task\n#2 [pending] Second [blocked by #1]"),
+        "TaskList 0 of 2 done",
+        [("checklist", "#1 First task:active, #2 Second:pending(blocked by #1)")],
+    ),
+    ("no tasks", did("TaskList", {}, "No tasks found", {"tasks": []}), "TaskList", [("prose", "No tasks found")]),
+]
+
+SHELL = {
+    "shellId": "e86a72",
+    "command": "make watch",
+    "status": "running",
+    "exitCode": None,
+    "stdout": "tick 1",
+    "stderr": "slow",
+    "stdoutLines": 1,
+    "stderrLines": 1,
+    "timestamp": "2026-11-15T01:01:40.694Z",
+}
+
+
+def task(**more: Any) -> dict[str, Any]:
+    """What is told of a background task."""
+    about = {"task_id": "b1", "task_type": "local_bash", "status": "completed", "description": "Build"}
+    return {"retrieval_status": more.pop("retrieval_status", "success"), "task": {**about, "output": "built", **more}}
+
+
+BACKGROUND_ROWS: list[Row] = [
+    (
+        "a shell that runs",
+        did("BashOutput", {"bash_id": "e86a72", "filter": "tick"}, data=SHELL),
+        "BashOutput make watch · running",
+        [
+            ("terminal", "in make watch"),
+            ("note", "still running at 2026-11-15T01:01:40.694Z"),
+            ("terminal", "out tick 1"),
+            ("terminal", "err slow"),
+            ("facts", "tick"),
+        ],
+    ),
+    (
+        "a shell that failed",
+        did("BashOutput", {"bash_id": "x"}, data={**SHELL, "status": "failed", "exitCode": 2}, ok=False),
+        "BashOutput make watch · failed",
+        [
+            ("terminal", "in make watch"),
+            ("note", "error failed with exit code 2"),
+            ("terminal", "out tick 1"),
+            ("terminal", "err slow"),
+            ("facts", "e86a72"),
+        ],
+    ),
+    (
+        "a shell, only told",
+        did(
+            "BashOutput",
+            {"bash_id": "x"},
+            "<status>completed</status>\n\n<exit_code>0</exit_code>\n\n<stdout>\nall\ngood\n</stdout>",
+        ),
+        "BashOutput x · completed",
+        [("note", "completed with exit code 0"), ("terminal", "out all\ngood"), ("facts", "x")],
+    ),
+    (
+        "no such shell",
+        failed("BashOutput", {"bash_id": "x"}, "No shell found with ID: x"),
+        "BashOutput x",
+        [("facts", "x"), ("note", "error failed: No shell found")],
+    ),
+    (
+        "a task that is done",
+        did("TaskOutput", {"task_id": "b1", "block": True, "timeout": 8000}, data=task(exitCode=0), seconds=1.5),
+        "TaskOutput Build · completed",
+        [("note", "completed with exit code 0"), ("terminal", "out built"), ("facts", "1.5 s")],
+    ),
+    (
+        "a task that runs",
+        did("TaskOutput", {"task_id": "b1"}, data=task(retrieval_status="not_ready", status="running")),
+        "TaskOutput Build · running",
+        [("note", "still running"), ("terminal", "out built"), ("facts", "b1")],
+    ),
+    (
+        "a task that was waited for in vain",
+        did("TaskOutput", {"task_id": "b1"}, data={"retrieval_status": "timeout", "task": None}, ok=False),
+        "TaskOutput b1 · timeout",
+        [("note", "warning still running when the wait was over"), ("facts", "b1")],
+    ),
+    (
+        "a task that failed",
+        did("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1), ok=False),
+        "TaskOutput Build · failed",
+        [("note", "error failed with exit code 1"), ("terminal", "out built"), ("facts", "local bash")],
+    ),
+    (
+        "an agent's report, once repeated",
+        did(
+            "AgentOutputTool",
+            {"agentId": "a1", "wait_up_to": 60},
+            data=task(task_type="local_agent", task_id="a1", prompt="Look.", output="**Fine.**", result="**Fine.**"),
+        ),
+        "AgentOutputTool Build · completed",
+        [("note", "completed"), ("section", "Look."), ("prose", "**Fine.**"), ("facts", "1 min")],
+    ),
+    (
+        "a task, only told",
+        did(
+            "TaskOutput",
+            {"task_id": "b1"},
+            "<retrieval_status>success</retrieval_status>\n\n<task_type>local_bash</task_type>\n\n"
+            "<status>completed</status>\n\n<exit_code>3</exit_code>\n\n<output>\nbad\n</output>",
+        ),
+        "TaskOutput b1 · completed",
+        [("note", "error completed with exit code 3"), ("terminal", "out bad"), ("facts", "local bash")],
+    ),
+    (
+        "a shell killed",
+        did("KillShell", {"shell_id": "e8"}, data={"message": "Successfully killed shell: e8", "shell_id": "e8"}),
+        "KillShell e8",
+        [("facts", "e8"), ("note", "info Successfully killed")],
+    ),
+    (
+        "a shell not killed",
+        did("KillBash", {"shell_id": "e8"}, data={"message": "already dead", "success": False}, ok=False),
+        "KillBash e8",
+        [("facts", "e8"), ("note", "error already dead")],
+    ),
+    (
+        "a task stopped",
+        did(
+            "TaskStop",
+            {"task_id": "b1"},
+            '{"message":"Successfully stopped task: b1","task_id":"b1","task_type":"local_bash","command":"sleep 9"}',
+        ),
+        "TaskStop sleep 9",
+        [("terminal", "in sleep 9"), ("facts", "local bash"), ("note", "Successfully stopped")],
+    ),
+    (
+        "a watch",
+        did(
+            "Monitor",
+            {"command": "tail -f log", "description": "errors", "timeout_ms": 4000, "persistent": False},
+            data={"taskId": "b2", "timeoutMs": 4000, "persistent": False},
+        ),
+        "Monitor errors",
+        [("terminal", "in tail -f log"), ("note", "as b2, for at most 4 s"), ("facts", "errors")],
+    ),
+    (
+        "a watch on a socket, for good",
+        did(
+            "Monitor",
+            {"ws": {"url": "wss://example.org/feed"}, "description": "feed", "timeout_ms": 0},
+            data={"taskId": "b2", "timeoutMs": 0, "persistent": True},
+        ),
+        "Monitor feed",
+        [("links", "wss://example.org/feed"), ("note", "until it is stopped"), ("facts", "feed")],
+    ),
+]
+
+ASKED = {"description": "Look around", "prompt": "Look at **all**.", "subagent_type": "Explore"}
+TOLD = {
+    "status": "completed",
+    "prompt": "Look at **all**.",
+    "agentId": "a76c",
+    "agentType": "Explore",
+    "toolsUsed": ["Bash", "Read"],
+    "content": [
+        {"type": "text", "text": "<tools-used-before-summary>Bash, Read</tools-used-before-summary>\n"},
+        {"type": "text", "text": "# Report"},
+    ],
+    "resolvedModel": "claude-opus-5-5",
+    "totalDurationMs": 2883,
+    "totalTokens": 13053,
+    "totalToolUseCount": 2,
+    "usage": {"input_tokens": 10, "output_tokens": 23, "cache_read_input_tokens": 11800},
+    "toolStats": {"readCount": 1, "bashCount": 1, "linesAdded": 4},
+    "worktreePath": "/tmp/wt",
+}
+AGENT_ROWS: list[Row] = [
+    (
+        "an agent done",
+        did("Agent", ASKED, [{"type": "text", "text": "# Report"}], TOLD),
+        "Agent Look around · Explore",
+        [
+            ("section", "prompt Look at **all**."),
+            ("prose", "# Report"),
+            (
+                "facts",
+                "agent=a76c, type=Explore, model=claude-opus-5-5, worktree=/tmp/wt, tokens=13,053, tool calls=2, "
+                "duration=2.88 s, usage=10 in, 23 out, 11,800 read from cache, "
+                "did=1 read, 1 command, 4 lines added, tools used=Bash, Read",
+            ),
+        ],
+    ),
+    (
+        "an agent of 1.0",
+        did(
+            "Task",
+            ASKED,
+            data={
+                "content": [{"type": "text", "text": "Done."}],
+                "totalDurationMs": 90500,
+                "totalTokens": 5,
+                "totalToolUseCount": 0,
+                "usage": {},
+                "wasInterrupted": True,
+            },
+        ),
+        "Task Look around · Explore",
+        [
+            ("section", "prompt"),
+            ("note", "warning interrupted"),
+            ("prose", "Done."),
+            ("facts", "type=Explore, tokens=5, tool calls=0, duration=1 min 30 s"),
+        ],
+    ),
+    (
+        "an agent in the background",
+        did(
+            "Agent",
+            ASKED,
+            "Async agent launched successfully.",
+            {
+                "isAsync": True,
+                "status": "async_launched",
+                "agentId": "a7",
+                "description": "Look around",
+                "prompt": "Look at **all**.",
+                "outputFile": "/tmp/a7.output",
+            },
+            agent=AgentStats(id="a7", type="Explore", calls=3, tokens=1200),
+        ),
+        "Agent Look around · Explore · in the background",
+        [
+            ("section", "prompt"),
+            ("note", "works in the background"),
+            ("files", "/tmp/a7.output"),
+            ("facts", "agent=a7, type=Explore, tokens=1,200, tool calls=3"),
+        ],
+    ),
+    (
+        "an agent in the cloud",
+        did(
+            "Agent",
+            ASKED,
+            data={
+                "status": "remote_launched",
+                "taskId": "r1",
+                "sessionUrl": "https://example.org/session",
+                "description": "Look around",
+                "prompt": "Look",
+                "outputFile": "/tmp/r1",
+            },
+        ),
+        "Agent Look around · Explore · in the cloud",
+        [
+            ("section", "prompt"),
+            ("note", "cloud"),
+            ("links", "https://example.org/session"),
+            ("files", "/tmp/r1"),
+            ("facts", "agent=r1"),
+        ],
+    ),
+    (
+        "a teammate",
+        did(
+            "Task",
+            {**ASKED, "name": "ada", "team_name": "crew"},
+            data={
+                "status": "teammate_spawned",
+                "teammate_id": "ada@crew",
+                "agent_id": "ada@crew",
+                "agent_type": "Explore",
+                "name": "ada",
+                "color": "blue",
+                "model": "claude-opus-4-6",
+                "team_name": "crew",
+                "tmux_session_name": "in-process",
+                "tmux_window_name": "in-process",
+                "tmux_pane_id": "%12",
+                "is_splitpane": False,
+            },
+        ),
+        "Task Look around · Explore · teammate",
+        [
+            ("section", "prompt"),
+            ("note", "joined the team"),
+            (
+                "facts",
+                "agent=ada@crew, type=Explore, name=ada, team=crew, color=blue, model=claude-opus-4-6, "
+                "terminal=in-process %12",
+            ),
+        ],
+    ),
+    (
+        "an agent that failed",
+        did(
+            "Task",
+            ASKED,
+            "It broke.",
+            {"status": "failed", "content": [{"type": "text", "text": "It broke."}]},
+            ok=False,
+        ),
+        "Task Look around · Explore · failed",
+        [("section", "prompt"), ("note", "error the agent failed"), ("prose", "It broke."), ("facts", "Explore")],
+    ),
+    (
+        "an agent that ran out of time",
+        did("Task", ASKED, "", {"status": "timeout", "content": [], "totalDurationMs": 600000}, ok=False),
+        "Task Look around · Explore · timed out",
+        [("section", "prompt"), ("note", "error the agent ran out of time"), ("facts", "10 min")],
+    ),
+    (
+        "an agent that could not start",
+        failed("Agent", ASKED, "Agent type 'Explore' not found"),
+        "Agent Look around · Explore",
+        [("section", "prompt"), ("note", "error failed: Agent type"), ("facts", "Explore")],
+    ),
+    (
+        "an agent inside an agent: only the texts are kept",
+        did(
+            "Agent",
+            ASKED,
+            [
+                {"type": "text", "text": "Second report."},
+                {
+                    "type": "text",
+                    "text": "agentId: a33 (use SendMessage)\n<usage>subagent_tokens: 1063\ntool_uses: 4\n"
+                    "duration_ms: 26</usage>",
+                },
+            ],
+        ),
+        "Agent Look around · Explore",
+        [
+            ("section", "prompt"),
+            ("prose", "Second report."),
+            ("facts", "agent=a33, type=Explore, tokens=1,063, tool calls=4, duration=26 ms"),
+        ],
+    ),
+    (
+        "an agent's report in its frame",
+        did(
+            "Agent",
+            ASKED,
+            "  <tools-used-before-summary>Bash</tools-used-before-summary>\n  \n"
+            "[Subagent hand-back] The report follows:\n  One.\n    Two.\nagentId: a33 (x)\n"
+            "<usage>subagent_tokens: 7\ntool_uses: 1\nduration_ms: 9</usage>",
+        ),
+        "Agent Look around · Explore",
+        [("section", "prompt"), ("prose", "One.\n  Two."), ("facts", "agent=a33")],
+    ),
+    (
+        "an agent launched, only told",
+        did("Agent", ASKED, "Async agent launched successfully.\nagentId: a9 (internal)\noutput_file: /tmp/a9"),
+        "Agent Look around · Explore · in the background",
+        [("section", "prompt"), ("note", "background"), ("files", "/tmp/a9"), ("facts", "agent=a9")],
+    ),
+    (
+        "an agent at work",
+        running("Agent", ASKED),
+        "Agent Look around · Explore",
+        [("section", "prompt"), ("note", "still running"), ("facts", "Explore")],
+    ),
+    (
+        "a batch of old",
+        did(
+            "Batch",
+            {
+                "description": "Both",
+                "invocations": [
+                    {"tool_name": "WebFetch", "input": {"url": "https://example.org"}},
+                    {"tool_name": "Nameless", "input": {"a": "bcde"}},
+                ],
+            },
+            data={
+                "normalizedMessages": [],
+                "orderedToolResults": [
+                    {"type": "user", "message": {"content": [{"type": "tool_result", "content": "one"}]}},
+                    {"type": "tool_result", "content": "two", "is_error": True},
+                ],
+                "resolvedInvocations": [],
+                "totalDurationMs": 12,
+                "totalTokens": 0,
+                "totalToolCalls": 2,
+            },
+        ),
+        "Batch Both · 2 calls",
+        [
+            ("section", "https://example.org one"),
+            ("section", "error failed: two"),
+            ("facts", "calls=2"),
+        ],
+    ),
+]
+
+PLAN = "# Retry with backoff\n1. Do it"
+QUESTIONS = [
+    {
+        "question": "Which color?",
+        "header": "Color",
+        "multiSelect": False,
+        "options": [
+            {"label": "Red", "description": "warm", "preview": "rrr"},
+            {"label": "Blue", "description": "cold"},
+        ],
+    },
+    {
+        "question": "Which sizes?",
+        "header": "Size",
+        "multiSelect": True,
+        "options": [{"label": "S"}, {"label": "S, but wide"}, {"label": "L"}],
+    },
+]
+TALK_ROWS: list[Row] = [
+    (
+        "planning begins",
+        did("EnterPlanMode", {}, "Entered plan mode. And more.", {"message": "Entered plan mode."}),
+        "EnterPlanMode",
+        [("note", "Entered plan mode.")],
+    ),
+    (
+        "a plan approved",
+        did(
+            "ExitPlanMode",
+            {"plan": PLAN, "allowedPrompts": [{"tool": "Bash", "prompt": "run tests"}]},
+            "User has approved",
+            {"plan": None, "isAgent": False, "filePath": "/plans/a.md"},
+        ),
+        "ExitPlanMode Retry with backoff",
+        [("prose", PLAN), ("files", "/plans/a.md"), ("table", "Bash|run tests"), ("note", "approved")],
+    ),
+    (
+        "a plan with the user's changes",
+        did("exit_plan_mode", {"plan": PLAN}, data={"plan": "# Other", "isAgent": False, "planWasEdited": True}),
+        "exit_plan_mode Other",
+        [("prose", "# Other"), ("section", f"plan as proposed {PLAN}"), ("note", "changes by the user")],
+    ),
+    (
+        "a plan that a leader is to approve",
+        did("ExitPlanMode", {}, data={"plan": PLAN, "isAgent": True, "awaitingLeaderApproval": True}),
+        "ExitPlanMode Retry with backoff",
+        [("prose", PLAN), ("note", "team leader")],
+    ),
+    (
+        "a plan refused",
+        failed("ExitPlanMode", {"plan": PLAN}, "The user doesn't want to proceed with this tool use. STOP"),
+        "ExitPlanMode Retry with backoff",
+        [("prose", PLAN), ("note", "warning denied")],
+    ),
+    (
+        "questions answered",
+        did(
+            "AskUserQuestion",
+            {"questions": QUESTIONS},
+            data={
+                "questions": QUESTIONS,
+                "answers": {"Which color?": "Red", "Which sizes?": "S, but wide, L, XXL"},
+                "annotations": {"Which color?": {"notes": "bright"}},
+            },
+        ),
+        "AskUserQuestion Color: Red · Size: S, but wide, L, XXL",
+        [
+            ("choice", "Which color? (x)Red ( )Blue"),
+            ("note", "bright"),
+            ("choice", "Which sizes? [ ]S [x]S, but wide [x]L = XXL"),
+        ],
+    ),
+    (
+        "a question answered freely",
+        did("AskUserQuestion", {"questions": QUESTIONS[:1]}, data={"answers": {"Which color?": "Green"}}),
+        "AskUserQuestion Which color? → Green",
+        [("choice", "Which color? ( )Red ( )Blue = Green")],
+    ),
+    (
+        "answers, only told",
+        did(
+            "AskUserQuestion",
+            {"questions": QUESTIONS},
+            'User has answered your questions: "Which color?"="Red", "Which sizes?"="S, L". You can now continue',
+        ),
+        "AskUserQuestion Color: Red · Size: S, L",
+        [("choice", "(x)Red ( )Blue"), ("choice", "[x]S [ ]S, but wide [x]L")],
+    ),
+    (
+        "a question skipped, and a reply instead",
+        did(
+            "AskUserQuestion",
+            {"questions": QUESTIONS[:1]},
+            "ok",
+            {
+                "answers": {},
+                "annotations": {"Which color?": {"unanswered": "skipped"}},
+                "response": "Later.",
+                "afkTimeoutMs": 60000,
+            },
+        ),
+        "AskUserQuestion Which color?",
+        [
+            ("choice", "( )Red ( )Blue"),
+            ("note", "skipped by the user"),
+            ("prose", "Later."),
+            ("note", "warning nobody answered within 1 min"),
+            ("prose", "ok"),
+        ],
+    ),
+    (
+        "one question, asked directly",
+        running("AskUserQuestion", {"question": "Why?", "options": [{"label": "So"}]}),
+        "AskUserQuestion Why?",
+        [("choice", "Why? ( )So"), ("note", "still running")],
+    ),
+    (
+        "a skill",
+        did(
+            "Skill",
+            {"skill": "demo", "args": "x y"},
+            "Launching skill: demo",
+            {
+                "success": True,
+                "commandName": "demo",
+                "allowedTools": ["Read", "Bash"],
+            },
+        ),
+        "Skill demo x y",
+        [("facts", "name=demo, arguments=x y, may use=Read, Bash"), ("prose", "Launching skill: demo")],
+    ),
+    (
+        "a skill that ran as an agent",
+        did(
+            "Skill",
+            {"skill": "forked"},
+            data={"success": True, "commandName": "forked", "status": "forked", "agentId": "a2", "result": "Hi."},
+        ),
+        "Skill forked",
+        [("facts", "agent=a2"), ("prose", "Hi.")],
+    ),
+    (
+        "a command",
+        did("SlashCommand", {"command": "/review now"}, "Launching command: /review"),
+        "SlashCommand /review now",
+        [("facts", "/review now"), ("prose", "Launching")],
+    ),
+    (
+        "skills put forward",
+        did(
+            "propose_skills",
+            {
+                "proposals": [
+                    {"name": "ship", "kind": "new", "description": "Ships.", "skillMd": "# Ship"},
+                    {
+                        "name": "test",
+                        "kind": "improvement",
+                        "target": "tests",
+                        "edits": [{"old_string": "a", "new_string": "b"}],
+                    },
+                ]
+            },
+            data={"proposalCount": 2},
+        ),
+        "propose_skills ship, test",
+        [("section", "ship Ships. kind=new # Ship"), ("section", "test kind=improvement"), ("facts", "2 proposals")],
+    ),
+]
+
+LINKS = [{"title": "One", "url": "https://example.com/"}, {"title": "Two", "url": "https://example.org/two"}]
+WEB_ROWS: list[Row] = [
+    (
+        "a search",
+        did(
+            "WebSearch",
+            {"query": "tides", "allowed_domains": ["example.com"]},
+            data={
+                "query": "tides",
+                "results": ["I'll search.", {"tool_use_id": "s1", "content": LINKS}, "**Two** were found."],
+                "durationSeconds": 2.424,
+                "searchCount": 1,
+            },
+        ),
+        'WebSearch "tides" → 2 links',
+        [
+            ("facts", "query=tides, only=example.com"),
+            ("prose", "I'll search."),
+            ("links", "One https://example.com/ Two https://example.org/two"),
+            ("prose", "**Two** were found."),
+            ("facts", "searches=1, duration=2.42 s"),
+        ],
+    ),
+    (
+        "a search, only told",
+        did(
+            "WebSearch",
+            {"query": "tides"},
+            'Web search results for query: "tides"\n\nLinks: '
+            '[{"title":"One","url":"https://example.com/"}]\n\nA summary.',
+        ),
+        'WebSearch "tides" → 1 link',
+        [("facts", "tides"), ("links", "One https://example.com/"), ("prose", "A summary.")],
+    ),
+    (
+        "a search that went on by itself",
+        did("WebSearch", {"query": "tides"}, data={"detachedToolCall": True}),
+        'WebSearch "tides" → 0 links',
+        [("facts", "tides"), ("note", "went on in the background")],
+    ),
+    (
+        "a page",
+        did(
+            "WebFetch",
+            {"url": "https://example.org", "prompt": "What?"},
+            "It **says**.",
+            {
+                "bytes": 11100,
+                "code": 200,
+                "codeText": "OK",
+                "result": "It **says**.",
+                "durationMs": 341,
+                "url": "https://example.org",
+            },
+        ),
+        "WebFetch https://example.org → 200 OK",
+        [
+            ("links", "https://example.org"),
+            ("facts", "asked=What?"),
+            ("prose", "It **says**."),
+            ("facts", "status=200 OK, size=11.1 KB, duration=341 ms"),
+        ],
+    ),
+    (
+        "a page that is not there",
+        did(
+            "WebFetch",
+            {"url": "https://example.org"},
+            data={
+                "bytes": 0,
+                "code": 404,
+                "codeText": "Not Found",
+                "result": "Nothing.",
+                "url": "https://example.org/a",
+            },
+        ),
+        "WebFetch https://example.org → 404 Not Found",
+        [
+            ("links", "https://example.org"),
+            ("links", "where it led https://example.org/a"),
+            ("note", "error 404 Not Found"),
+            ("prose", "Nothing."),
+            ("facts", "404"),
+        ],
+    ),
+    (
+        "a page that failed",
+        failed("WebFetch", {"url": "https://example.org", "prompt": "What?"}, "Request failed with status code 404"),
+        "WebFetch https://example.org",
+        [("links", "https://example.org"), ("facts", "What?"), ("note", "error failed: Request failed")],
+    ),
+    (
+        "tools found",
+        did(
+            "ToolSearch",
+            {"query": "select:WebFetch", "max_results": 5},
+            [{"type": "tool_reference", "tool_name": "WebFetch"}],
+            {"matches": ["WebFetch"], "query": "select:WebFetch", "total_deferred_tools": 16},
+        ),
+        'ToolSearch "select:WebFetch" → 1 tool',
+        [("facts", "query=select:WebFetch, at most=5, found=WebFetch, out of=16 tools")],
+    ),
+    (
+        "tools found, only told",
+        did("ToolSearch", {"query": "a"}, [{"type": "tool_reference", "tool_name": "WebFetch"}]),
+        'ToolSearch "a" → 1 tool',
+        [("facts", "found=WebFetch")],
+    ),
+    (
+        "no tools found",
+        did("ToolSearch", {"query": "a"}, "No matching deferred tools found", {"matches": []}),
+        'ToolSearch "a" → 0 tools',
+        [("facts", "a"), ("prose", "No matching")],
+    ),
+]
+
+MCP_ROWS: list[Row] = [
+    (
+        "text from a server",
+        did(
+            "mcp__tiny__echo",
+            {"text": "hi", "n": 3},
+            [{"type": "text", "text": "echo: hi"}],
+            [{"type": "text", "text": "echo: hi"}],
+        ),
+        "tiny · echo hi",
+        [("facts", "text=hi, n=3"), ("code", "echo: hi")],
+    ),
+    (
+        "Markdown from a server",
+        did("mcp__tiny__docs", {}, "# Title\ntext"),
+        "tiny · docs",
+        [("prose", "# Title")],
+    ),
+    (
+        "a picture from a server",
+        did(
+            "mcp__tiny__picture",
+            {"where": {"x": 1}},
+            [
+                {"type": "text", "text": "a picture"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+                {"type": "image", "mimeType": "image/png", "data": PNG},
+            ],
+        ),
+        "tiny · picture",
+        [("section", "input"), ("code", "a picture"), ("picture", "image/png 1×1"), ("picture", "image/png 1×1")],
+    ),
+    (
+        "structure from a server, as text",
+        did("mcp__tiny__structured", {}, '{"n": "three"}', '{"n": "three"}'),
+        "tiny · structured",
+        [("data", "three")],
+    ),
+    (
+        "structure from a server, as an object",
+        did(
+            "mcp__tiny__structured",
+            {},
+            '{"n": "three"}',
+            {
+                "content": [{"type": "text", "text": '{"n": "three"}'}, {"type": "text", "text": "aside"}],
+                "structuredContent": {"n": "three"},
+            },
+        ),
+        "tiny · structured",
+        [("code", "aside"), ("data", "three")],
+    ),
+    (
+        "an object from a server",
+        did("mcp__a_b__c__d", {}, "said", {"rows": ["some"]}),
+        "a_b · c__d",
+        [("code", "said"), ("data", "some")],
+    ),
+    (
+        "resources in a result",
+        did(
+            "mcp__tiny__more",
+            {},
+            [
+                {"type": "resource", "resource": {"uri": "tiny://x", "mimeType": "application/json", "text": "{}x"}},
+                {"type": "resource_link", "uri": "tiny://y", "name": "why"},
+                {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"},
+            ],
+        ),
+        "tiny · more",
+        [("code", "{}x"), ("links", "why tiny://y"), ("picture", "audio/wav")],
+    ),
+    (
+        "a result too large for the transcript",
+        did(
+            "mcp__tiny__big",
+            {},
+            "<persisted-output>\nOutput too large. Saved to: /tmp/big.txt\n\n"
+            "Preview (first 2KB):\nthe first\n...\n</persisted-output>",
+        ),
+        "tiny · big",
+        [("code", "the first"), ("note", "warning Output too large")],
+    ),
+    (
+        "a server's error",
+        failed("mcp__tiny__fail", {"text": "hi"}, "it failed"),
+        "tiny · fail hi",
+        [("facts", "hi"), ("note", "error failed: it failed")],
+    ),
+    (
+        "resources",
+        did(
+            "ListMcpResourcesTool",
+            {},
+            "[]",
+            [{"name": "one", "uri": "tiny://one", "mimeType": "text/plain", "server": "tiny"}],
+        ),
+        "ListMcpResourcesTool → 1 resource",
+        [("table", "one|tiny://one|text/plain|tiny|")],
+    ),
+    (
+        "resources, only told",
+        did("ListMcpResources", {"server": "tiny"}, '[{"name":"one","uri":"tiny://one","server":"tiny"}]'),
+        "ListMcpResources tiny → 1 resource",
+        [("facts", "tiny"), ("table", "one|tiny://one||tiny|")],
+    ),
+    (
+        "a resource",
+        did(
+            "ReadMcpResourceTool",
+            {"server": "tiny", "uri": "tiny://one"},
+            data={
+                "contents": [
+                    {"uri": "tiny://one", "mimeType": "text/plain", "text": "resource one"},
+                    {"uri": "tiny://two", "mimeType": "image/png", "blobSavedTo": "/tmp/two.png"},
+                ]
+            },
+        ),
+        "ReadMcpResourceTool tiny://one",
+        [("facts", "tiny"), ("code", "resource one"), ("files", "/tmp/two.png")],
+    ),
+    (
+        "a folder of resources that cannot be listed",
+        did("ReadMcpResourceDirTool", {"server": "tiny", "uri": "tiny://"}, "", {"resources": [], "error": "no"}),
+        "ReadMcpResourceDirTool tiny://",
+        [("facts", "tiny"), ("note", "error no")],
+    ),
+    (
+        "waiting for servers",
+        did("WaitForMcpServers", {}, "All servers are connected."),
+        "WaitForMcpServers",
+        [("prose", "All servers")],
+    ),
+    (
+        "tools asked for again",
+        did(
+            "RefreshMcpTools",
+            {"server": "tiny"},
+            data=[{"server": "tiny", "status": "refreshed", "toolCount": 3, "added": ["echo"]}],
+        ),
+        "RefreshMcpTools tiny",
+        [("facts", "tiny"), ("table", "tiny|refreshed|3|echo||")],
+    ),
+]
+
+
+def served(name: str, given: Any, kind: str, content: Any) -> Deed:
+    """A call that the API answered itself."""
+    return did(name, given, block=b.to_block({"type": kind, "tool_use_id": "s1", "content": content}))
+
+
+SERVER_ROWS: list[Row] = [
+    (
+        "the API searches",
+        served(
+            "web_search",
+            {"query": "tides"},
+            "web_search_tool_result",
+            [{"type": "web_search_result", **link, "encrypted_content": "zzzz", "page_age": "1 day"} for link in LINKS],
+        ),
+        'web_search "tides" → 2 links',
+        [("facts", "tides"), ("links", "One https://example.com/"), ("section", "1 day")],
+    ),
+    (
+        "the API fails to search",
+        served(
+            "web_search",
+            {"query": "tides"},
+            "web_search_tool_result",
+            {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
+        ),
+        'web_search "tides"',
+        [("facts", "tides"), ("note", "error failed: max_uses_exceeded")],
+    ),
+    (
+        "the API reads a page",
+        served(
+            "web_fetch",
+            {"url": "https://example.org"},
+            "web_fetch_tool_result",
+            {
+                "type": "web_fetch_result",
+                "url": "https://example.org",
+                "content": {
+                    "type": "document",
+                    "source": {"type": "text", "media_type": "text/plain", "data": "The page."},
+                    "title": "Page",
+                },
+                "retrieved_at": "2026-11-15T01:00:00Z",
+            },
+        ),
+        "web_fetch https://example.org",
+        [("links", "Page https://example.org"), ("prose", "The page."), ("facts", "2026-11-15")],
+    ),
+    (
+        "the API runs code",
+        served(
+            "code_execution",
+            {"code": "print(1)"},
+            "code_execution_tool_result",
+            {
+                "type": "code_execution_result",
+                "stdout": "1\n",
+                "stderr": "hm",
+                "return_code": 1,
+                "content": [{"type": "code_execution_output", "file_id": "file_1"}],
+            },
+        ),
+        "code_execution print(1)",
+        [
+            ("code", "print(1)"),
+            ("terminal", "out 1"),
+            ("terminal", "err hm"),
+            ("note", "error exit code 1"),
+            ("files", "file_1"),
+        ],
+    ),
+    (
+        "the API runs a command",
+        served(
+            "bash_code_execution",
+            {"command": "ls"},
+            "bash_code_execution_tool_result",
+            {"type": "bash_code_execution_tool_result_error", "error_code": "unavailable", "error_message": "later"},
+        ),
+        "bash_code_execution ls",
+        [("terminal", "in ls"), ("note", "error failed: unavailable: later")],
+    ),
+    (
+        "the API edits a file",
+        served(
+            "text_editor_code_execution",
+            {"command": "str_replace", "path": "a.py", "old_str": "x", "new_str": "y"},
+            "text_editor_code_execution_tool_result",
+            {
+                "type": "text_editor_code_execution_str_replace_result",
+                "old_start": 3,
+                "old_lines": 1,
+                "new_start": 3,
+                "new_lines": 1,
+                "lines": ["-x", "+y"],
+            },
+        ),
+        "text_editor_code_execution str_replace a.py",
+        [("facts", "str_replace"), ("diff", "a.py 3 -x +y")],
+    ),
+    (
+        "the API views a file",
+        served(
+            "text_editor_code_execution",
+            {"command": "view", "path": "a.py"},
+            "text_editor_code_execution_tool_result",
+            {
+                "type": "text_editor_code_execution_view_result",
+                "file_type": "text",
+                "content": "x = 1",
+                "num_lines": 1,
+                "start_line": 1,
+                "total_lines": 1,
+            },
+        ),
+        "text_editor_code_execution view a.py",
+        [("facts", "view"), ("code", "x = 1")],
+    ),
+    (
+        "the API finds tools",
+        served(
+            "tool_search_tool_regex",
+            {"pattern": "web.*"},
+            "tool_search_tool_result",
+            {
+                "type": "tool_search_tool_search_result",
+                "tool_references": [{"type": "tool_reference", "tool_name": "WebFetch"}],
+            },
+        ),
+        'tool_search_tool_regex "web.*" → 1 tool',
+        [("facts", "found=WebFetch")],
+    ),
+    (
+        "advice",
+        served("advisor", {}, "advisor_tool_result", {"type": "advisor_result", "text": "**Stop.**"}),
+        "advisor",
+        [("prose", "**Stop.**")],
+    ),
+    (
+        "sealed advice",
+        served(
+            "advisor",
+            {},
+            "advisor_tool_result",
+            {"type": "advisor_redacted_result", "encrypted_content": "zzzz", "stop_reason": "max_tokens"},
+        ),
+        "advisor",
+        [("note", "sealed"), ("note", "max_tokens")],
+    ),
+]
+
+FINDING = {
+    "file": "src/app.py",
+    "line": 4,
+    "summary": "A defect.",
+    "failure_scenario": "It breaks.",
+    "category": "correctness",
+    "verdict": "CONFIRMED",
+}
+WORK_ROWS: list[Row] = [
+    (
+        "a job",
+        did(
+            "CronCreate",
+            {"cron": "*/5 * * * *", "prompt": "check", "recurring": True},
+            data={
+                "id": "2ba9",
+                "humanSchedule": "Every 5 minutes",
+                "recurring": True,
+                "durable": False,
+                "nextFireAt": 1794704804964,
+            },
+        ),
+        "CronCreate Every 5 minutes: check",
+        [
+            ("prose", "check"),
+            (
+                "facts",
+                "job=2ba9, schedule=Every 5 minutes, cron=*/5 * * * *, repeats=yes, "
+                "outlives the session=no, next=2026-11-15 01:06:44 UTC",
+            ),
+        ],
+    ),
+    (
+        "a job called off",
+        did("CronDelete", {"id": "2ba9"}, "Cancelled job 2ba9.", {"id": "2ba9", "endedLoopWakeup": True}),
+        "CronDelete 2ba9",
+        [("facts", "2ba9"), ("prose", "Cancelled"), ("note", "ended the loop")],
+    ),
+    (
+        "all jobs",
+        did(
+            "CronList", {}, data={"jobs": [{"id": "2ba9", "cron": "*/5", "humanSchedule": "Often", "prompt": "check"}]}
+        ),
+        "CronList → 1 job",
+        [("table", "2ba9|Often|*/5||check")],
+    ),
+    ("no jobs", did("CronList", {}, "No jobs", {"jobs": []}), "CronList → 0 jobs", [("prose", "No jobs")]),
+    (
+        "a wakeup",
+        did(
+            "ScheduleWakeup",
+            {"delaySeconds": 30, "prompt": "/loop", "reason": "soon"},
+            "ok",
+            {"scheduledFor": 1794704804964, "clampedDelaySeconds": 60, "wasClamped": True},
+        ),
+        "ScheduleWakeup in 30 s: soon",
+        [
+            ("prose", "soon"),
+            ("section", "/loop"),
+            ("note", "warning the delay was set to 1 min"),
+            ("facts", "01:06:44"),
+        ],
+    ),
+    (
+        "a wakeup that was not scheduled",
+        did(
+            "ScheduleWakeup",
+            {"delaySeconds": 3600, "reason": "test"},
+            "Wakeup not scheduled.",
+            {"scheduledFor": 0, "clampedDelaySeconds": 0, "wasClamped": False},
+        ),
+        "ScheduleWakeup in 1 h: test",
+        [("prose", "test"), ("facts", "1 h"), ("prose", "Wakeup not scheduled.")],
+    ),
+    (
+        "no more wakeups",
+        did(
+            "ScheduleWakeup", {"stop": True}, "Loop ended.", {"scheduledFor": 0, "stopped": True, "cancelledWakeups": 1}
+        ),
+        "ScheduleWakeup stop",
+        [("note", "the loop ended; 1 wakeup called off"), ("prose", "Loop ended.")],
+    ),
+    (
+        "a trigger",
+        did("RemoteTrigger", {"action": "get", "trigger_id": "t1"}, data={"status": 404, "json": '{"error":"gone"}'}),
+        "RemoteTrigger get t1",
+        [("facts", "t1"), ("note", "error the service answered 404"), ("data", "gone"), ("facts", "404")],
+    ),
+    (
+        "a worktree entered",
+        did(
+            "EnterWorktree",
+            {"name": "wt1"},
+            data={"worktreePath": "/p/wt1", "worktreeBranch": "worktree-wt1", "message": "Created worktree."},
+        ),
+        "EnterWorktree wt1",
+        [("facts", "worktree=/p/wt1, branch=worktree-wt1"), ("note", "Created worktree.")],
+    ),
+    (
+        "a worktree left",
+        did(
+            "ExitWorktree",
+            {"action": "remove"},
+            data={
+                "action": "remove",
+                "originalCwd": "/p",
+                "worktreePath": "/p/wt1",
+                "worktreeBranch": "b",
+                "discardedFiles": 2,
+                "discardedCommits": 0,
+                "originalCwdMissing": True,
+                "message": "Exited.",
+            },
+        ),
+        "ExitWorktree remove b",
+        [("facts", "back in=/p, files discarded=2"), ("note", "warning"), ("note", "Exited.")],
+    ),
+    (
+        "a workflow",
+        did(
+            "Workflow",
+            {"script": "export const meta = { name: 'demo' }", "args": {"deep": ["value"]}},
+            data={
+                "status": "async_launched",
+                "taskId": "w1",
+                "taskType": "local_workflow",
+                "workflowName": "demo",
+                "runId": "wf_2",
+                "summary": "demo workflow",
+                "transcriptDir": "/t",
+                "scriptPath": "/s.js",
+                "warning": "not pushed",
+            },
+        ),
+        "Workflow demo: demo workflow",
+        [
+            ("prose", "demo workflow"),
+            ("code", "export const meta"),
+            ("section", "arguments {'deep'"),
+            ("note", "warning not pushed"),
+            ("note", "async launched"),
+            ("files", "/s.js"),
+            ("facts", "run=wf_2"),
+        ],
+    ),
+    (
+        "a workflow's name from its script",
+        running("Workflow", {"script": "export const meta = { name: 'demo' }"}),
+        "Workflow demo",
+        [("code", "meta"), ("note", "still running")],
+    ),
+    (
+        "findings",
+        did("ReportFindings", {"level": "low", "findings": [FINDING]}, "1 finding reported.", {"count": 1}),
+        "ReportFindings 1 finding",
+        [("facts", "low"), ("section", "src/app.py:4 A defect. It breaks. category=correctness, verdict=CONFIRMED")],
+    ),
+    (
+        "structured output",
+        did(
+            "StructuredOutput",
+            {"n": "three"},
+            "Structured output provided successfully",
+            "Structured output provided successfully",
+        ),
+        "StructuredOutput n",
+        [("data", "three"), ("prose", "provided successfully")],
+    ),
+    (
+        "a report back",
+        did("SubagentHandback", {"message": "# Done"}, "Delivered."),
+        "SubagentHandback # Done",
+        [("prose", "# Done"), ("prose", "Delivered.")],
+    ),
+    (
+        "a goal",
+        did("ProposeGoal", {"condition": "tests pass"}, "ok", {"condition": "tests pass", "askUser": True}),
+        "ProposeGoal tests pass",
+        [("prose", "tests pass"), ("note", "the user was asked"), ("prose", "ok")],
+    ),
+    (
+        "the end",
+        did("EndConversation", {"reason": "enough"}, "Ended."),
+        "EndConversation enough",
+        [("prose", "enough"), ("prose", "Ended.")],
+    ),
+]
+TEAM_ROWS: list[Row] = [
+    (
+        "a message that wakes an agent",
+        did(
+            "SendMessage",
+            {"to": "a4", "summary": "more", "message": "More work.", "type": "message"},
+            '{"success":true}',
+            {"success": True, "message": "Resuming agent a4", "resumedAgentId": "a4"},
+        ),
+        "SendMessage to a4: more",
+        [("prose", "More work."), ("facts", "to=a4, about=more, continues=a4"), ("note", "Resuming agent a4")],
+    ),
+    (
+        "a message to all",
+        did(
+            "SendMessage",
+            {"type": "broadcast", "content": "Stop.", "summary": "stop"},
+            data={
+                "success": True,
+                "message": "Message broadcast",
+                "recipients": ["ada", "bob"],
+                "routing": {"sender": "lead", "target": "@team", "summary": "stop", "content": "Stop."},
+            },
+        ),
+        "SendMessage to everyone: stop",
+        [
+            ("prose", "Stop."),
+            ("facts", "from=lead, to=@team, about=stop, kind=broadcast, recipients=ada, bob"),
+            ("note", "broadcast"),
+        ],
+    ),
+    (
+        "a message that is an object",
+        did("SendMessage", {"to": "a4", "message": {"type": "shutdown_request"}}, "sent"),
+        'SendMessage to a4: {"type":"shutdown_request"}',
+        [("data", "shutdown_request"), ("facts", "a4"), ("prose", "sent")],
+    ),
+    (
+        "a message that did not arrive",
+        did("SendMessage", {"to": "x", "message": "Hm."}, "{}", {"success": False, "message": "No agent x"}, ok=False),
+        "SendMessage to x: Hm.",
+        [("prose", "Hm."), ("facts", "x"), ("note", "error No agent x")],
+    ),
+    (
+        "a team",
+        did(
+            "TeamCreate",
+            {"team_name": "crew", "description": "Look."},
+            data={"team_name": "crew", "team_file_path": "/teams/crew.json", "lead_agent_id": "lead@crew"},
+        ),
+        "TeamCreate crew Look.",
+        [("prose", "Look."), ("facts", "team=crew, lead=lead@crew"), ("files", "/teams/crew.json")],
+    ),
+    (
+        "who is there",
+        did("ListAgents", {}, "Nobody.", {"listing": "Nobody.", "sections": [], "notes": ["later"]}),
+        "ListAgents",
+        [("prose", "Nobody."), ("section", "notes ['later']")],
+    ),
+    (
+        "what arrived",
+        did(
+            "ReadNotifications",
+            {},
+            "{}",
+            {
+                "notifications": [
+                    {
+                        "notification_id": "n1",
+                        "origin": "github_webhook",
+                        "queued_at": "2026-11-15",
+                        "content": "merged",
+                    }
+                ],
+                "remaining": 2,
+            },
+        ),
+        "ReadNotifications → 1 notification",
+        [("section", "github_webhook merged queued=2026-11-15"), ("facts", "still waiting=2")],
+    ),
+    (
+        "files for the user",
+        did(
+            "SendUserFile",
+            {"files": ["/a.png"], "caption": "See.", "display": "inline"},
+            data={"attachments": [{"path": "/a.png", "size": 2048, "isImage": True}], "caption": "See."},
+        ),
+        "SendUserFile /a.png",
+        [("prose", "See."), ("files", "/a.png 2.05 KB, image"), ("facts", "inline")],
+    ),
+    (
+        "a message for the user",
+        did("SendUserMessage", {"message": "Done.", "attachments": ["/a.md"]}, "Sent."),
+        "SendUserMessage Done.",
+        [("prose", "Done."), ("files", "/a.md"), ("prose", "Sent.")],
+    ),
+    (
+        "a notification that stayed here",
+        did("PushNotification", {"message": "Done"}, "no", {"message": "Not sent", "disabledReason": "user_present"}),
+        "PushNotification Done",
+        [("prose", "Done"), ("note", "Not sent"), ("note", "warning not sent: the user is here")],
+    ),
+    (
+        "feedback",
+        did(
+            "SendFeedback",
+            {"type": "missing_capability", "title": "Sort", "details": "**What**"},
+            "",
+            {"success": True, "message": "Thanks"},
+        ),
+        "SendFeedback missing capability: Sort",
+        [("prose", "Sort"), ("prose", "**What**"), ("facts", "missing_capability"), ("note", "Thanks")],
+    ),
+    (
+        "a guide",
+        did("ShareOnboardingGuide", {"path": "/guide.md"}, "", {"success": True, "message": "Shared", "url": "u://x"}),
+        "ShareOnboardingGuide /guide.md",
+        [("data", "/guide.md"), ("note", "Shared"), ("section", "u://x")],
+    ),
+    (
+        "a role",
+        did("ShowOnboardingRolePicker", {}, "", {"role": "engineer"}),
+        "ShowOnboardingRolePicker → engineer",
+        [("facts", "engineer")],
+    ),
+    (
+        "a browser",
+        did("OfferChromeSetup", {"reason": "log in"}, "", {"outcome": "not_now"}),
+        "OfferChromeSetup log in",
+        [("prose", "log in"), ("note", "not now")],
+    ),
+    (
+        "a page published",
+        did(
+            "Artifact",
+            {"file_path": "/a.html", "description": "A page.", "favicon": "x"},
+            "",
+            {
+                "url": "https://example.org/artifact",
+                "path": "/a.html",
+                "title": "Tides",
+                "version": "v2",
+                "updated": True,
+                "warnings": ["large"],
+            },
+        ),
+        "Artifact Tides",
+        [
+            ("prose", "A page."),
+            ("files", "/a.html"),
+            ("facts", "x"),
+            ("links", "Tides https://example.org/artifact"),
+            ("note", "warning large"),
+            ("facts", "version=v2, updated=yes"),
+        ],
+    ),
+    (
+        "pages listed",
+        did("Artifact", {"action": "list"}, "", {"artifacts": LINKS, "truncated": True, "total": 9}),
+        "Artifact list",
+        [("facts", "list"), ("links", "One https://example.com/"), ("note", "warning not all: 2 pages of 9")],
+    ),
+    (
+        "a page read",
+        did(
+            "Artifact",
+            {"action": "read", "url": "https://example.org/a"},
+            "",
+            {
+                "read": {
+                    "url": "https://example.org/a",
+                    "code": 200,
+                    "codeText": "OK",
+                    "result": "It says.",
+                    "bytes": 9,
+                },
+                "owned": True,
+            },
+        ),
+        "Artifact read https://example.org/a",
+        [
+            ("facts", "read"),
+            ("links", "https://example.org/a"),
+            ("links", "https://example.org/a"),
+            ("prose", "It says."),
+            ("facts", "200 OK"),
+        ],
+    ),
+    (
+        "a page pinned",
+        did(
+            "Artifact",
+            {"action": "pin", "url": "u://a"},
+            "",
+            {"pin": {"action": "pin", "url": "u://a", "pinned": True}},
+        ),
+        "Artifact pin u://a",
+        [("facts", "pin"), ("links", "u://a"), ("section", "pin")],
+    ),
+    (
+        "a project searched",
+        did(
+            "Projects",
+            {"method": "project_search", "query": "tides"},
+            "",
+            {
+                "method": "project_search",
+                "rag": True,
+                "hits": [{"name": "a.md", "text": "High tide", "page": 3}],
+                "docs": ["b.md"],
+            },
+        ),
+        'Projects search "tides"',
+        [("facts", "tides"), ("section", "a.md, page 3 High tide"), ("files", "b.md")],
+    ),
+    (
+        "a design",
+        did(
+            "DesignSync",
+            {"method": "read", "projectId": "p1", "path": "a.tsx"},
+            "",
+            {"method": "read", "path": "a.tsx", "content": "<A/>", "contentType": "text/tsx", "truncated": True},
+        ),
+        "DesignSync read a.tsx",
+        [("facts", "p1"), ("code", "<A/>"), ("facts", "text/tsx"), ("note", "warning cut")],
+    ),
+]
+ROWS = [
+    *TODO_ROWS,
+    *BACKGROUND_ROWS,
+    *AGENT_ROWS,
+    *TALK_ROWS,
+    *WEB_ROWS,
+    *MCP_ROWS,
+    *SERVER_ROWS,
+    *WORK_ROWS,
+    *TEAM_ROWS,
+]
+
+
+def choice(node: n.Choice) -> str:
+    """A question as a form shows it."""
+    left, right = "[]" if node.multiple else "()"
+    options = [f"{left}{'x' if one.chosen else ' '}{right}{one.label}" for one in node.options]
+    return " ".join([node.question, *options, *(["=", node.answer] if node.answer else [])])
+
+
+def item(one: n.Item) -> str:
+    """Something to do, with its state, whether it changed, and its note."""
+    return f"{one.text}:{one.state}{'*' if one.changed else ''}" + (f"({one.note})" if one.note else "")
+
+
+SHOW: dict[type[n.Node], Any] = {
+    n.Prose: lambda node: node.text,
+    n.Code: lambda node: node.text,
+    n.Diff: lambda node: " ".join([str(node.path), *(f"{h.new_start} {' '.join(h.lines)}" for h in node.hunks)]),
+    n.Terminal: lambda node: f"{node.stream} {node.text}",
+    n.Files: lambda node: " ".join(f"{one.path} {one.note}" for one in node.entries),
+    n.Checklist: lambda node: ", ".join(map(item, node.items)),
+    n.Choice: choice,
+    n.Table: lambda node: " ".join("|".join(row) for row in node.rows),
+    n.Picture: lambda node: f"{node.media_type} {node.width}×{node.height}",
+    n.Facts: lambda node: ", ".join(f"{one.name}={one.value}" for one in node.items),
+    n.Links: lambda node: " ".join(f"{one.title} {one.url}" for one in node.targets),
+    n.Note: lambda node: f"{node.level} {node.text}",
+    n.Data: lambda node: str(node.value),
+    n.Section: lambda node: " ".join([node.title, *map(shown, node.nodes)]),
+}
+"""What each kind of node says, in one text."""
+
+
+def shown(node: n.Node) -> str:
+    """What a node says."""
+    return SHOW[type(node)](node)
+
+
+def kind(node: n.Node) -> str:
+    """What a node is."""
+    return type(node).__name__.lower()
+
+
+@pytest.mark.parametrize(("deed", "title", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_each_shape(deed: Deed, title: str, expected: list[tuple[str, str]]) -> None:
+    drawn = list(tools.tool_for(deed.name).draw(deed))
+    assert tools.tool_for(deed.name).title(deed) == title
+    assert [kind(node) for node in drawn] == [name for name, _ in expected]
+    for node, (_, text) in zip(drawn, expected, strict=True):
+        assert text in shown(node)
+
+
+MODULES = [import_module(f"reread.tools.{family}") for family in FAMILIES]
+TOOLS = [(module, tool) for module in MODULES for tool in module.TOOLS]
+OWN_TOOLS = pytest.mark.parametrize(("module", "tool"), TOOLS, ids=[tool.names[0] for _, tool in TOOLS])
+REFUSALS = [
+    ({"ok": None}, "still running"),
+    ({"ok": False, "denial": "interrupted"}, "interrupted"),
+    ({"ok": False, "denial": "user-rejected"}, "denied"),
+    ({"ok": False}, "failed"),
+]
+
+
+@OWN_TOOLS
+@pytest.mark.parametrize(("how", "word"), REFUSALS, ids=[word for _, word in REFUSALS])
+def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: dict[str, Any], word: str) -> None:
+    block = None if how["ok"] is None else b.ToolResult(content="because")
+    drawn = list(tool.draw(Deed(tool.names[0], {}, result=block, **how)))
+    assert any(isinstance(node, n.Note) and node.text.startswith(word) for node in drawn)
+
+
+@cache
+def field_names(module: ModuleType) -> list[str]:
+    """The fields that a module's shapes have, as they are written."""
+    shapes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, msgspec.Struct)]
+    return sorted({field.encode_name for shape in shapes for field in msgspec.structs.fields(shape)})
+
+
+def anything(names: list[str]) -> st.SearchStrategy[Any]:
+    """Any JSON, with keys that the tool looks for and texts that it takes apart."""
+    texts = st.text(max_size=12) | st.sampled_from(
+        [
+            "",
+            "text",
+            "completed",
+            "running",
+            "<status>x</status>",
+            "Links: [{}]",
+            '{"a": [1]}',
+            "[",
+            "a, b",
+            "agentId: x",
+        ]
+    )
+    leaves = st.none() | st.booleans() | st.integers() | st.floats() | texts | st.just(10**400)
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*names, "type"]) | texts, inner),
+        max_leaves=25,
+    )
+
+
+def check(node: n.Node) -> None:
+    """Every field of a node has the type that views rely on."""
+    if isinstance(node, n.Section):
+        assert isinstance(node.title, str)
+        for inner in node.nodes:
+            check(inner)
+    elif not isinstance(node, n.Data):
+        msgspec.convert(msgspec.to_builtins(node), type(node))
+
+
+@OWN_TOOLS
+@settings(max_examples=1500, deadline=None)
+@given(draw=st.data())
+def test_nothing_raises(module: ModuleType, tool: Any, draw: st.DataObject) -> None:
+    names = field_names(module)
+    value = anything(names)
+    inputs = st.dictionaries(st.sampled_from(names), value, max_size=6) | value if names else value
+    kinds = st.sampled_from(sorted(b.BLOCKS))
+    blocks = st.none() | st.builds(lambda kind, held: b.to_block({"type": kind, "content": held}), kinds, value)
+    deed = Deed(
+        draw.draw(st.sampled_from([*tool.names, "mcp__a__b"])),
+        draw.draw(inputs),
+        result=draw.draw(blocks),
+        data=draw.draw(inputs),
+        ok=draw.draw(st.sampled_from([True, False, None])),
+        seconds=draw.draw(st.none() | st.floats(0, 1e6)),
+    )
+    title = tool.title(deed)
+    assert isinstance(title, str)
+    assert "\n" not in title
+    drawn = list(tool.draw(deed))
+    for node in drawn:
+        check(node)
+    generic.rest(deed, drawn)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0004, "0 ms"),
+        (0.34, "340 ms"),
+        (2.883, "2.88 s"),
+        (59.99, "60 s"),
+        (60, "1 min"),
+        (3599.9, "1 h"),
+        (3700, "1 h 1 min"),
+        (90000, "1 d 1 h"),
+        (-1, ""),
+        ("soon", ""),
+        (float("nan"), ""),
+        (10**400, ""),
+    ],
+)
+def test_spans(seconds: object, said: str) -> None:
+    assert values.span(seconds) == said
