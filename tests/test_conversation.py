@@ -1,5 +1,7 @@
 """Records to a conversation: what joins, what pairs, what forks, and what became of each line."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -195,12 +197,16 @@ class TestPartials:
         (message,) = self.grown(self.START, self.OPEN, reply("Hello"), end).messages
         assert (message.stop_reason, message.usage.output_tokens) == ("end_turn", 42)
 
+    def test_the_time_is_that_of_the_first_line_that_states_one(self) -> None:
+        (message,) = self.grown(self.START, self.OPEN, reply("Hi", timestamp="2025-01-29T14:15:30Z")).messages
+        assert message.timestamp is not None
+
     def test_pieces_without_a_beginning_are_accounted_for(self) -> None:
         session = self.grown(self.delta("lost"))
         assert (session.messages, fates(session)) == ([], ["state"])
 
     def test_pieces_do_not_upset_the_tree(self) -> None:
-        said = [user("a"), reply("b"), user("c"), user("d", parentUuid="u4")]
+        said = [user("a"), reply("b", id="msg_2"), user("c"), user("d", parentUuid="u4")]
         session = read(printed(self.START), printed(self.OPEN), *said)
         assert [[m.text for m in branch.messages] for branch in session.branches] == [
             ["", "a", "b", "d"],
@@ -297,6 +303,11 @@ class TestCalls:
         session = read(reply(use("t1")), user([result("t1", "no", is_error=True), text("Do it otherwise")]))
         assert session.calls[0].ok is False
         assert texts(session)[1] == "Do it otherwise"
+        assert types(session.messages[1]) == ["text"]
+
+    def test_a_result_that_names_no_call_beside_words_is_on_its_call_only(self) -> None:
+        session = read(reply(use("t1")), user([result(None, "here"), text("Go on")]))
+        assert session.calls[0].result.content == "here"
         assert types(session.messages[1]) == ["text"]
 
     def test_the_first_answer_stays(self) -> None:
@@ -1003,6 +1014,9 @@ class TestFacts:
         assert read(prompt, summed, ai).title == "thought up"
         assert read(prompt, summed, custom, ai).title == "given"
 
+    def test_a_blank_prompt_is_no_title(self) -> None:
+        assert read(user(" "), reply("?"), user("the question")).title == "the question"
+
     def test_an_empty_title_clears(self) -> None:
         session = read(user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle=""))
         assert session.title == "a"
@@ -1109,3 +1123,57 @@ class TestLedger:
 def fates_of(ledger: Any) -> list[str]:
     """The fates that its entries state."""
     return [entry.fate for entry in ledger]
+
+
+def many(count: int, *shapes: Callable[[int], Object]) -> list[Object]:
+    """So many of each of these records, in turn."""
+    return [shape(n) for n in range(count) for shape in shapes]
+
+
+def forked(count: int) -> list[Object]:
+    """A session that leaves its branch again and again."""
+    records = [user("a"), reply("b")]
+    for _ in range(count):
+        fork = f"u{len(records)}"
+        records += [user("c"), reply("d", id=f"m{len(records)}"), user("e", parentUuid=fork)]
+    return records
+
+
+HOSTILE = {
+    "texts in one message": lambda: many(1000, lambda n: reply(f"text {n}")),
+    "branches on branches": lambda: forked(1500),
+    "prompts beside attachments": lambda: [
+        user("a"),
+        *many(4000, lambda n: attachment("date", parentUuid="u1")),
+        *many(4000, lambda n: user("b", parentUuid="u1")),
+    ],
+    "agents without a call": lambda: many(
+        750,
+        lambda n: reply(use(f"t{n}", "Task", prompt=f"asked {n}"), id=f"m{n}"),
+        lambda n: user(f"told {n}", isSidechain=True, uuid=f"s{n}", parentUuid=None),
+    ),
+    "agents in agents": lambda: many(
+        150, lambda n: printed(reply(use(f"t{n + 1}", "Task"), id=f"m{n}"), f"t{n}" if n else None)
+    ),
+    "progress of one call": lambda: [
+        reply(use("t1")),
+        *many(40_000, lambda n: progress("bash_progress", parentToolUseID="t1", parentUuid="u1")),
+    ],
+    "compactions": lambda: many(
+        3000, lambda n: system("compact_boundary"), lambda n: user("In short", isCompactSummary=True)
+    ),
+    "boundaries": lambda: many(6000, lambda n: system("compact_boundary")),
+    "results of nothing": lambda: (
+        many(6000, lambda n: reply(use(f"t{n}"), id=f"m{n}")) + many(12_000, lambda n: answer(result(None)))
+    ),
+    "places": lambda: many(10_000, lambda n: user("a", cwd=f"/{n}", version=f"{n}", slug=f"{n}")),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_session_takes_long(name: str) -> None:
+    session = read(*HOSTILE[name]())
+    start = time.process_time()
+    assert len(list(session.ledger)) == len(session.records)
+    assert session.turns and session.branches and session.agents is not None
+    assert time.process_time() - start < 1.5

@@ -11,14 +11,14 @@ from making import DEPTH
 
 from reread import jsontext
 
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(st.characters(codec=None)),
+WORDS = st.text(st.characters(codec=None), max_size=6)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), FLOATS, WORDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
 )
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+OBJECTS = st.dictionaries(WORDS, VALUES, min_size=1, max_size=2)
 NESTED = {
     "lists": "[" * DEPTH + "1" + "]" * DEPTH,
     "objects": '{"a":' * DEPTH + "null" + "}" * DEPTH,
@@ -189,12 +189,12 @@ class TestDumps:
 class TestObjectEnd:
     """Where an object ends in the middle of a text."""
 
-    @given(st.dictionaries(st.text(), VALUES, max_size=3), st.sampled_from(["", "{", "}", " x", ',"a"', "\x00"]))
+    @given(OBJECTS, st.sampled_from(["", "{", "}", " x", ',"a"', "\x00"]))
     def test_whatever_follows(self, value: Any, after: str) -> None:
         written = json.dumps(value)
         assert jsontext.object_end(f"ab{written}{after}", 2) == 2 + len(written)
 
-    @given(st.dictionaries(st.text(), VALUES, min_size=1, max_size=3), st.data())
+    @given(OBJECTS, st.data())
     def test_a_torn_one_has_none(self, value: Any, choice: st.DataObject) -> None:
         written = json.dumps(value)
         assert jsontext.object_end(written[: choice.draw(st.integers(1, len(written) - 1))], 0) == -1

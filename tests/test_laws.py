@@ -4,14 +4,13 @@
 """
 
 import copy
-import os
 from collections import Counter
 from typing import Any
 
 import making
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from making import Forger, Growing, Object, encode
 from walk import holds_together, walk
@@ -20,11 +19,10 @@ import reread
 from reread import dialects, jsontext
 from reread.conversation import Conversation
 from reread.session import Session
-
-COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("default", max_examples=200, **COMMON)
-settings.register_profile("thorough", max_examples=10_000, **COMMON)
-settings.load_profile(os.environ.get("REREAD_HYPOTHESIS", "default"))
+from reread.views.markdown import session_markdown
+from reread.views.parts import Choice
+from reread.views.terminal import TerminalView, make_console
+from reread.views.values import session_json
 
 WORDS = st.one_of(st.text(max_size=8), st.sampled_from(making.WORDS))
 NUMBERS = st.one_of(st.integers(), st.floats(), st.sampled_from(making.NUMBERS))
@@ -224,6 +222,17 @@ def test_law_4_nothing_said_is_lost(data: bytes) -> None:
         assert {m.index for branch in talk.branches for m in branch.messages} == {m.index for m in talk.messages}
         assert all(call in call.message.calls for call in talk.calls)
         assert len({call.id for call in talk.calls}) == len(talk.calls)
+
+
+@given(TALKS, st.booleans())
+def test_law_4_everything_can_be_shown(data: bytes, full: bool) -> None:
+    session, choice, console = reread.open(data), Choice(full=full), make_console()
+    assert "".join(session_markdown(session, choice)).encode()
+    assert jsontext.loads(b"".join(session_json(session)))
+    for drawn in TerminalView(choice).session(session):
+        with console.capture() as captured:
+            console.print(drawn)
+        captured.get().encode()
 
 
 @given(TALKS)

@@ -164,7 +164,7 @@ def test_every_real_call_is_drawn_by_its_own_tool_and_loses_no_text() -> None:
         own += 1
         shown = _squeezed(call.title + drawn_in_both_views(call.draw(full=True)))
         for text in _texts(call.input, call.data, getattr(call.result, "content", None)):
-            for line in text.split("\n"):
+            for line in (re.sub(r"^ *\d+(→|\t)", "", line) for line in text.split("\n")):
                 assert _squeezed(line) in shown, f"{path}: {call!r} lost {line[:200]!r}"
     assert own > 100
     assert unknown <= {"NoSuchTool"}

@@ -6,7 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reread.accounts import Usage
+    from reread.accounts import usage
+    from reread.charges import Usage
     from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
@@ -42,12 +43,13 @@ _HOMES = {
     "Session": "session",
     "Turn": "messages",
     "Unreadable": "errors",
-    "Usage": "accounts",
+    "Usage": "charges",
     "check": "session",
     "export": "views.exports",
     "follow": "live",
     "open": "session",
     "sessions": "headers",
+    "usage": "accounts",
 }
 """Where each public name lives; a module is loaded when its first name is asked for."""
 
@@ -78,6 +80,7 @@ __all__ = [
     "follow",
     "open",
     "sessions",
+    "usage",
 ]
 
 

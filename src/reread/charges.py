@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -180,6 +180,19 @@ COUNTS = (
     "web_searches",
 )
 """The figures of a charge by their public names, in its order."""
+
+
+def joined(rows: Sequence[UsageRow], new: UsageRow) -> Sequence[UsageRow]:
+    """The rows of a message with another: one whole row wins for each request, and where a row names none, for all."""
+    named = (row for row in rows if row.request == new.request or not (row.request and new.request))
+    old = next(named, None)
+    if old is None:
+        return (*rows, new)
+    best, other = (new, old) if new.beats(old) else (old, new)
+    if best.request is None or best.cost is None:
+        said = other.cost if best.cost is None else best.cost
+        best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
+    return (best,) if len(rows) == 1 else tuple(best if row is old else row for row in rows)
 
 
 def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:

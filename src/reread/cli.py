@@ -16,6 +16,7 @@ from reread.errors import Misuse, RereadError
 
 if TYPE_CHECKING:
     from reread.headers import Header
+    from reread.prices import Prices
     from reread.session import Session
     from reread.views.parts import Choice
 
@@ -59,6 +60,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     reread tail 3f2a               follow one while it is written
     reread export latest -o it.md  write one to a file
     reread check ~/.claude         validate everything
+    reread usage --since 30d       tokens and cost
     reread --demo show latest      try it without sessions of your own
 
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
@@ -374,6 +376,94 @@ def check(
         for line in drift_lines(checked) if drift else report_lines(checked, verbose=verbose):
             click.echo(line)
     return ctx.exit(FOUND_ERRORS if checked.totals.errors else OK)
+
+
+@reread.command()
+@click.argument("sessions", nargs=-1, metavar="[SESSION|DIR|FILE]...")
+@click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="What to group by.")
+@click.option("--since", metavar="WHEN", help="Only what was spent since then: 7d, yesterday, 2026-11-15.")
+@click.option("--until", metavar="WHEN", help="Only what was spent until then; a day is in to its end.")
+@click.option("--tz", metavar="ZONE", help="Whose days: local (default), UTC, +02:00, Europe/Berlin.")
+@click.option("--project", multiple=True, metavar="DIR", help="Only in this folder or below. Repeatable.")
+@click.option("--model", multiple=True, metavar="MODEL", help="Only this model or family (opus). Repeatable.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--prices", is_flag=True, help="Show the price table in force, and stop.")
+@click.option("--price-file", type=click.Path(), metavar="FILE", help="Prices that go before the bundled ones.")
+@click.option("--no-cache", is_flag=True, help="Read every file; keep nothing.")
+@click.option(
+    "--keep-deleted",
+    is_flag=True,
+    envvar="REREAD_KEEP_DELETED",
+    help="Count files that are gone and were counted once.",
+)
+@_json_option
+@_root_option
+@click.pass_context
+def usage(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    root: tuple[Path, ...],
+    as_json: bool,
+    as_csv: bool,
+    prices: bool,
+    no_cache: bool,
+    price_file: str | None,
+    **options: Any,
+) -> None:
+    """Tokens and cost, each response once.
+
+    Groups: day, week, month, session, project, model, branch, agent, thread (main or subagents), block (5 hours);
+    several with commas. Without arguments, all your sessions.
+
+    \b
+    reread usage --since 30d
+    reread usage --by project,model --json
+    reread usage ./run.jsonl latest
+    """
+    from reread.accounts import report_value
+    from reread.accounts import usage as count
+    from reread.prices import in_force
+    from reread.views.usage_table import usage_csv, usage_lines
+
+    table = in_force(price_file)
+    if prices:
+        _print_prices(table, as_json)
+        return
+    with _progress("reading", None) as step:
+        report = count(
+            *sessions, root=_roots(ctx, root) or None, prices=table, cache=not no_cache, progress=step, **options
+        )
+    if as_json:
+        _print_json(report_value(report))
+    elif as_csv:
+        click.echo(usage_csv(report), nl=False)
+    else:
+        _print_styled(usage_lines(report, width=_table_width()))
+
+
+def _print_prices(table: Prices, as_json: bool) -> None:
+    import time
+
+    from reread.views.usage_table import price_lines
+
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(table.table)))
+    else:
+        _print_styled(price_lines(table, int(time.time() // 86400)))
+
+
+def _table_width() -> int:
+    import shutil
+
+    return max(80, min(120, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else 80
+
+
+def _print_styled(lines: Iterator[tuple[str, str]]) -> None:
+    looks: dict[str, dict[str, Any]] = {"strong": {"bold": True}, "loud": {"fg": "yellow", "bold": True}}
+    for style, line in lines:
+        click.echo(click.style(line, **looks[style]) if style in looks else line)
 
 
 def _is_missing_path(name: str) -> bool:

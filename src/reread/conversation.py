@@ -12,11 +12,11 @@ from msgspec import Raw
 
 from reread import blocks as b
 from reread import jsontext
-from reread.accounts import Usage, total
+from reread.charges import Usage, overlay, total
 from reread.content import content_blocks
 from reread.decode import Record, Records
 from reread.deeds import Deed
-from reread.facts import Facts, add_once
+from reread.facts import Facts
 from reread.heads import BlockHead, Head, MessageHead, UsageHead, shape_head
 from reread.ledger import (
     ABANDONED,
@@ -108,6 +108,8 @@ FATE, SPEAKS = 0b1111, 4
 """Which half of a record's mark holds what."""
 OTHER_BIT, MANY_BIT = 4, 8
 BITS = {"text": 1, "thinking": 2}
+FAR = 64
+"""How many records must have been looked through for it to be worth remembering."""
 TWICE = -2
 """In place of a parent: this record came before."""
 ROOT_BRANCH = 0
@@ -188,13 +190,22 @@ class Conversation:
         self._waiting: dict[str, list[int]] = {}
         self._by_id: dict[str, Message] = {}
         self._by_call: dict[str, Call] = {}
+        self._open: list[Call] = []
+        """Calls that may still be unanswered, the last one last."""
+        self.placed: set[int] = set()
+        """The records whose results were placed by where they stand."""
         self._unclaimed: dict[str, tuple[int, bool]] = {}
         """Results that came before their call."""
         self._branches = [Branch(self, ROOT_BRANCH)]
         self._here = ROOT_BRANCH
+        self._limits_of: tuple[tuple[int, int], dict[int, int]] = ((-1, -1), {})
+        self._searched: dict[int, tuple[int, set[int]]] = {}
+        """How far the records below a parent have been looked through, and which they are."""
         self._active = ROOT_BRANCH
         self._pinned: int | None = None
         self._last = -1
+        self._last_said = -1
+        self._last_boundary = -1
         self._owners: dict[str, Agent] = {}
         self._latest_agent: Agent | None = None
         self._agent_of_call: dict[str, Agent] = {}
@@ -260,11 +271,14 @@ class Conversation:
 
     def _limits(self, branch: int) -> dict[int, int]:
         """For each branch on the way to this one, the last record that both share."""
+        if self._limits_of[0] == (branch, len(self.records)):
+            return self._limits_of[1]
         limits = {branch: len(self.records)}
         at = self._branches[branch]
         while at.parent is not None:
             limits[at.parent] = min(at.fork, limits.get(at.parent, at.fork))
             at = self._branches[at.parent]
+        self._limits_of = ((branch, len(self.records)), limits)
         return limits
 
     def has_call(self, tool_use_id: str | None) -> bool:
@@ -467,7 +481,7 @@ class Conversation:
             self._parents[child] = index
 
     def _compacted_since(self, index: int) -> bool:
-        return any(c.boundary is not None and c.boundary.records[0] > index for c in self.compactions)
+        return self._last_boundary > index
 
     def fold_user(self, index: int, head: Head, record: Record) -> None:
         """Take in a user record."""
@@ -508,14 +522,18 @@ class Conversation:
         A new prompt under such a parent leaves a branch behind; siblings that only record parallel calls,
         hooks and attachments, or a call that an interrupt cut short, leave nothing.
         """
-        below = {parent}
+        start, below = self._searched.get(parent, (parent + 1, {parent}))
         parents, marks = self._parents, self._marks
-        for at in range(parent + 1, index):
+        found = False
+        at = start
+        while at < index and not found:
             if parents[at] in below:
-                if marks[at] >> SPEAKS:
-                    return True
+                found = bool(marks[at] >> SPEAKS)
                 below.add(at)
-        return False
+            at += not found
+        if at - start > FAR:
+            self._searched[parent] = (at, below)
+        return found
 
     def _answer(self, index: int, content: list[BlockHead]) -> bool:
         """Pair the results of a record with their calls; True where it holds nothing else."""
@@ -533,7 +551,9 @@ class Conversation:
             first = first or call
             if call.answer < 0:
                 call.answer, call.is_error = index, bool(block.is_error)
-                call.unnamed = -1 if block.tool_use_id else place
+                if not block.tool_use_id:
+                    call.unnamed = place
+                    self.placed.add(index)
         if results < len(content):
             return False
         self._settle(PAIRED if first else ORPHAN, first.index if first else -1, RESULT)
@@ -541,11 +561,12 @@ class Conversation:
 
     def _unanswered(self) -> Call | None:
         """The call that a result without a name answers: the first unanswered one of the last response."""
-        for call in reversed(self.calls):
-            if call.answer < 0:
-                siblings = (c for c in call.message.calls if c.answer < 0)
-                return next(siblings, call)
-        return None
+        while self._open and self._open[-1].answer >= 0:
+            self._open.pop()
+        if not self._open:
+            return None
+        last = self._open[-1]
+        return next((call for call in last.message.calls if call.answer < 0), last)
 
     def fold_assistant(self, index: int, head: Head, record: Record) -> None:
         """Take in an assistant record."""
@@ -563,12 +584,13 @@ class Conversation:
                 self._by_id[api.id] = message
         else:
             fate, target = MERGED, message.index
-            repeated = self._repeated(message, content, record) if content else -1
+            repeated = self._repeated(index, message, content, record) if content else -1
             if repeated >= 0:
                 self._count(message, head, api)
                 self._settle(DUPLICATE, repeated)
                 return
             message.records.append(index)
+            message.stamp = message.stamp or head.timestamp
         speaks = SILENCE
         if type(content) is list:
             for place, block in enumerate(content):
@@ -598,7 +620,7 @@ class Conversation:
         if head.is_active:
             self._pinned = self._here
 
-    def _repeated(self, message: Message, content: list[BlockHead] | str, record: Record) -> int:
+    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str, record: Record) -> int:
         """The record of the same message that holds all these blocks already, or -1."""
         if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
             block = content[0]
@@ -607,17 +629,28 @@ class Conversation:
                 return call.use if call is not None and call.message is message else -1
             if not message.seen & BITS.get(block.type, OTHER_BIT):
                 return -1
-        blocks = content_blocks(record.native)
-        for earlier in message.records:
-            held = self.content(earlier)
-            if all(block in held for block in blocks):
-                return earlier
+        if message.prints is None:
+            message.prints = {}
+            for earlier in message.records:
+                self._print(message.prints, self.records[earlier].native, earlier)
+        prints = [jsontext.dumps(block) for block in _raw_blocks(record.native)]
+        if prints and all(block in message.prints for block in prints):
+            return message.prints[prints[0]]
+        self._print(message.prints, record.native, index)
         return -1
+
+    def _print(self, prints: dict[bytes, int], native: dict[str, Any], index: int) -> None:
+        for block in _raw_blocks(native):
+            prints.setdefault(jsontext.dumps(block), index)
 
     def _add_message(self, index: int, head: Head, role: str, kind: str) -> Message:
         id = head.uuid or f"line {self.records.line(index)}"
         message = Message(self, len(self.messages), id, role, kind, head.timestamp, self._here, [index])
         self.messages.append(message)
+        if kind == "compaction":
+            self._last_boundary = index
+        else:
+            self._last_said = message.index
         return message
 
     def _add_call(self, index: int, head: Head, message: Message, block: BlockHead, place: int) -> None:
@@ -627,6 +660,7 @@ class Conversation:
         call = Call(self, len(self.calls), id, block.name or block.type, message, index, place=place)
         self._by_call[id] = call
         self.calls.append(call)
+        self._open.append(call)
         if message.calls:
             cast(list[Call], message.calls).append(call)
         else:
@@ -648,11 +682,11 @@ class Conversation:
             message.model = api.model
             if api.model != self._model and api.model != SYNTHETIC:
                 self._model = api.model
-                add_once(self.facts.models, api.model)
+                self.facts.models.add(api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
         if api.usage is not None:
-            message.spend(head.requestId, api.usage, api.stop_reason)
+            message.spend(head.requestId, api.usage, api.stop_reason, api.model, head.costUSD)
 
     def fold_system(self, index: int, head: Head, record: Record) -> None:
         """Take in a system record."""
@@ -673,15 +707,13 @@ class Conversation:
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
-        if last is not None and last.summary is None and not (last.micro or micro) and self._follows(last, boundary):
+        if last is not None and last.summary is None and not (last.micro or micro) and self._follows(last):
             return
         self.compactions.append(Compaction(self, boundary, micro=micro))
 
-    def _follows(self, compaction: Compaction, message: Message) -> bool:
-        """Whether nothing was said between a boundary and this message."""
-        return compaction.boundary is not None and all(
-            between.kind == "compaction" for between in self.messages[compaction.boundary.index : message.index]
-        )
+    def _follows(self, compaction: Compaction) -> bool:
+        """Whether nothing was said since a boundary."""
+        return compaction.boundary is not None and self._last_said < compaction.boundary.index
 
     def _sum_up(self, summary: Message) -> None:
         open_ones = (c for c in reversed(self.compactions) if not c.micro)
@@ -694,7 +726,7 @@ class Conversation:
     def _notify(self, message: Message, tool_use_id: str | None) -> None:
         call = self._by_call.get(tool_use_id or "")
         if call is not None:
-            call.notices = [*call.notices, message.index]
+            call.notices = _grown(call.notices, message.index)
 
     def fold_attachment(self, index: int, head: Head, record: Record) -> None:
         """Take in an attachment record."""
@@ -726,12 +758,12 @@ class Conversation:
         for id in tool_use_ids:
             call = self._by_call.get(id or "")
             if call is not None:
-                call.attached = [*call.attached, index]
+                call.attached = _grown(call.attached, index)
                 self._settle(ATTACHED, -2 - call.index)
                 return
         if self.messages:
             message = self.messages[-1]
-            message.attached = [*message.attached, index]
+            message.attached = _grown(message.attached, index)
         self._settle(ATTACHED, len(self.messages) - 1)
 
     def fold_progress(self, index: int, head: Head, record: Record) -> None:
@@ -739,11 +771,12 @@ class Conversation:
         if self._place(index, head) == TWICE:
             return
         payload = _peek(head.data, ProgressHead)
-        if payload.type == "agent_progress" and payload.agentId and payload.message:
+        if payload.type == "agent_progress" and payload.agentId:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
-            agent.push(_retold(record, bytes(payload.message)))
+            if payload.message:
+                agent.push(_retold(record, bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
@@ -762,19 +795,20 @@ class Conversation:
                     message.id = id
                     self._by_id[id] = message
                 self._count(message, head, event.message)
-                self._settle(SHOWN, message.index)
+                self._settle_apart(SHOWN, message.index)
                 return
         message = self._streaming
         if message is None:
-            self._settle(STATE, -1)
+            self._settle_apart(STATE)
             return
-        self._settle(MERGED, message.index)
+        self._settle_apart(MERGED, message.index)
         if message.partial is not None:
             message.partial.apply(_dict(_value(head.event)))
         if event.usage is not None:
             stop = _str(_dict(_value(event.delta)).get("stop_reason"))
             message.stop_reason = stop or message.stop_reason
-            message.spend(head.requestId, event.usage, stop)
+            usage = overlay(message.rows[0].usage, event.usage) if message.rows else event.usage
+            message.spend(head.requestId, usage, stop, message.model)
 
     # Agents whose records stand here
 
@@ -890,6 +924,20 @@ def _retold(record: Record, message: bytes) -> Record:
     if at < 0:
         return Record(record.line, record.offset, record.body, head)
     return Record(record.line, record.offset + at, message, head)
+
+
+def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
+    """One more index; most records have none, so that a list is made only for the first."""
+    if isinstance(indexes, list):
+        indexes.append(index)
+        return cast(list[int], indexes)
+    return [index]
+
+
+def _raw_blocks(native: dict[str, Any]) -> list[Any]:
+    """The content blocks of a spoken record, as written."""
+    content = _dict(native.get("message")).get("content")
+    return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
 def _response_kind(head: Head, api: MessageHead) -> str:

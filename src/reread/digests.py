@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, cast
 
 import msgspec
@@ -13,7 +12,9 @@ from reread import dialects, jsontext
 from reread.charges import SYNTHETIC, Charge, charges_of, nano_dollars, overlay
 from reread.decode import Decoder, Record, slow_records
 from reread.heads import NOTHING, Head, MessageHead, UsageHead
+from reread.lines import Read
 from reread.readings import Reading, read_cost_state, read_result
+from reread.when import milliseconds
 
 FORMAT = 1
 """Changes when a digest that was kept cannot be read as one made now."""
@@ -22,8 +23,6 @@ TOTAL = b'"total'
 """What the records of the client's counters have, and hardly any other line."""
 INIT = b'"init"'
 STOP = b'"stop_reason"'
-CONTENT = b',"content":['
-WORTH_CUTTING = 256
 TAIL, OPENING = 1 << 11, 1 << 10
 USER = b'"type":"user",'
 """A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
@@ -67,9 +66,9 @@ class Response(msgspec.Struct, gc=False, array_like=True):
     charge: Charge = Charge()
     at: int = 0
     """Where the best row stands in the file."""
-    extras: list[Charge] = []
+    extras: tuple[Charge, ...] = ()
     reported: int | None = None
-    proofs: list[str] = []
+    proofs: tuple[str, ...] = ()
     """Of rows without a request id: what shows that two are copies of one."""
 
 
@@ -118,6 +117,14 @@ class LineMessage(msgspec.Struct, gc=False):
     model: str | None = None
     stop_reason: str | None = None
     usage: UsageHead | None = None
+
+
+class _Open(msgspec.Struct, gc=False):
+    """A response whose best row may still come; a charge is made of it at the end, for most rows lose."""
+
+    response: Response
+    usage: UsageHead | None = None
+    model: str | None = None
 
 
 class Told(msgspec.Struct):
@@ -174,10 +181,8 @@ class Scanner:
         self._buffer = bytearray(ROOM)
         self._end = 0
         self._searched = 0
-        self._index = {self._key(response): response for response in self._digest.responses}
+        self._index = {self._key(response): _Open(response) for response in self._digest.responses}
         self._places = {place: n for n, place in enumerate(self._digest.places)}
-        self._best: dict[tuple[str, str | None], tuple[UsageHead, str | None]] = {}
-        """The best row so far of each response; made a charge at the end, for most rows lose."""
         self._here: tuple[object, ...] = ()
         self._number = 0
         self._repeats = False
@@ -189,10 +194,11 @@ class Scanner:
     @property
     def digest(self) -> Digest:
         """What the whole lines so far say."""
-        for key, (usage, model) in self._best.items():
-            response = self._index[key]
-            response.charge, *response.extras = charges_of(usage, model)
-        self._best.clear()
+        for known in self._index.values():
+            if known.usage is not None:
+                known.response.charge, *extras = charges_of(known.usage, known.model)
+                known.response.extras = tuple(extras)
+                known.usage = None
         return self._digest
 
     def feed(self, data: bytes) -> None:
@@ -288,43 +294,32 @@ class Scanner:
         return message > at and self._buffer.endswith(USER, at, message)
 
     def _take(self, view: memoryview, at: int, hit: int, end: int) -> None:
-        """Take in a line that says something of usage."""
-        line = self._without_content(at, hit, end) or _line(view[at:end])
-        if line is None or line.type != "assistant" or line.sessionId is None:
-            self._take_any(bytes(view[at:end]), at)
-            return
-        message = line.message
-        if message is not None and message.usage is not None:
-            if message.usage.iterations:
-                message.usage.iterations = message.usage.iterations.copy()
-            self._row(line, message, message.usage, None, self.offset + at)
+        """Take in a line that says something of usage: at once where it is a plain row, else by the slow road."""
+        try:
+            line = _decode_line(view[at:end])
+        except jsontext.FAST_FAULTS:
+            return self._take_any(bytes(view[at:end]), at)
+        message, request = line.message, line.requestId
+        if line.type != "assistant" or line.sessionId is None or message is None or not (request and message.id):
+            return self._take_any(bytes(view[at:end]), at)
+        usage = message.usage
+        if usage is not None:
+            if usage.iterations:
+                usage.iterations = usage.iterations.copy()
+            self._row(line, message, usage, None, self.offset + at)
             if self._repeats and message.stop_reason is not None:
-                self._remember(line.requestId, at, hit, end)
+                self._remember(request, at, hit, end)
+        return None
 
-    def _without_content(self, at: int, hit: int, end: int) -> Line | None:
-        """A line decoded without its content, which is most of it; None where that cannot be cut out.
-
-        What is cut reaches from the content to the reason of the stop. If these are not members of one object, what
-        remains has brackets left over or too few, and is no JSON.
-        """
-        buffer = self._buffer
-        content = buffer.find(CONTENT, at, at + OPENING)
-        stop = buffer.rfind(STOP, content, hit) if 0 <= content < hit else -1
-        if stop < content + WORTH_CUTTING:
-            return None
-        line = _line(buffer[at:content] + b"," + buffer[stop:end])
-        return line if line is not None and line.message is not None and line.message.usage is not None else None
-
-    def _remember(self, request: str | None, at: int, hit: int, end: int) -> None:
+    def _remember(self, request: str, at: int, hit: int, end: int) -> None:
         """Keep how this row ends: the next block of the same response often ends alike, and says nothing new."""
         self._same = None
-        if request:
-            name = request.encode()
-            found = self._buffer.find(name, hit, end)
-            start = self._buffer.rfind(STOP, max(at, hit - 200), hit)
-            if found >= 0 and start >= 0:
-                self._same = bytes(self._buffer[start : found + len(name)])
-                self._lead = hit - start
+        name = request.encode()
+        found = self._buffer.find(name, hit, end)
+        start = self._buffer.rfind(STOP, max(at, hit - 200), hit)
+        if found >= 0 and start >= 0:
+            self._same = bytes(self._buffer[start : found + len(name)])
+            self._lead = hit - start
 
     def _take_any(self, body: bytes, at: int) -> None:
         """Take in a line of any kind, by the road that loses nothing."""
@@ -447,37 +442,37 @@ class Scanner:
     ) -> None:
         """Take in one row of a response: the first says where it belongs, the best what it used."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
-            return None
-        id, request = message.id, line.requestId or None
+            return
+        id, request = message.id, line.requestId
         if not id:
             id, request = request or self._name(line, usage), ANYWHERE
         key = (id, request or line.sessionId or self.session)
         ended, output = message.stop_reason is not None, usage.output_tokens or 0
         known = self._index.get(key)
         if known is None:
-            known = self._index[key] = Response(id, request, self._numbered(line, place), milliseconds(line.timestamp))
-            self._digest.responses.append(known)
-        else:
-            if known.when is None:
-                known.when = milliseconds(line.timestamp)
-            before = self._best.get(key)
-            if before is not None and before[0] == usage:
-                self._repeats = True
-            if (ended, output) < (known.ended, known.output):
-                return self._prove(known, line, usage)
-        known.ended, known.output, known.at = ended, output, at
+            response = Response(id, request or None, self._numbered(line, place), milliseconds(line.timestamp))
+            self._digest.responses.append(response)
+            known = self._index[key] = _Open(response)
+        elif known.usage == usage and known.response.ended == ended:
+            self._repeats = True
+        response = known.response
+        if ended > response.ended or (ended == response.ended and output >= response.output):
+            response.ended, response.output, response.at = ended, output, at
+            known.usage, known.model = usage, message.model
         if line.costUSD is not None:
-            known.reported = nano_dollars(line.costUSD)
-        self._best[key] = (usage, message.model)
-        return self._prove(known, line, usage)
+            response.reported = nano_dollars(line.costUSD)
+        if response.when is None or not request:
+            self._prove(response, line, usage)
 
-    def _prove(self, known: Response, line: Line | Head, usage: UsageHead) -> None:
+    def _prove(self, response: Response, line: Line | Head, usage: UsageHead) -> None:
         """Of a row without a request id, keep what shows whether another is a copy of it."""
-        if known.request is None:
+        if response.when is None:
+            response.when = milliseconds(line.timestamp)
+        if response.request is None:
             counts = charges_of(usage, None)[0].counts
             said = f"{line.timestamp} {' '.join(map(str, counts))}"
             proofs = ([f"uuid {line.uuid}"] if line.uuid else []) + ([said] if line.timestamp else [])
-            known.proofs = [*known.proofs, *proofs]
+            response.proofs = (*response.proofs, *proofs)
 
     def _numbered(self, line: Line | Head, place: Place | None) -> int:
         """The number of the place where a row belongs."""
@@ -508,24 +503,6 @@ class Scanner:
         return f"{said} {again}"
 
 
-def milliseconds(stamp: str | None) -> int | None:
-    """A timestamp as milliseconds since 1970; None where it is none."""
-    if stamp is None:
-        return None
-    try:
-        when = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
-def _line(body: bytes | bytearray | memoryview) -> Line | None:
-    try:
-        return _decode_line(body)
-    except jsontext.FAST_FAULTS:
-        return None
-
-
 def _shaped(value: Any, shape: type[Any]) -> Any:
     """An object as a struct; where it does not fit, its misfits are left out piece by piece."""
     if not isinstance(value, dict):
@@ -542,6 +519,17 @@ def _shaped(value: Any, shape: type[Any]) -> Any:
         except jsontext.FAST_FAULTS:
             continue
     return out
+
+
+def digest_of(read: Read, *, session: str | None = None, agent: str | None = None) -> Digest:
+    """The digest of all that a source holds, a torn tail included."""
+    scanner = Scanner(session=session, agent=agent)
+    at = 0
+    while data := read(at, ROOM):
+        scanner.feed(data)
+        at += len(data)
+    scanner.flush()
+    return scanner.digest
 
 
 _TAKE: dict[str, Callable[[Scanner, Head, Record], None]] = {

@@ -20,13 +20,13 @@ class Facts:
         self.ids: list[str] = []
         self.ids_at: list[int] = []
         """The record at which each id first stands."""
-        self.cwds: list[str] = []
+        self.cwds = Once()
         self.git_branches: list[str] = []
-        self.versions: list[str] = []
-        self.slugs: list[str] = []
-        self.entrypoints: list[str] = []
+        self.versions = Once()
+        self.slugs = Once()
+        self.entrypoints = Once()
         self.permission_modes: list[str] = []
-        self.models: list[str] = []
+        self.models = Once()
         self.first_stamp: str | None = None
         self.last_stamp: str | None = None
         self.custom_title: str | None = None
@@ -39,7 +39,7 @@ class Facts:
         self.inits: list[int] = []
         self.cost_states: list[int] = []
         self.turn_durations: list[int] = []
-        self.continued_in: list[str] = []
+        self.continued_in = Once()
         self.forked_from: dict[str, Any] | None = None
         self._seen = Head()
 
@@ -56,7 +56,7 @@ class Facts:
         if head.summary:
             self.summaries.append((str(jsontext.readable(bytes(head.summary))), head.leafUuid))
         if head.continuedInSessionId:
-            add_once(self.continued_in, head.continuedInSessionId)
+            self.continued_in.add(head.continuedInSessionId)
 
     def note(self, head: Head, index: int) -> None:
         """Take in what the envelope of a record says."""
@@ -83,11 +83,11 @@ class Facts:
         if head.sessionId and (not self.ids or head.sessionId != self.ids[-1]):
             self.ids.append(head.sessionId)
             self.ids_at.append(index)
-        add_once(self.cwds, head.cwd)
+        self.cwds.add(head.cwd)
         _follow(self.git_branches, head.gitBranch)
-        add_once(self.versions, head.version)
-        add_once(self.slugs, head.slug)
-        add_once(self.entrypoints, head.entrypoint)
+        self.versions.add(head.version)
+        self.slugs.add(head.slug)
+        self.entrypoints.add(head.entrypoint)
         _follow(self.permission_modes, head.permissionMode)
 
 
@@ -96,10 +96,18 @@ def _object(raw: Raw) -> dict[str, Any] | None:
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
-def add_once(values: list[str], value: str | None) -> None:
-    """Keep a value that is new."""
-    if value and value not in values:
-        values.append(value)
+class Once(list[str]):
+    """Values in the order they first came, each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def add(self, value: str | None) -> None:
+        """Keep a value that is new."""
+        if value and value not in self._seen:
+            self._seen.add(value)
+            self.append(value)
 
 
 def _follow(values: list[str], value: str | None) -> None:

@@ -124,7 +124,18 @@ def shape_head(value: dict[str, Any]) -> Head:
     message = value.get("message")
     if isinstance(message, dict):
         fit["message"] = _shape_message(cast(dict[str, Any], message))
-    return decode_head(jsontext.dumps(fit))
+    try:
+        return decode_head(jsontext.dumps(fit))
+    except RecursionError:  # nested deeper than the decoder goes: what lies near the surface is worth having
+        return decode_head(jsontext.dumps({name: _surface(item) for name, item in fit.items()}))
+
+
+def _surface(item: Any) -> Any:
+    """A value without what is nested in it."""
+    if isinstance(item, dict):
+        flat = cast(dict[str, Any], item).items()
+        return {name: inner for name, inner in flat if not isinstance(inner, dict | list)}
+    return None if isinstance(item, list) else item
 
 
 def shape_usage(usage: dict[str, Any]) -> UsageHead:

@@ -34,7 +34,10 @@ def link(main: Conversation, agents: Mapping[str, Agent]) -> None:
     kin.tie_resumed(agents)
     main.agents = dict(agents)
     for agent in agents.values():
-        agent.agents = {id: other for id, other in agents.items() if agent in _ancestors(other)}
+        agent.agents = {}
+    for agent in agents.values():
+        for above in _ancestors(agent):
+            above.agents[agent.id] = agent
 
 
 def _adopt(agent: Agent, parent: Agent | None) -> None:
@@ -44,12 +47,12 @@ def _adopt(agent: Agent, parent: Agent | None) -> None:
 
 
 def _ancestors(agent: Agent) -> list[Agent]:
-    out: list[Agent] = []
+    out: dict[int, Agent] = {}
     above = agent.parent
-    while above is not None and above not in out:
-        out.append(above)
+    while above is not None and id(above) not in out:
+        out[id(above)] = above
         above = above.parent
-    return out
+    return list(out.values())
 
 
 class _Kin:
@@ -61,6 +64,7 @@ class _Kin:
         self.by_agent: dict[str, Call] = {}
         self.resumed: list[tuple[str, Call]] = []
         self.by_run: dict[str, Call] = {}
+        self.by_asked: dict[str, list[Call]] = {}
         for call in self.starters:
             data = _dict(call.data)
             id = data.get("agentId") or _named_in_text(call)
@@ -68,6 +72,9 @@ class _Kin:
                 first = self.by_agent.setdefault(id, call)
                 if first is not call:
                     self.resumed.append((id, call))
+            asked = _str(_dict(call.input).get("prompt"))
+            if asked:
+                self.by_asked.setdefault(asked, []).append(call)
             run = data.get("runId")
             if isinstance(run, str):
                 self.by_run.setdefault(run, call)
@@ -89,8 +96,8 @@ class _Kin:
         prompt = agent.prompt
         if not prompt:
             return None
-        free = (call for call in self.starters if call.started_agent is None and call.conversation is not agent)
-        return next((call for call in free if _dict(call.input).get("prompt") == prompt), None)
+        asked = self.by_asked.get(prompt, ())
+        return next((call for call in asked if call.started_agent is None and call.conversation is not agent), None)
 
     def tie(self, agent: Agent, call: Call) -> None:
         """Make agent and call know each other."""

@@ -10,11 +10,13 @@ import msgspec
 
 from reread import blocks as b
 from reread import tools
-from reread.accounts import Usage, UsageRow, row_usage, total
+from reread.charges import Usage, UsageRow, joined, row_usage, total
 from reread.deeds import AgentStats, Deed
 from reread.heads import UsageHead
 from reread.nodes import Node
+from reread.prices import in_force
 from reread.speech import Aside, Command, Speech, take_apart
+from reread.when import milliseconds
 
 if TYPE_CHECKING:
     from reread.conversation import Agent, Conversation
@@ -69,6 +71,8 @@ class Message(msgspec.Struct, eq=False):
     rows: Sequence[UsageRow] = ()
     """The winning usage row of each of its requests."""
     partial: Partial | None = None
+    prints: dict[bytes, int] | None = None
+    """Its blocks as JSON with the record that first held each, once a repeat was possible."""
 
     @property
     def timestamp(self) -> datetime | None:
@@ -144,7 +148,7 @@ class Message(msgspec.Struct, eq=False):
         """What is odd about it: error, deleted, superseded, aborted."""
         records = [self.conversation.native(i) for i in self.records]
         found = {flag for record in records for name, flag in FLAGS.items() if record.get(name)}
-        if any(record.get("uuid") in self.conversation.superseded for record in records):
+        if any(_str(record.get("uuid")) in self.conversation.superseded for record in records):
             found.add("superseded")
         return frozenset(found)
 
@@ -153,7 +157,10 @@ class Message(msgspec.Struct, eq=False):
         """The tokens of its responses; nothing for what no model said."""
         if self.kind != "response":
             return Usage()
-        return row_usage(self.rows[0]) if len(self.rows) == 1 else total(row_usage(row) for row in self.rows)
+        when, prices = milliseconds(self.stamp), in_force()
+        if len(self.rows) == 1:
+            return row_usage(self.rows[0], when, prices)
+        return total(row_usage(row, when, prices) for row in self.rows)
 
     @property
     def line(self) -> int:
@@ -165,17 +172,17 @@ class Message(msgspec.Struct, eq=False):
         """Whether it is on the active branch."""
         return self in self.conversation.branches[0]
 
-    def spend(self, request: str | None, usage: UsageHead, stop_reason: str | None) -> None:
+    def spend(
+        self,
+        request: str | None,
+        usage: UsageHead,
+        stop_reason: str | None,
+        model: str | None,
+        cost: float | None = None,
+    ) -> None:
         """Take in a usage row: one whole row wins for each request."""
-        new = UsageRow(request, usage, stop_reason)
-        if not self.rows:
-            self.rows = (new,)
-            return
-        old = next((row for row in self.rows if row.request == request), None)
-        if old is None:
-            self.rows = (*self.rows, new)
-        elif new.beats(old):
-            self.rows = tuple(new if row is old else row for row in self.rows) if len(self.rows) > 1 else (new,)
+        new = UsageRow(request or None, usage, stop_reason, model, cost)
+        self.rows = joined(self.rows, new) if self.rows else (new,)
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from reread import kinship, places, rules
-from reread.accounts import Usage, total
+from reread.charges import Usage
 from reread.conversation import Agent, Conversation
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
@@ -20,8 +20,10 @@ from reread.headers import sessions
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
+from reread.prices import in_force
 from reread.rules import Finding
-from reread.sources import FileSource, MemorySource, Source
+from reread.settlement import filed, spent
+from reread.sources import FileSource, MemorySource, Source, identity_and_size
 
 LATEST = "latest"
 STDIN = "-"
@@ -35,6 +37,7 @@ class Session:
         self.source = source
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
+        self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
 
     @property
@@ -144,9 +147,14 @@ class Session:
 
     @property
     def usage(self) -> Usage:
-        """The tokens of the session, its agents included."""
-        own = (agent.usage for agent in self.agents.values())
-        return total([self.conversation.usage, *own])
+        """What it spent, its agents included: just what `reread.usage` gives for it."""
+        agents = self.agent_files()
+        state = tuple(identity_and_size(path) for path in (self.path, *agents.values()))
+        if self._usage is None or self._usage[0] != state:
+            files = [filed(self.source.read, self.path)]
+            files += [filed(FileSource(path).read, path) for path in agents.values()]
+            self._usage = (state, spent(files, in_force()))
+        return self._usage[1]
 
     @property
     def facts(self) -> Facts:
@@ -178,8 +186,8 @@ class Session:
         return ""
 
     def _first_prompt(self) -> str:
-        prompt = next((turn.prompt for turn in self.turns if turn.prompt is not None), None)
-        return " ".join(prompt.text.split())[:120] if prompt else ""
+        prompts = (turn.prompt.text for turn in self.turns if turn.prompt is not None)
+        return next((line[:120] for line in (" ".join(text.split()) for text in prompts) if line), "")
 
     @property
     def project(self) -> str:

@@ -85,7 +85,7 @@ def draw(deed: Deed, *, full: bool = False) -> list[Node]:
             Note(text=f"the tool's own drawing failed: {fault!r}", level="warning"),
             *generic.TOOL.draw(deed),
         ]
-    return [*drawn, *generic.rest(deed, drawn)] if full else drawn
+    return [*drawn, *generic.rest(deed, drawn, title(deed))] if full else drawn
 
 
 def names() -> Iterable[str]:

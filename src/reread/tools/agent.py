@@ -188,7 +188,7 @@ def _output(deed: Deed) -> Output:
 
 
 def _told(deed: Deed) -> Output:
-    stats = {name: int(value) for name, value in _STAT.findall(tagged(deed.text).get("usage", ""))}
+    stats = {name: int(value) for name, value in _STAT.findall(tagged(deed.text, "usage").get("usage", ""))}
     id, file = _ID.search(deed.text), _FILE.search(deed.text)
     launched, framed = deed.text.startswith("Async agent launched"), _FRAMED.search(deed.text)
     report = dedent(framed[1]) if framed else [block for block in deed.blocks if not _is_tail(block)]

@@ -20,6 +20,8 @@ RETRIEVALS = {
     "running": ("still running", "info"),
 }
 """What asking for a task's output may come to, other than getting it."""
+TAGS = ("retrieval_status", "task_id", "task_type", "status", "exit_code", "output", "error")
+"""What a result that is only told says of a task."""
 
 
 class ShellInput(Struct, kw_only=True):
@@ -158,7 +160,7 @@ def _shell(deed: Deed) -> ShellOutput | None:
     output = deed.output(ShellOutput)
     if output is not None or deed.outcome.state != DONE:
         return output
-    told = tagged(deed.text)
+    told = tagged(deed.text, "status", "exit_code", "stdout", "stderr", "timestamp")
     return fit({**told, "exitCode": _whole(told.get("exit_code"))}, ShellOutput) if "status" in told else None
 
 
@@ -201,7 +203,7 @@ def _output(deed: Deed) -> TaskOutput | None:
     output = deed.output(TaskOutput)
     if output is not None or deed.outcome.state != DONE:
         return output
-    told = tagged(deed.text)
+    told = tagged(deed.text, *TAGS)
     task = {**told, "exitCode": _whole(told.get("exit_code"))}
     return fit({**told, "task": task}, TaskOutput) if "retrieval_status" in told else None
 

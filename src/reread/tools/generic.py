@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
@@ -37,7 +38,8 @@ WORDS = {
 }
 SHORT = 3
 """Strings no longer than this say nothing by themselves."""
-HIDDEN = frozenset({"signature", "base64", "data"})
+_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
+HIDDEN = frozenset({"signature", "base64", "data", "image_data"})
 """Fields whose text is no text: signatures and the bytes of images."""
 
 
@@ -99,15 +101,17 @@ def picture(block: b.Image | b.Document) -> Node:
     )
 
 
-def rest(deed: Deed, drawn: Iterable[Node]) -> list[Node]:
-    """What the input and the result say that no node shows: closed, but there."""
+def rest(deed: Deed, drawn: Iterable[Node], titled: str = "") -> list[Node]:
+    """What the input and the result say that neither the title nor a node shows: closed, but there."""
     shown = _Shown(drawn)
+    shown.add(titled)
     missing: dict[str, Any] = {}
     for where, value in (("input", deed.given), ("result", _content(deed)), ("data", deed.data)):
         for path, text in _strings(value, where):
-            if not shown.has(text):
-                missing[path] = text
-                shown.add(text)
+            left = shown.left(text)
+            if left:
+                missing[path] = left
+                shown.add(left)
     return [Section(title="also recorded", nodes=[Data(value=missing)], open=False)] if missing else []
 
 
@@ -131,10 +135,15 @@ class _Shown:
             self._lines.add(line.strip())
             self._lines.add(line[1:].strip())
 
-    def has(self, text: str) -> bool:
-        return text in self._all or all(
-            line.strip() in self._lines or line.strip() in self._all for line in text.split("\n")
-        )
+    def left(self, text: str) -> str:
+        """What of a text is not shown: all of it, or of a file with line numbers the lines around."""
+        if text in self._all:
+            return ""
+        missing = [line for line in text.split("\n") if not self._has(_NUMBER.sub("", line).strip())]
+        return "\n".join(missing) if not missing or _NUMBER.match(text) else text
+
+    def _has(self, line: str) -> bool:
+        return line in self._lines or line in self._all
 
 
 def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:

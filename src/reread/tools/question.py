@@ -15,6 +15,8 @@ from reread.tools import generic, replies
 from reread.tools.tool import Tool
 from reread.tools.values import each, first, held, line, mapped, names, span_ms, words
 
+JOIN = ", "
+"""What joins several answers to one."""
 UNANSWERED = {
     "skipped": "skipped by the user",
     "replied_in_chat": "answered in the chat instead",
@@ -157,14 +159,21 @@ def _matched(answer: str, labels: list[str]) -> tuple[set[str], str]:
     """
     chosen: set[str] = set()
     own: list[str] = []
-    left = answer
     longest = sorted(filter(None, labels), key=len, reverse=True)
-    while left:
-        fits = next((label for label in longest if left == label or left.startswith(f"{label}, ")), None)
-        part = fits or left.partition(", ")[0]
-        (chosen.add if fits else own.append)(part)
-        left = left[len(part) :].removeprefix(", ") if part else left[2:]
-    return chosen, ", ".join(own)
+    at = 0
+    while at < len(answer):
+        fits = next((label for label in longest if _stands(answer, at, label)), None)
+        comma = answer.find(JOIN, at)
+        end = at + len(fits) if fits else comma if comma >= 0 else len(answer)
+        (chosen.add if fits else own.append)(answer[at:end])
+        at = end + len(JOIN)
+    return chosen, JOIN.join(own)
+
+
+def _stands(answer: str, at: int, label: str) -> bool:
+    """Whether a label stands there as a whole."""
+    end = at + len(label)
+    return answer.startswith(label, at) and answer[end : end + len(JOIN)] in ("", JOIN)
 
 
 def _remarks(added: Annotation | None) -> Iterator[Node]:

@@ -14,7 +14,7 @@ from reread.tools.pictures import picture
 from reread.tools.values import first, words
 from reread.tools.wrappings import unwrap
 
-_MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|\s*$)|\*\*\S|\]\(\w", re.MULTILINE)
+_MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
 
 
 def prose(value: object) -> Iterator[Node]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -20,7 +19,6 @@ LAST_MOMENT = 250_000_000_000_000
 """Milliseconds since 1970; Python's calendar ends shortly after."""
 MINUTE, HOUR, DAY = 60, 3600, 86400
 UNITS = ("bytes", "KB", "MB", "GB", "TB")
-_TAG = re.compile(r"<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 
 
 def words(value: object) -> str:
@@ -154,6 +152,11 @@ def answer(deed: Deed, shape: type[S]) -> S | None:
     return fit(cast(dict[str, Any], told), shape) if isinstance(told, dict) else output
 
 
-def tagged(text: str) -> dict[str, str]:
-    """What stands between the tags of a result that is written as tags."""
-    return {found[1]: found[2] for found in _TAG.finditer(text)}
+def tagged(text: str, *tags: str) -> dict[str, str]:
+    """What stands between these tags in a result that is written as tags."""
+    found: dict[str, str] = {}
+    for tag in tags:
+        start, end = text.find(f"<{tag}>"), text.rfind(f"</{tag}>")
+        if 0 <= start < end:
+            found[tag] = text[start + len(tag) + 2 : end].removeprefix("\n").removesuffix("\n")
+    return found

@@ -14,7 +14,7 @@ from reread.tools import generic, replies
 from reread.tools.tool import Tool
 from reread.tools.values import answer, count, each, first, line, number, words
 
-_NAME = re.compile(r"""\bname:\s*(['"`])(.*?)\1""")
+_NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
 
 class WorkflowInput(Struct, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from reread.accounts import Usage
+from reread.charges import Usage
 from reread.nodes import Picture
 
 MARKS = {True: "✓", False: "✗", None: "…"}
@@ -22,7 +22,7 @@ def size_text(size: int) -> str:
 
 def count_text(number: int) -> str:
     """A number of tokens, short."""
-    for unit, factor in (("M", 10**6), ("k", 10**3)):
+    for unit, factor in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= factor:
             return f"{number / factor:.1f}{unit}".replace(".0", "")
     return str(number)

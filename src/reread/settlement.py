@@ -1,0 +1,528 @@
+"""Settlement: of all that several files say of usage, each response once, and what the client's counters add."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from reread import places
+from reread.charges import Charge, Sum, Usage, cost
+from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response, digest_of
+from reread.lines import Read
+from reread.prices import Prices, read_name
+from reread.readings import ModelReading, Models, Reading, Stretch, stated, stretch
+
+PER_PROCESS = (2, 1, 220)
+"""Up to this version a counter began anew with each process; later it goes on through resumes and forks."""
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+NOWHERE = Place(None, None, None, None)
+
+
+class Filed(msgspec.Struct):
+    """A file's digest, and what its place says of it."""
+
+    digest: Digest
+    path: str = ""
+    project: str | None = None
+    """The project by the folder's name: a guess, for rows that do not say."""
+    agent: str | None = None
+    """Whose file it is, where it is an agent's own."""
+
+
+class Spend(msgspec.Struct, gc=False, array_like=True):
+    """Something that was spent: when, by whom, on what."""
+
+    when: int | None
+    session: str | None
+    project: str | None
+    branch: str | None
+    agent: str | None
+    """None in the main thread."""
+    model: str | None
+    responses: int = 0
+    input: int = 0
+    output: int = 0
+    write_5m: int = 0
+    write_1h: int = 0
+    read: int = 0
+    searches: int = 0
+    nanos: int | None = None
+    """What the tokens cost; None where their model has no price."""
+    reported: int | None = None
+    unconfirmed: int = 0
+
+    def add_to(self, sum: Sum) -> None:
+        """Add this to the figures of a group."""
+        counts = sum.counts
+        counts[0] += self.input
+        counts[1] += self.output
+        counts[2] += self.write_5m
+        counts[3] += self.write_1h
+        counts[4] += self.read
+        counts[5] += self.searches
+        sum.responses += self.responses
+        sum.unconfirmed += self.unconfirmed
+        if self.nanos is not None:
+            sum.nanos += self.nanos
+            sum.priced = True
+        elif self.reported is None or self.responses:
+            sum.pay(self.model, None)
+        if self.reported is not None:
+            sum.report(self.reported)
+
+    def join(self, other: Spend) -> None:
+        """Take in another that belongs to the same place and time."""
+        self.responses += other.responses
+        self.input += other.input
+        self.output += other.output
+        self.write_5m += other.write_5m
+        self.write_1h += other.write_1h
+        self.read += other.read
+        self.searches += other.searches
+        self.unconfirmed += other.unconfirmed
+        if other.nanos is not None:
+            self.nanos = (self.nanos or 0) + other.nanos
+        if other.reported is not None:
+            self.reported = (self.reported or 0) + other.reported
+
+
+class Copy(msgspec.Struct, gc=False):
+    """One file's word on a response."""
+
+    file: Filed
+    number: int
+    """The how-manieth response of the file it is."""
+    response: Response
+    place: Place
+
+
+class Settled(msgspec.Struct, gc=False):
+    """A response with all its copies joined."""
+
+    first: Copy
+    """The copy that says where it belongs."""
+    best: Response
+    """The one whose row counts."""
+    ended: bool
+    reported: int | None
+
+
+def settle(files: Sequence[Filed], prices: Prices) -> list[Spend]:
+    """Everything that was spent, by the files together; their order does not matter."""
+    return list(_Settlement(sorted(files, key=lambda file: file.path), prices).spends())
+
+
+def spent(files: Sequence[Filed], prices: Prices) -> Usage:
+    """What the files say was spent, in all."""
+    out = Sum()
+    for spend in settle(files, prices):
+        spend.add_to(out)
+    return out.usage()
+
+
+def filed(read: Read, path: Path | None) -> Filed:
+    """A source's digest with what its place says."""
+    if path is None:
+        return Filed(digest_of(read))
+    agent, session = owner(path)
+    return Filed(digest_of(read, session=session, agent=agent), str(path), guessed_project(path), agent)
+
+
+def owner(path: Path) -> tuple[str | None, str | None]:
+    """The agent and the session whose file this is, by its place."""
+    if not path.name.startswith(places.AGENT):
+        return None, path.stem
+    parts = path.parts
+    session = parts[parts.index("subagents") - 1] if "subagents" in parts else None
+    return path.stem.removeprefix(places.AGENT), session
+
+
+def guessed_project(path: Path) -> str | None:
+    """The project by the folder's name, where the file lies as the client puts it."""
+    parts = path.parts
+    at = next((n for n, part in enumerate(parts) if part in places.FOLDERS), len(parts))
+    return places.project_guess(Path(*parts[: at + 3])) if at + 2 < len(parts) else None
+
+
+class _Settlement:
+    def __init__(self, files: list[Filed], prices: Prices) -> None:
+        self.files = files
+        self.prices = prices
+        self.natives = {
+            place.session
+            for file in files
+            for place in file.digest.places
+            if not place.printed and place.source != SUMMED
+        }
+        """The sessions whose rows stand in a transcript."""
+        self.ancestors: dict[str | None, set[str | None]] = {}
+        """The sessions from which each has rows."""
+        self.counters = _Counters(files, self.ancestors)
+        self.own_parts: Counter[int] = Counter()
+
+    def spends(self) -> Iterator[Spend]:
+        """Each response once, then what only the counters know."""
+        covered: dict[tuple[int, str | None], list[tuple[int, Settled]]] = {}
+        metered = self.counters.sessions()
+        for settled in self._responses():
+            place = settled.first.place
+            if settled.reported is not None and place.session in metered:
+                settled.reported = None
+            if place.printed and place.session in metered and place.session not in self.natives:
+                key = (id(settled.first.file), place.session)
+                covered.setdefault(key, []).append((settled.first.number, settled))
+            else:
+                yield from self._spent(settled)
+        for file in self.files:
+            for session, readings in _by_session(file.digest.readings).items():
+                stretches = self.counters.stretches(file, session, readings)
+                yield from self._reported(file, session, stretches)
+                if any(reading.printed for reading in readings) and session not in self.natives:
+                    rows = [row for _, row in sorted(covered.pop((id(file), session), []), key=lambda pair: pair[0])]
+                    yield from self._printed(file, session, stretches, rows)
+        for rows in covered.values():
+            for _, settled in rows:
+                yield from self._spent(settled)
+
+    # One response, however many files tell of it
+
+    def _responses(self) -> Iterator[Settled]:
+        seen: dict[str, Copy] = {}
+        shared: dict[str, list[Copy]] = {}
+        wanted = _wanted(self.files)
+        for file in self.files:
+            places = [place if wanted(place) else None for place in file.digest.places]
+            for number, response in enumerate(file.digest.responses):
+                place = places[response.place]
+                if place is None:
+                    continue
+                copy = Copy(file, number, response, place)
+                first = seen.setdefault(response.id, copy)
+                if first is not copy:
+                    shared.setdefault(response.id, [first]).append(copy)
+        for copies in shared.values():
+            self.own_parts.subtract({id(file): 1 for file in {id(copy.file): copy.file for copy in copies}.values()})
+        for response_id, copy in seen.items():
+            if response_id not in shared:
+                yield Settled(copy, copy.response, copy.response.ended, copy.response.reported)
+        for copies in shared.values():
+            yield from map(self._join, _gather(copies))
+
+    def _join(self, copies: list[Copy]) -> Settled:
+        first = min(copies, key=self._age)
+        for copy in copies:
+            if copy.place.session != first.place.session:
+                self.ancestors.setdefault(copy.place.session, set()).add(first.place.session)
+        best = max(copies, key=_worth).response
+        reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
+        ended = any(copy.response.ended for copy in copies)
+        return Settled(first, best, ended, best.reported if best.reported is not None else max(reported, default=None))
+
+    def _age(self, copy: Copy) -> tuple[object, ...]:
+        """Orders copies: the original first.
+
+        A fork has the times of what it copies, so that its file must tell: when it was begun, whether all it holds is in
+        other files too (then these went on from it), how much it holds.
+        """
+        file, place, when = copy.file, copy.place, copy.response.when
+        count = len(file.digest.responses)
+        begun = file.digest.began
+        return (
+            place.printed,
+            when is None,
+            when or 0,
+            place.copied,
+            place.source,
+            begun is None,
+            begun or 0,
+            count + self.own_parts[id(file)] > 0,
+            count,
+            place.agent == SIDECHAIN,
+            file.path,
+        )
+
+    def _spent(self, settled: Settled) -> Iterator[Spend]:
+        best, first = settled.best, settled.first
+        spend = self._spend(first, best.charge)
+        spend.responses, spend.unconfirmed, spend.reported = 1, int(not settled.ended), settled.reported
+        yield spend
+        for extra in best.extras:
+            yield self._spend(first, extra)
+
+    def _spend(self, copy: Copy, charge: Charge, *, long: bool | None = None) -> Spend:
+        place, file, when = copy.place, copy.file, copy.response.when
+        nanos = cost(charge, when, self.prices, long=long)
+        project = place.project or (file.digest.folder if place.printed else None) or file.project
+        return Spend(when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, nanos)
+
+    # What the counters say
+
+    def _reported(self, file: Filed, session: str | None, stretches: list[Stretch]) -> Iterator[Spend]:
+        for part in stretches:
+            if part.cost is None:
+                continue
+            at = _last_before(file, session, part.reading.after)
+            for model, nanos in _by_model(part):
+                yield self._note(file, session, at, model, nanos)
+
+    def _note(self, file: Filed, session: str | None, at: Copy | None, model: str | None, nanos: int) -> Spend:
+        if at is None:
+            return Spend(
+                file.digest.began, session, file.digest.folder or file.project, None, None, model, reported=nanos
+            )
+        spend = self._spend(at, Charge(model))
+        spend.session, spend.agent, spend.nanos, spend.reported = session, None, None, nanos
+        return spend
+
+    def _printed(
+        self, file: Filed, session: str | None, stretches: list[Stretch], rows: list[Settled]
+    ) -> Iterator[Spend]:
+        """The tokens of a printed session: its counters' where they say, for the rows' own are stubs."""
+        readings = [reading for reading in file.digest.readings if reading.session == session]
+        last = readings[-1].after
+        totals = _totals(stretches, rows)
+        counted = [row for row in rows if row.first.number < last and totals]
+        names = {self._plain(name): name for name in totals}
+        by_model: dict[str, list[Settled]] = {name: [] for name in totals}
+        for row in rows:
+            name = names.get(self._plain(row.best.charge.model))
+            if row in counted and name is not None:
+                by_model[name].append(row)
+            else:
+                yield from self._spent(row)
+        for name, model in totals.items():
+            yield from self._share_out(file, session, name, model, by_model[name])
+
+    def _share_out(
+        self, file: Filed, session: str | None, name: str, model: ModelReading, rows: list[Settled]
+    ) -> Iterator[Spend]:
+        """A model's total over its responses: each what its row says, the first what no row does."""
+        if not rows:
+            place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
+            lone = Copy(file, 0, Response("", None, 0, file.digest.began), place)
+            yield self._spend(lone, _charge(model, name, 0, 0))
+            return
+        known = [row.best.charge for row in rows]
+        kept = _charge(model, known[0].model, sum(c.write_5m for c in known), sum(c.write_1h for c in known))
+        rest = [a - sum(b) for a, *b in zip(kept.counts, *(charge.counts for charge in known), strict=True)]
+        if len(rows) == 1 or min(rest) < 0:
+            shares = [msgspec.structs.replace(kept, mode=known[0].mode), *(Charge(c.model) for c in known[1:])]
+            rest = [0] * len(rest)
+        else:
+            shares = known
+        for row, share in zip(rows, shares, strict=True):
+            spend = self._spend(row.first, share)
+            spend.responses, spend.reported = 1, row.reported
+            yield spend
+        if any(rest):
+            rates = self.prices.rates(known[0].model, None)
+            long = sum(c.prompt > rates.over for c in known) * 2 > len(known) if rates and rates.long else False
+            yield self._spend(rows[0].first, Charge(known[0].model, *rest, mode=known[0].mode), long=long)
+
+    def _plain(self, model: str | None) -> str | None:
+        """What two ids of one model have in common."""
+        known = self.prices.name(model)
+        return known.model if known else read_name(model).model if model else None
+
+
+def _wanted(files: Iterable[Filed]):
+    """Whether the responses of a place count: second-hand ones only where the agent's own are missing."""
+    places = [place for file in files for place in file.digest.places]
+    own = {place.agent for place in places if place.source == OWN} | {file.agent for file in files}
+    retold = {place.agent for place in places if place.source == RETOLD}
+    inline = {place.session for place in places if place.source == OWN and place.agent == SIDECHAIN}
+    metered = {reading.session for file in files for reading in file.digest.readings if reading.printed}
+
+    def test(place: Place) -> bool:
+        if place.source == OWN:
+            return True
+        if place.agent == SIDECHAIN:
+            return place.session not in inline
+        if place.agent in own or (place.printed and place.session in metered):
+            return False
+        return place.source == RETOLD or place.agent not in retold
+
+    return test
+
+
+def _gather(copies: list[Copy]) -> list[list[Copy]]:
+    """Copies of one message id as responses: the same request, or without one the same session or a proof."""
+    groups: list[list[Copy]] = []
+    for copy in sorted(copies, key=lambda copy: (copy.response.request is None, copy.place.agent is not None)):
+        fits = [group for group in groups if any(_is_same(copy, other) for other in group)]
+        joined = [other for group in (fits if copy.response.request is None else fits[:1]) for other in group]
+        if copy.response.request is None and len(fits) > 1:
+            joined = list(fits[0]) if any(other.response.request for other in joined) else joined
+        groups = [group for group in groups if not any(other in joined for other in group)] + [[*joined, copy]]
+    return _without_replays(groups)
+
+
+def _is_same(a: Copy, b: Copy) -> bool:
+    if a.response.request and b.response.request:
+        return a.response.request == b.response.request
+    if a.place.session == b.place.session:
+        return True
+    return not set(a.response.proofs).isdisjoint(b.response.proofs)
+
+
+def _without_replays(groups: list[list[Copy]]) -> list[list[Copy]]:
+    """Drop what an agent's file replays of the main thread under another request."""
+    mains = [group for group in groups if any(copy.place.agent is None for copy in group)]
+    told = {copy.place.session for group in mains for copy in group}
+    return [group for group in groups if group in mains or not any(copy.place.session in told for copy in group)]
+
+
+def _worth(copy: Copy) -> tuple[object, ...]:
+    """Orders rows: the one that ended, then the one with more output, then the later one."""
+    response = copy.response
+    return (response.ended, response.output, response.when or 0, response.at, response.charge.counts)
+
+
+class _Counters:
+    """The client's counters by session, and what each reading adds to the one before it."""
+
+    def __init__(self, files: list[Filed], ancestors: dict[str | None, set[str | None]]) -> None:
+        self.ancestors = ancestors
+        self.readings: dict[str | None, list[tuple[Filed, Reading]]] = {}
+        for file in sorted(files, key=lambda file: (file.digest.began or 0, file.path)):
+            for reading in file.digest.readings:
+                self.readings.setdefault(reading.session, []).append((file, reading))
+
+    def sessions(self) -> set[str | None]:
+        """The sessions of which some counter says the cost."""
+        return {session for session, found in self.readings.items() if any(r.cost is not None for _, r in found)}
+
+    def stretches(self, file: Filed, session: str | None, readings: list[Reading]) -> list[Stretch]:
+        """What the readings of one file add to what was counted before."""
+        fresh = [reading for reading in readings if not self._told_before(file, reading)]
+        natives = [reading for _, reading in self.readings[session] if not reading.printed]
+        if natives and fresh and fresh[0].printed:
+            return self._beyond(fresh, natives)
+        out: list[Stretch] = []
+        before: Reading | None = None
+        for reading in fresh:
+            said = stated(reading)
+            if said is None:
+                base = self._base(file, reading) if before is None else before
+                continues = base is not None and reading.follows(base) and _same_start(reading, base)
+                said = stretch(reading, base if continues else None)
+            out.append(said)
+            before = reading
+        return out
+
+    def _beyond(self, printed: list[Reading], natives: list[Reading]) -> list[Stretch]:
+        """Of a session whose transcript has its own readings, only what was printed after the last of them."""
+        last = max(natives, key=lambda reading: reading.cost or 0)
+        top = max(printed, key=lambda reading: reading.cost or 0)
+        fresh = (top.cost or 0) > (last.cost or 0) and top.follows(last)
+        return [stretch(top, last)] if fresh else []
+
+    def _told_before(self, file: Filed, reading: Reading) -> bool:
+        """Whether another file, which comes first, has this very reading."""
+        for other, earlier in self.readings[reading.session]:
+            if other is file:
+                return False
+            if earlier.printed == reading.printed and _is_copy(earlier, reading):
+                return True
+        return False
+
+    def _base(self, file: Filed, reading: Reading) -> Reading | None:
+        """Where the counter stood before a file's first reading: at an earlier file's, or an ancestor's."""
+        if reading.printed and _is_per_process(file.digest.client):
+            return None
+        spent = _own_prompt(file, reading)
+        found: list[Reading] = []
+        for other, earlier in self._lineage(file, reading.session):
+            fits = other is not file and reading.follows(earlier) and _same_start(reading, earlier)
+            known = reading.prompt is not None and earlier.prompt is not None
+            if fits and (not known or (earlier.prompt or 0) + spent <= (reading.prompt or 0)):
+                found.append(earlier)
+        return max(found, key=lambda earlier: earlier.cost or 0, default=None)
+
+    def _lineage(self, file: Filed, session: str | None) -> Iterator[tuple[Filed, Reading]]:
+        for other, reading in self.readings.get(session, ()):
+            if other is file:
+                break
+            yield other, reading
+        for ancestor in self.ancestors.get(session, ()):
+            yield from self.readings.get(ancestor, ())
+
+
+def _same_start(a: Reading, b: Reading) -> bool:
+    return a.start is None or b.start is None or a.start == b.start
+
+
+def _is_copy(a: Reading, b: Reading) -> bool:
+    if a.uuid or b.uuid:
+        return a.uuid == b.uuid
+    return (a.cost, a.models, a.start, a.after) == (b.cost, b.models, b.start, b.after)
+
+
+def _is_per_process(client: str | None) -> bool:
+    found = _VERSION.match(client or "")
+    return found is not None and tuple(map(int, found.groups())) <= PER_PROCESS
+
+
+def _own_prompt(file: Filed, reading: Reading) -> int:
+    """The prompt tokens that a file's own rows show before a reading, at least."""
+    digest = file.digest
+    rows = {
+        response.id: response.charge.prompt
+        for response in digest.responses[: reading.after]
+        if digest.places[response.place].session == reading.session
+        and digest.places[response.place].source == OWN
+        and (reading.printed or not digest.places[response.place].copied)
+    }
+    shown = sum(rows.values()) if reading.printed else 0
+    return max(shown, reading.turn.prompt if reading.turn is not None else 0)
+
+
+def _last_before(file: Filed, session: str | None, after: int) -> Copy | None:
+    """The response of the main thread that came last before a reading."""
+    digest = file.digest
+    for number in range(min(after, len(digest.responses)) - 1, -1, -1):
+        response = digest.responses[number]
+        place = digest.places[response.place]
+        if place.session == session and place.agent is None:
+            return Copy(file, number, response, place)
+    return None
+
+
+def _by_session(readings: list[Reading]) -> dict[str | None, list[Reading]]:
+    out: dict[str | None, list[Reading]] = {}
+    for reading in readings:
+        out.setdefault(reading.session, []).append(reading)
+    return out
+
+
+def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
+    """A stretch's cost by model; what rounding leaves goes with the dearest."""
+    spent = part.cost or 0
+    costs = {name: model.cost for name, model in part.models.items() if model.cost}
+    if not costs:
+        return [(next(iter(part.models), None), spent)]
+    dearest = max(costs, key=lambda name: costs[name] or 0)
+    rest = spent - sum(nanos or 0 for nanos in costs.values())
+    return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
+
+
+def _totals(stretches: list[Stretch], rows: list[Settled]) -> Models:
+    """All that a file's stretches counted, by model."""
+    out: Models = {}
+    for part in stretches:
+        for name, model in part.models.items():
+            out[name] = out[name].plus(model) if name in out else model
+    return out
+
+
+def _charge(model: ModelReading, name: str | None, known_5m: int, known_1h: int) -> Charge:
+    """A model's total as a charge; the life of its cache writes, where it has none, is that of the rows."""
+    if model.write_1h is not None:
+        hour = min(model.write_1h, model.write)
+    else:
+        hour = min(known_1h, model.write)
+    return Charge(name, model.input, model.output, model.write - hour, hour, model.read, model.searches)
