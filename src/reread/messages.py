@@ -93,9 +93,15 @@ class Message(msgspec.Struct, eq=False):
             join_blocks(out, self.conversation.content(index))
         if self.partial is not None:
             out += self.partial.pending()
-        if self.role == "user":
-            return [k for k in out if not (isinstance(k, b.ToolResult) and self.conversation.has_call(k.tool_use_id))]
-        return out
+        return [block for block in out if not self._is_paired(block)] if self.role == "user" else out
+
+    def _is_paired(self, block: b.Block) -> bool:
+        """Whether a result is on its call, so that it is no part of what was said."""
+        if not isinstance(block, b.ToolResult):
+            return False
+        if block.tool_use_id is None:
+            return any(record in self.conversation.placed for record in self.records)
+        return self.conversation.has_call(block.tool_use_id)
 
     @property
     def text(self) -> str:
