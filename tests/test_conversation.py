@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from making import (
+    DEEP,
     SESSION,
     ZEROS,
     Growing,
     Object,
     answer,
     attachment,
+    encode,
     event,
     image,
     jsonl,
@@ -28,6 +30,7 @@ from making import (
     use,
     user,
 )
+from walk import accounts, walk
 
 import reread
 from reread.session import Session
@@ -1123,6 +1126,32 @@ class TestLedger:
 def fates_of(ledger: Any) -> list[str]:
     """The fates that its entries state."""
     return [entry.fate for entry in ledger]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [system("api_error", retryAttempt=1, retryInMs=10**400)],
+        [system("api_error", error={"status": DEEP, "message": "x"})],
+        [system("stop_hook_summary", hookErrors=[DEEP], hookInfos=[{"command": DEEP}])],
+        [system(DEEP)],
+        [system("new", content=[DEEP, {}])],
+        [state("pr-link", prUrl=DEEP)],
+        [state("summary", summary=DEEP)],
+        [user("x", uuid=[1], supersedes=["u1"])],
+        [attachment("hook_success", {"content": [DEEP, {}]})],
+        [reply({"type": "new", "x": DEEP}), reply({"type": "new", "x": DEEP})],
+        [reply("a", use("t1", "X", a=DEEP)), reply("a", use("t1", "X", a=DEEP))],
+        [reply(use("t1")), answer(result("t1", DEEP), data=DEEP)],
+        [reply("x", usage={"input_tokens": 10**400, "output_tokens": -5}, costUSD=10**400)],
+        [reply({"type": "tool_use", "id": {}, "name": [], "input": 5})],
+    ],
+    ids=lambda records: str(records[-1])[:60],
+)
+def test_no_odd_value_raises(records: list[Object]) -> None:
+    session = reread.open(b"\n".join(map(encode, told(*records))))
+    walk(session)
+    accounts(session)
 
 
 def many(count: int, *shapes: Callable[[int], Object]) -> list[Object]:

@@ -77,7 +77,7 @@ def _spoken(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(item, dict) and "type" in item for item in cast(list[Any], value)):
         return cast(list[Any], value)
     if isinstance(value, list):
-        return "\n".join(str(item) for item in cast(list[Any], value))
+        return "\n".join(item if isinstance(item, str) else jsontext.dumps(item).decode() for item in _list(value))
     return jsontext.dumps(value).decode()
 
 

@@ -24,7 +24,11 @@ _JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
 """What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
 _STARTS = re.compile(r'\{\s*"\w+"\s*:')
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
-_AFTER_GARBAGE = re.compile(r"[{\]\n]")
+_OTHER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^,\[\]{}]+', re.DOTALL)
+"""An element that is neither an object nor an array."""
+_MARK = b"\xef\xbb\xbf"
+_VALUE = b'{["-0123456789tfn]'
+"""What the first element of an array, or its end, begins with; a line of a log has other letters."""
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 
 
@@ -147,7 +151,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self._cutter = Cutter()
-        self._head = b""
+        self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
         self._document: _Document | None = None
         self._feed = self._feed_first
@@ -168,8 +172,8 @@ class Decoder:
 
     def flush(self) -> list[Record]:
         """What the bytes after the last line end hold."""
-        out = self._feed_lines(self._head) if self._head else []
-        self._head = b""
+        out = self._feed_lines(b"".join(self._head))
+        self._head.clear()
         tail = self._cutter.flush()
         if self._document is not None:
             return out + self._document.flush(self._cutter)
@@ -178,11 +182,14 @@ class Decoder:
         return out
 
     def _feed_first(self, data: bytes) -> list[Record]:
-        self._head += data
-        is_document = _is_document(self._head)
+        self._head.append(data)
+        if not data.strip():
+            return []
+        self._head = [b"".join(self._head)]
+        is_document = _is_document(self._head[0])
         if is_document is None:
             return []
-        data, self._head = self._head, b""
+        data = self._head.pop()
         self._feed = self._feed_document if is_document else self._feed_lines
         return self._feed(data)
 
@@ -197,15 +204,14 @@ class Decoder:
 
 
 def _is_document(data: bytes) -> bool | None:
-    """Whether a file is one JSON array of objects; None while its first bytes do not tell."""
-    text = data[3:] if data.startswith(b"\xef\xbb\xbf") else data
-    start = text.lstrip()
+    """Whether a file is one JSON array; None while its first bytes do not tell."""
+    start = data.removeprefix(_MARK).lstrip()
     if not start:
-        return None if len(data) < 1 << 16 else False
+        return None
     if start[:1] != b"[":
-        return None if b"\xef\xbb\xbf".startswith(data) else False
+        return None if _MARK.startswith(data) else False
     inner = start[1:].lstrip()
-    return None if not inner else inner[:1] in b"{]"
+    return None if not inner else inner[:1] in _VALUE
 
 
 class _Document:
@@ -251,8 +257,10 @@ class _Document:
             return start + 1
         if self._text[start] == "{":
             return jsontext.matching_bracket(self._text, start)
-        garbage = _AFTER_GARBAGE.search(self._text, start)
-        return garbage.start() if garbage else -1
+        if self._text[start] == "[":
+            return jsontext.matching_bracket(self._text, start)
+        other = _OTHER.match(self._text, start)
+        return other.end() if other and other.end() < len(self._text) else -1
 
 
 def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:

@@ -283,9 +283,9 @@ class Scanner:
             except jsontext.FAST_FAULTS:
                 line = Line()
             if line.sessionId is None:
-                record = Record(0, 0, body)
-                line.timestamp = record.head.timestamp
-                self._was_printed(record)
+                for record in _records(body, 0):
+                    line.timestamp = line.timestamp or record.head.timestamp
+                    self._was_printed(record)
             digest.began = milliseconds(line.timestamp)
             at = end
 
@@ -324,9 +324,7 @@ class Scanner:
     def _take_any(self, body: bytes, at: int) -> None:
         """Take in a line of any kind, by the road that loses nothing."""
         self._same = None
-        if body.strip(b" \t\r\n\x00"):
-            record = Record(0, self.offset + at, body)
-            self._take_records([record] if not record.fault else slow_records(body, 0, self.offset + at))
+        self._take_records(_records(body, self.offset + at))
 
     def _take_records(self, records: list[Record]) -> None:
         for record in records:
@@ -501,6 +499,14 @@ class Scanner:
         while (f"{said} {again}", ANYWHERE) in self._index:
             again += 1
         return f"{said} {again}"
+
+
+def _records(body: bytes, at: int) -> list[Record]:
+    """The records of a line, however it is damaged."""
+    if not body.strip(b" \t\r\n\x00"):
+        return []
+    record = Record(0, at, body)
+    return [record] if not record.fault else slow_records(body, 0, at)
 
 
 def _shaped(value: Any, shape: type[Any]) -> Any:

@@ -54,7 +54,7 @@ class Facts:
         if head.aiTitle is not None:
             self.ai_title = head.aiTitle
         if head.summary:
-            self.summaries.append((str(jsontext.readable(bytes(head.summary))), head.leafUuid))
+            self.summaries.append((_text(head.summary), head.leafUuid))
         if head.continuedInSessionId:
             self.continued_in.add(head.continuedInSessionId)
 
@@ -89,6 +89,11 @@ class Facts:
         self.slugs.add(head.slug)
         self.entrypoints.add(head.entrypoint)
         _follow(self.permission_modes, head.permissionMode)
+
+
+def _text(raw: Raw) -> str:
+    value = jsontext.readable(bytes(raw))
+    return value if isinstance(value, str) else jsontext.dumps(value).decode()
 
 
 def _object(raw: Raw) -> dict[str, Any] | None:

@@ -131,7 +131,8 @@ class _Glance:
         self.custom_title = self.custom_title or head.customTitle
         self.ai_title = self.ai_title or head.aiTitle
         if head.summary and self.summary is None:
-            self.summary = str(jsontext.readable(bytes(head.summary)))
+            summary = jsontext.readable(bytes(head.summary))
+            self.summary = summary if isinstance(summary, str) else None
         model = (head.message.model if head.message else None) or head.model
         if model and not model.startswith("<"):
             self.model = self.model or model

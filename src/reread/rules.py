@@ -270,7 +270,7 @@ class File:
         at = self.broken[-1][0] if self.broken else -1
         whole = self.closes if self.is_document else self.ends
         is_last = at == len(self.records) - 1 and not whole
-        return at if is_last and self.records[at].body.startswith(b"{") else -1
+        return at if is_last and at >= 0 and self.records[at].body.startswith(b"{") else -1
 
     @cached_property
     def cycles(self) -> list[list[int]]:

@@ -14,7 +14,7 @@ from reread.charges import Charge, Sum, Usage, cost
 from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response, digest_of
 from reread.lines import Read
 from reread.prices import Prices, read_name
-from reread.readings import ModelReading, Models, Reading, Stretch, stated, stretch
+from reread.readings import ModelReading, Reading, Stretch, stated, stretch
 
 PER_PROCESS = (2, 1, 220)
 """Up to this version a counter began anew with each process; later it goes on through resumes and forks."""
@@ -159,33 +159,31 @@ class _Settlement:
             if not place.printed and place.source != SUMMED
         }
         """The sessions whose rows stand in a transcript."""
-        self.ancestors: dict[str | None, set[str | None]] = {}
-        """The sessions from which each has rows."""
-        self.counters = _Counters(files, self.ancestors)
-        self.own_parts: Counter[int] = Counter()
+        printed = {reading.session for file in files for reading in file.digest.readings if reading.printed}
+        self.metered = printed - self.natives
+        """The sessions whose tokens are those of a printed counter."""
+        self.counters = _Counters(files)
+        self.shared: Counter[int] = Counter()
+        """How many responses of each file stand in other files too."""
 
     def spends(self) -> Iterator[Spend]:
         """Each response once, then what only the counters know."""
-        covered: dict[tuple[int, str | None], list[tuple[int, Settled]]] = {}
-        metered = self.counters.sessions()
+        covered: dict[tuple[int, str | None], list[Settled]] = {}
         for settled in self._responses():
             place = settled.first.place
-            if settled.reported is not None and place.session in metered:
+            if settled.reported is not None and self.counters.know_cost(place.session):
                 settled.reported = None
-            if place.printed and place.session in metered and place.session not in self.natives:
-                key = (id(settled.first.file), place.session)
-                covered.setdefault(key, []).append((settled.first.number, settled))
+            if place.printed and place.session in self.metered:
+                covered.setdefault((id(settled.first.file), place.session), []).append(settled)
             else:
                 yield from self._spent(settled)
         for file in self.files:
-            for session, readings in _by_session(file.digest.readings).items():
-                stretches = self.counters.stretches(file, session, readings)
-                yield from self._reported(file, session, stretches)
-                if any(reading.printed for reading in readings) and session not in self.natives:
-                    rows = [row for _, row in sorted(covered.pop((id(file), session), []), key=lambda pair: pair[0])]
-                    yield from self._printed(file, session, stretches, rows)
+            for session in dict.fromkeys(reading.session for reading in file.digest.readings):
+                yield from self._reported(file, session)
+                if session in self.metered:
+                    yield from self._printed(file, session, covered.pop((id(file), session), []))
         for rows in covered.values():
-            for _, settled in rows:
+            for settled in rows:
                 yield from self._spent(settled)
 
     # One response, however many files tell of it
@@ -205,7 +203,7 @@ class _Settlement:
                 if first is not copy:
                     shared.setdefault(response.id, [first]).append(copy)
         for copies in shared.values():
-            self.own_parts.subtract({id(file): 1 for file in {id(copy.file): copy.file for copy in copies}.values()})
+            self.shared.update({id(copy.file) for copy in copies})
         for response_id, copy in seen.items():
             if response_id not in shared:
                 yield Settled(copy, copy.response, copy.response.ended, copy.response.reported)
@@ -214,9 +212,7 @@ class _Settlement:
 
     def _join(self, copies: list[Copy]) -> Settled:
         first = min(copies, key=self._age)
-        for copy in copies:
-            if copy.place.session != first.place.session:
-                self.ancestors.setdefault(copy.place.session, set()).add(first.place.session)
+        self.counters.note_copies(first, copies)
         best = max(copies, key=_worth).response
         reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
         ended = any(copy.response.ended for copy in copies)
@@ -239,7 +235,7 @@ class _Settlement:
             place.source,
             begun is None,
             begun or 0,
-            count + self.own_parts[id(file)] > 0,
+            count > self.shared[id(file)],
             count,
             place.agent == SIDECHAIN,
             file.path,
@@ -261,36 +257,32 @@ class _Settlement:
 
     # What the counters say
 
-    def _reported(self, file: Filed, session: str | None, stretches: list[Stretch]) -> Iterator[Spend]:
-        for part in stretches:
-            if part.cost is None:
-                continue
+    def _reported(self, file: Filed, session: str | None) -> Iterator[Spend]:
+        names = {self._plain(r.charge.model): r.charge.model for r in file.digest.responses}
+        for part in self.counters.reported(file, session):
             at = _last_before(file, session, part.reading.after)
             for model, nanos in _by_model(part):
-                yield self._note(file, session, at, model, nanos)
+                yield self._note(file, session, at, names.get(self._plain(model), model), nanos)
 
     def _note(self, file: Filed, session: str | None, at: Copy | None, model: str | None, nanos: int) -> Spend:
         if at is None:
-            return Spend(
-                file.digest.began, session, file.digest.folder or file.project, None, None, model, reported=nanos
-            )
+            folder = file.digest.folder or file.project
+            return Spend(file.digest.began, session, folder, None, None, model, reported=nanos)
         spend = self._spend(at, Charge(model))
         spend.session, spend.agent, spend.nanos, spend.reported = session, None, None, nanos
         return spend
 
-    def _printed(
-        self, file: Filed, session: str | None, stretches: list[Stretch], rows: list[Settled]
-    ) -> Iterator[Spend]:
-        """The tokens of a printed session: its counters' where they say, for the rows' own are stubs."""
-        readings = [reading for reading in file.digest.readings if reading.session == session]
-        last = readings[-1].after
-        totals = _totals(stretches, rows)
-        counted = [row for row in rows if row.first.number < last and totals]
+    def _printed(self, file: Filed, session: str | None, rows: list[Settled]) -> Iterator[Spend]:
+        """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
+        rows.sort(key=lambda row: row.first.number)
+        stretches = self.counters.chain(file, session, printed=True)
+        totals, whole = _totals(stretches, rows)
+        last = max((part.reading.after for part in stretches), default=0)
         names = {self._plain(name): name for name in totals}
-        by_model: dict[str, list[Settled]] = {name: [] for name in totals}
+        by_model: dict[str | None, list[Settled]] = {name: [] for name in totals}
         for row in rows:
-            name = names.get(self._plain(row.best.charge.model))
-            if row in counted and name is not None:
+            name = names.get(self._plain(row.best.charge.model), "")
+            if name in by_model and row.first.number < last and (whole or row.first.place.agent is None):
                 by_model[name].append(row)
             else:
                 yield from self._spent(row)
@@ -298,7 +290,7 @@ class _Settlement:
             yield from self._share_out(file, session, name, model, by_model[name])
 
     def _share_out(
-        self, file: Filed, session: str | None, name: str, model: ModelReading, rows: list[Settled]
+        self, file: Filed, session: str | None, name: str | None, model: ModelReading, rows: list[Settled]
     ) -> Iterator[Spend]:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
@@ -385,48 +377,61 @@ def _worth(copy: Copy) -> tuple[object, ...]:
 class _Counters:
     """The client's counters by session, and what each reading adds to the one before it."""
 
-    def __init__(self, files: list[Filed], ancestors: dict[str | None, set[str | None]]) -> None:
-        self.ancestors = ancestors
-        self.readings: dict[str | None, list[tuple[Filed, Reading]]] = {}
+    def __init__(self, files: list[Filed]) -> None:
+        self.ancestors: dict[str | None, set[str | None]] = {}
+        """The sessions from which each has rows."""
+        self.copied: set[tuple[int, int]] = set()
+        """Responses that stand in a file as copies: the file, the how-manieth."""
+        self.readings: dict[tuple[str | None, bool], list[tuple[Filed, Reading]]] = {}
         for file in sorted(files, key=lambda file: (file.digest.began or 0, file.path)):
             for reading in file.digest.readings:
-                self.readings.setdefault(reading.session, []).append((file, reading))
+                self.readings.setdefault((reading.session, reading.printed), []).append((file, reading))
 
-    def sessions(self) -> set[str | None]:
-        """The sessions of which some counter says the cost."""
-        return {session for session, found in self.readings.items() if any(r.cost is not None for _, r in found)}
+    def note_copies(self, first: Copy, copies: list[Copy]) -> None:
+        """Learn from a response that several files hold which session comes from which."""
+        for copy in copies:
+            if copy.place.session != first.place.session:
+                self.ancestors.setdefault(copy.place.session, set()).add(first.place.session)
+                self.copied.add((id(copy.file), copy.number))
 
-    def stretches(self, file: Filed, session: str | None, readings: list[Reading]) -> list[Stretch]:
-        """What the readings of one file add to what was counted before."""
-        fresh = [reading for reading in readings if not self._told_before(file, reading)]
-        natives = [reading for _, reading in self.readings[session] if not reading.printed]
-        if natives and fresh and fresh[0].printed:
-            return self._beyond(fresh, natives)
+    def know_cost(self, session: str | None) -> bool:
+        """Whether some counter says what a session cost."""
+        both = (*self.readings.get((session, False), ()), *self.readings.get((session, True), ()))
+        return any(reading.cost is not None for _, reading in both)
+
+    def reported(self, file: Filed, session: str | None) -> list[Stretch]:
+        """What a file's readings say was paid, and no other file's does."""
+        found = self.chain(file, session, printed=False)
+        written = self.readings.get((session, False), ())
+        found += self._beyond(file, session) if written else self.chain(file, session, printed=True)
+        return [part for part in found if part.cost is not None]
+
+    def _beyond(self, file: Filed, session: str | None) -> list[Stretch]:
+        """Of a session whose transcript has readings, what was printed after the last of them."""
+        _, last = max(self.readings[(session, False)], key=_amount)
+        where, top = max(self.readings.get((session, True), ()), key=_amount, default=(None, last))
+        fresh = where is file and (top.cost or 0) > (last.cost or 0) and top.follows(last)
+        return [stretch(top, last)] if fresh else []
+
+    def chain(self, file: Filed, session: str | None, *, printed: bool) -> list[Stretch]:
+        """What each reading of a file adds to the one before it."""
         out: list[Stretch] = []
         before: Reading | None = None
-        for reading in fresh:
-            said = stated(reading)
-            if said is None:
-                base = self._base(file, reading) if before is None else before
-                continues = base is not None and reading.follows(base) and _same_start(reading, base)
-                said = stretch(reading, base if continues else None)
-            out.append(said)
+        for reading in file.digest.readings:
+            if reading.session != session or reading.printed != printed or self._told_before(file, reading):
+                continue
+            base = self._base(file, reading) if before is None else before
+            goes_on = base is not None and reading.follows(base) and _same_start(reading, base)
+            out.append(stated(reading) or stretch(reading, base if goes_on else None))
             before = reading
         return out
 
-    def _beyond(self, printed: list[Reading], natives: list[Reading]) -> list[Stretch]:
-        """Of a session whose transcript has its own readings, only what was printed after the last of them."""
-        last = max(natives, key=lambda reading: reading.cost or 0)
-        top = max(printed, key=lambda reading: reading.cost or 0)
-        fresh = (top.cost or 0) > (last.cost or 0) and top.follows(last)
-        return [stretch(top, last)] if fresh else []
-
     def _told_before(self, file: Filed, reading: Reading) -> bool:
         """Whether another file, which comes first, has this very reading."""
-        for other, earlier in self.readings[reading.session]:
+        for other, earlier in self.readings[(reading.session, reading.printed)]:
             if other is file:
                 return False
-            if earlier.printed == reading.printed and _is_copy(earlier, reading):
+            if _is_copy(earlier, reading):
                 return True
         return False
 
@@ -434,22 +439,45 @@ class _Counters:
         """Where the counter stood before a file's first reading: at an earlier file's, or an ancestor's."""
         if reading.printed and _is_per_process(file.digest.client):
             return None
-        spent = _own_prompt(file, reading)
-        found: list[Reading] = []
-        for other, earlier in self._lineage(file, reading.session):
-            fits = other is not file and reading.follows(earlier) and _same_start(reading, earlier)
-            known = reading.prompt is not None and earlier.prompt is not None
-            if fits and (not known or (earlier.prompt or 0) + spent <= (reading.prompt or 0)):
-                found.append(earlier)
-        return max(found, key=lambda earlier: earlier.cost or 0, default=None)
+        begun, spent = self._own(file, reading)
+        found: list[tuple[Filed, Reading]] = []
+        for other, earlier in self._lineage(file, reading):
+            later = begun is not None and (_time(other, earlier) or 0) > begun
+            if not later and reading.follows(earlier) and _same_start(reading, earlier):
+                known = reading.prompt is not None and earlier.prompt is not None
+                if not known or (earlier.prompt or 0) + spent <= (reading.prompt or 0):
+                    found.append((other, earlier))
+        return max(found, key=_amount)[1] if found else None
 
-    def _lineage(self, file: Filed, session: str | None) -> Iterator[tuple[Filed, Reading]]:
-        for other, reading in self.readings.get(session, ()):
+    def _lineage(self, file: Filed, reading: Reading) -> Iterator[tuple[Filed, Reading]]:
+        for other, earlier in self.readings[(reading.session, reading.printed)]:
             if other is file:
                 break
-            yield other, reading
-        for ancestor in self.ancestors.get(session, ()):
-            yield from self.readings.get(ancestor, ())
+            yield other, earlier
+        for ancestor in self.ancestors.get(reading.session, ()):
+            for printed in (False, True):
+                yield from self.readings.get((ancestor, printed), ())
+
+    def _own(self, file: Filed, reading: Reading) -> tuple[int | None, int]:
+        """When a session's own part of a file begins, and the prompt tokens its rows show before a reading."""
+        digest = file.digest
+        rows: dict[str, Response] = {}
+        for number, response in enumerate(digest.responses[: reading.after]):
+            place = digest.places[response.place]
+            if place.session == reading.session and place.source == OWN and (id(file), number) not in self.copied:
+                rows.setdefault(response.id, response)
+        begun = next((response.when for response in rows.values() if response.when is not None), None)
+        shown = sum(response.charge.prompt for response in rows.values())
+        return begun, max(shown, reading.turn.prompt if reading.turn is not None else 0)
+
+
+def _amount(found: tuple[Filed, Reading]) -> int:
+    return found[1].cost or 0
+
+
+def _time(file: Filed, reading: Reading) -> int | None:
+    """About when a counter was read: at the last response before."""
+    return file.digest.responses[reading.after - 1].when if reading.after else None
 
 
 def _same_start(a: Reading, b: Reading) -> bool:
@@ -467,20 +495,6 @@ def _is_per_process(client: str | None) -> bool:
     return found is not None and tuple(map(int, found.groups())) <= PER_PROCESS
 
 
-def _own_prompt(file: Filed, reading: Reading) -> int:
-    """The prompt tokens that a file's own rows show before a reading, at least."""
-    digest = file.digest
-    rows = {
-        response.id: response.charge.prompt
-        for response in digest.responses[: reading.after]
-        if digest.places[response.place].session == reading.session
-        and digest.places[response.place].source == OWN
-        and (reading.printed or not digest.places[response.place].copied)
-    }
-    shown = sum(rows.values()) if reading.printed else 0
-    return max(shown, reading.turn.prompt if reading.turn is not None else 0)
-
-
 def _last_before(file: Filed, session: str | None, after: int) -> Copy | None:
     """The response of the main thread that came last before a reading."""
     digest = file.digest
@@ -490,13 +504,6 @@ def _last_before(file: Filed, session: str | None, after: int) -> Copy | None:
         if place.session == session and place.agent is None:
             return Copy(file, number, response, place)
     return None
-
-
-def _by_session(readings: list[Reading]) -> dict[str | None, list[Reading]]:
-    out: dict[str | None, list[Reading]] = {}
-    for reading in readings:
-        out.setdefault(reading.session, []).append(reading)
-    return out
 
 
 def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
@@ -510,13 +517,21 @@ def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
     return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
 
 
-def _totals(stretches: list[Stretch], rows: list[Settled]) -> Models:
-    """All that a file's stretches counted, by model."""
-    out: Models = {}
+def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | None, ModelReading], bool]:
+    """All that a file's stretches counted, by model; and whether that is more than the main thread."""
+    out: dict[str | None, ModelReading] = {}
+    whole = True
     for part in stretches:
-        for name, model in part.models.items():
+        models: dict[str | None, ModelReading] = {**part.models}
+        if not part.reading.models and part.reading.turn is not None:
+            turn, whole = part.reading.turn, False
+            main = [row for row in rows if row.first.place.agent is None and row.first.number < part.reading.after]
+            writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
+            model = main[-1].best.charge.model if main else None
+            models = {model: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
+        for name, model in models.items():
             out[name] = out[name].plus(model) if name in out else model
-    return out
+    return out, whole
 
 
 def _charge(model: ModelReading, name: str | None, known_5m: int, known_1h: int) -> Charge:

@@ -24,24 +24,31 @@ class Dialect(Protocol):
 
 NATIVE = "native"
 
-DIALECTS: tuple[Dialect, ...] = (stored, stream_json, early)
+DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json)
 
 NAMES = (NATIVE, *(dialect.NAME for dialect in DIALECTS))
 
 
 def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The dialect of a record, and the record in the native tongue; a kept one is translated twice."""
+    """The dialect of a record, and the record in the native tongue; what was kept is translated in its turn."""
     for dialect in DIALECTS:
         if dialect.looks_like(value):
             native = dialect.translate(value)
-            if dialect is stored:
-                native = translate(native)[1]
-            return dialect.NAME, native
+            while dialect is stored and stored.looks_like(native):
+                native = stored.translate(native)
+            return dialect.NAME, translate(native)[1] if dialect is stored else native
     return NATIVE, value
 
 
 def was_printed(value: dict[str, Any]) -> bool:
-    """Whether a record was printed by a run of the client rather than written to disk; a kept one, too."""
-    if stored.looks_like(value):
-        return was_printed(stored.translate(value))
+    """Whether a record, or the message kept in it, was printed rather than written to disk."""
+    while stored.looks_like(value):
+        value = stored.translate(value)
+    return not early.looks_like(value) and stream_json.looks_like(value)
+
+
+def was_printed(value: dict[str, Any]) -> bool:
+    """Whether a record was printed by a run of the client rather than written to disk; so may be what was kept."""
+    while stored.looks_like(value):
+        value = stored.translate(value)
     return stream_json.looks_like(value)

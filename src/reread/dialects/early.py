@@ -26,7 +26,7 @@ def looks_like(value: dict[str, Any]) -> bool:
         return False
     if kind in RENAMED or (kind == "message" and _role(value) is not None):
         return True
-    return kind in SPOKEN and _is_epoch(value.get("timestamp"))
+    return kind in SPOKEN and _is_number(value.get("timestamp"))
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:
@@ -34,10 +34,14 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     kind = str(value["type"])
     native = dict(value)
     native["type"] = RENAMED.get(kind, kind) if kind != "message" else _role(value)
-    if _is_epoch(value.get("timestamp")):
+    if _is_number(value.get("timestamp")):
         native["timestamp"] = _iso(value["timestamp"])
+    if "session_id" in native:
+        native.setdefault("sessionId", native["session_id"])
     if kind in _RESHAPE:
         _RESHAPE[kind](native)
+    elif "message" not in native and "content" in native:
+        native["message"] = _message(native)
     return native
 
 
@@ -97,9 +101,8 @@ def _role(value: dict[str, Any]) -> str | None:
     return role if role in ("user", "assistant") else None
 
 
-def _is_epoch(value: Any) -> bool:
-    """Whether a number can be a time: seconds or milliseconds of this century."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 1e9 <= value < 1e13
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _iso(moment: float) -> Any:

@@ -39,6 +39,8 @@ RENAMED_IN: dict[str, dict[str, str]] = {
     "system": {"claude_code_version": "version"},
 }
 SPOKEN = ("user", "assistant")
+DEEP = 4
+"""How deep the figures of a compaction are nested at the most."""
 DISK_ONLY = ("sessionId", "parentUuid", "uuid", "timestamp")
 
 
@@ -61,10 +63,10 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     return native
 
 
-def _camel_keys(value: Any) -> Any:
-    if not isinstance(value, dict):
+def _camel_keys(value: Any, depth: int = DEEP) -> Any:
+    if not isinstance(value, dict) or depth == 0:
         return value
-    return {_camel(key): _camel_keys(item) for key, item in cast(dict[str, Any], value).items()}
+    return {_camel(key): _camel_keys(item, depth - 1) for key, item in cast(dict[str, Any], value).items()}
 
 
 def _camel(name: str) -> str:
