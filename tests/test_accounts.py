@@ -192,9 +192,10 @@ class TestChoosing:
             assert reread.usage(file).totals.responses == 1
 
     def test_misuse_says_what_to_do(self, tree: Path) -> None:
-        for options, words in (({"by": "colour"}, "cannot group"), ({"tz": "Mars"}, "time zone"), ({"since": "x"}, "no time")):
+        wrong = {"by": ("colour", "cannot group"), "tz": ("Mars", "time zone"), "since": ("x", "no time")}
+        for option, (value, words) in wrong.items():
             with pytest.raises(reread.Misuse, match=words):
-                reread.usage(root=tree, **options)
+                reread.usage(root=tree, **{option: value})
         with pytest.raises(reread.NotFound):
             reread.usage(tree / "nowhere.jsonl")
 

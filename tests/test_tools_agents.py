@@ -140,19 +140,19 @@ TODO_ROWS: list[Row] = [
             },
         ),
         "TaskUpdate #1 pending → in progress",
-        [("checklist", "#1:active*(was pending)"), ("facts", "in progress")],
+        [("checklist", "#1:active*(was pending)")],
     ),
     (
         "a task deleted",
         did("TaskUpdate", {"taskId": "1", "status": "deleted"}, "Updated task #1 deleted"),
         "TaskUpdate #1 deleted",
-        [("checklist", "#1:cancelled*"), ("facts", "deleted")],
+        [("checklist", "#1:cancelled*")],
     ),
     (
         "what blocks a task",
         did("TaskUpdate", {"taskId": "2", "addBlockedBy": ["1", "3"]}, data={"success": True, "taskId": "2"}),
-        "TaskUpdate #2 addBlockedBy",
-        [("checklist", "#2:pending*"), ("facts", "#1, #3")],
+        "TaskUpdate #2 blocked by #1, #3",
+        [("facts", "blocked by=#1, #3")],
     ),
     (
         "a task that is not there",
@@ -164,7 +164,7 @@ TODO_ROWS: list[Row] = [
             ok=False,
         ),
         "TaskUpdate #9 completed",
-        [("checklist", "#9:done"), ("facts", "completed"), ("note", "error Task not found")],
+        [("checklist", "#9:done"), ("note", "error Task not found")],
     ),
     (
         "a task asked for",

@@ -97,7 +97,7 @@ def _words(value: Any) -> list[Any]:
     """One value, several, or several with commas between them."""
     if value is None:
         return []
-    values: list[Any] = list(value) if isinstance(value, list | tuple | set) else [value]
+    values: list[Any] = list(cast(list[Any], value)) if isinstance(value, list | tuple | set) else [value]
     if all(isinstance(item, str) for item in values):
         return [word.strip() for item in values for word in item.split(",") if word.strip()]
     return values
@@ -174,32 +174,34 @@ class _Asked:
 
     def _add_session(self, path: Path) -> None:
         """A session's file, and those of its agents."""
-        self._add_file(str(path))
+        self._add_file(path)
         head = places.first_head(path)
         names = {path.stem, head.sessionId if head is not None and head.sessionId else path.stem}
         for agent in places.agent_files(path, sorted(names)).values():
-            self._add_file(str(agent))
+            self._add_file(agent)
 
-    def _add_folder(self, folder: Path, *, top: bool = False) -> None:
-        self.folders.append(os.path.abspath(folder))
-        for path in _below(str(folder)):
-            self._add_file(path)
+    def _add_folder(self, folder: Path) -> None:
+        whole = str(folder.absolute())
+        self.folders.append(whole)
+        for path in _below(whole):
+            self._add_file(Path(path))
 
-    def _add_file(self, path: str) -> None:
-        real = os.path.abspath(path)
-        if real in self.found:
+    def _add_file(self, path: Path) -> None:
+        whole = str(path.absolute())
+        if whole in self.found:
             return
         try:
-            stat = os.stat(real)
+            stat = path.stat()
         except FileNotFoundError:
-            raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
+            raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
         except OSError as error:
-            raise Unreadable(f"{path}: {error.strerror or error}; check its permissions", path=path) from error
-        self.found[real] = _Found(real, stat)
+            reason = error.strerror or str(error)
+            raise Unreadable(f"{path}: {reason}; check its permissions", path=str(path)) from error
+        self.found[whole] = _Found(whole, stat)
 
 
 def _bytes(source: Any) -> bytes:
-    if isinstance(source, bytes | bytearray | memoryview):
+    if isinstance(source, bytes | bytearray):
         return bytes(source)
     data = sys.stdin.buffer.read() if source == session.STDIN else source.read()
     if not isinstance(data, bytes):
@@ -251,7 +253,7 @@ class _Books:
         self.progress = progress
         self.known = cache.entries() if cache is not None else {}
         gone = [path for path in self.known if path not in asked.found and _is_below(path, asked.folders)]
-        self.deleted = [path for path in gone if not os.path.exists(path)]
+        self.deleted = [path for path in gone if not Path(path).exists()]
         self.forgotten = [] if keep_deleted else self.deleted
         self.kept = self.deleted if keep_deleted else []
 
@@ -317,7 +319,7 @@ def _is_below(path: str, folders: list[str]) -> bool:
 
 def _filed(path: str, digest: Digest) -> Filed:
     place = Path(path)
-    return Filed(digest, path, guessed_project(place), owner(place)[0])
+    return Filed(digest, path, guessed_project(place), *owner(place))
 
 
 def _loose(data: bytes) -> Filed:
@@ -436,7 +438,7 @@ def _read(job: _Job) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
     path, entry = job.found.path, job.entry
     agent, session = owner(Path(path))
-    with open(path, "rb", buffering=0) as file:
+    with Path(path).open("rb", buffering=0) as file:
         stat = os.fstat(file.fileno())
         scanner = Scanner(session=session, agent=agent)
         if entry is not None and job.digest is not None and _goes_on(file, entry, stat):

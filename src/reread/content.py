@@ -33,7 +33,7 @@ def system_text(native: dict[str, Any]) -> Any:
     said = next((native[name] for name in SPOKEN if native.get(name)), None)
     if said is not None:
         return _spoken(said)
-    tell = _TELL.get(str(native.get("subtype")))
+    tell = _TELL.get(_words(native.get("subtype")))
     return tell(native) if tell else None
 
 
@@ -41,10 +41,9 @@ def _api_error(native: dict[str, Any]) -> str:
     error = native.get("error")
     inner = _dict(error)
     nested = _dict(_dict(inner.get("error")).get("error"))
-    words = inner.get("formatted") or nested.get("message") or inner.get("message") or error or "no answer"
-    status = inner.get("status") or native.get("error_status")
-    shown = words if isinstance(words, str) else jsontext.dumps(words).decode()
-    return f"the API failed: {f'{status} ' if status and str(status) not in shown else ''}{shown}{_retry(native)}"
+    shown = _words(inner.get("formatted") or nested.get("message") or inner.get("message") or error or "no answer")
+    status = _words(inner.get("status") or native.get("error_status") or "")
+    return f"the API failed: {f'{status} ' if status and status not in shown else ''}{shown}{_retry(native)}"
 
 
 def _retry(native: dict[str, Any]) -> str:
@@ -53,13 +52,13 @@ def _retry(native: dict[str, Any]) -> str:
     wait = native.get("retryInMs") or native.get("retry_delay_ms")
     if attempt is None:
         return ""
-    soon = f" in {wait / 1000:.1f} s" if isinstance(wait, int | float) else ""
-    return f" (attempt {attempt} of {most}{soon})"
+    soon = f" in {wait / 1000:.1f} s" if isinstance(wait, int | float) and abs(wait) < 1e12 else ""
+    return f" (attempt {_words(attempt)} of {_words(most)}{soon})"
 
 
 def _stop_hooks(native: dict[str, Any]) -> str:
-    commands = [str(_dict(info).get("command", "")) for info in _list(native.get("hookInfos"))]
-    errors = [str(error).strip() for error in _list(native.get("hookErrors"))]
+    commands = [_words(_dict(info).get("command", "")) for info in _list(native.get("hookInfos"))]
+    errors = [_words(error).strip() for error in _list(native.get("hookErrors"))]
     return "\n".join([f"stop hooks ran: {', '.join(commands)}", *errors])
 
 
@@ -77,8 +76,12 @@ def _spoken(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(item, dict) and "type" in item for item in cast(list[Any], value)):
         return cast(list[Any], value)
     if isinstance(value, list):
-        return "\n".join(item if isinstance(item, str) else jsontext.dumps(item).decode() for item in _list(value))
-    return jsontext.dumps(value).decode()
+        return "\n".join(map(_words, _list(value)))
+    return _words(value)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else jsontext.dumps(value).decode()
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ _JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
 """What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
 _STARTS = re.compile(r'\{\s*"\w+"\s*:')
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
-_OTHER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^,\[\]{}]+', re.DOTALL)
-"""An element that is neither an object nor an array."""
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BARE = re.compile(r"[^,\[\]{}]+")
 _MARK = b"\xef\xbb\xbf"
 _VALUE = b'{["-0123456789tfn]'
 """What the first element of an array, or its end, begins with; a line of a log has other letters."""
@@ -259,7 +259,7 @@ class _Document:
             return jsontext.matching_bracket(self._text, start)
         if self._text[start] == "[":
             return jsontext.matching_bracket(self._text, start)
-        other = _OTHER.match(self._text, start)
+        other = (_STRING if self._text[start] == '"' else _BARE).match(self._text, start)
         return other.end() if other and other.end() < len(self._text) else -1
 
 

@@ -98,6 +98,7 @@ class _Glance:
         self.ai_title: str | None = None
         self.summary: str | None = None
         self.prompt: str | None = None
+        self._seen: bytes | None = None
 
     def take_forward(self, data: bytes) -> bytes:
         """Look at whole lines from the start; gives the line that is not whole yet."""
@@ -112,9 +113,14 @@ class _Glance:
 
     def take_backward(self, data: bytes) -> None:
         """Look at lines from the end until all but a title is known; the first may be torn."""
+        self._seen = data
         for line in reversed(data.split(b"\n")[1:]):
             if not self._is_complete() or b'Title"' in line or b'"summary"' in line:
                 self._note(line)
+
+    def _is_own(self, leaf: str | None) -> bool:
+        """Whether a summary is this file's own: files begin with those of others."""
+        return self._seen is None or (leaf is not None and f'"uuid":"{leaf}"'.encode() in self._seen)
 
     def _is_complete(self) -> bool:
         return None not in (self.session, self.cwd, self.git_branch, self.version, self.model, self.stamp)
@@ -130,7 +136,7 @@ class _Glance:
         self.stamp = self.stamp or head.timestamp
         self.custom_title = self.custom_title or head.customTitle
         self.ai_title = self.ai_title or head.aiTitle
-        if head.summary and self.summary is None:
+        if head.summary and self.summary is None and self._is_own(head.leafUuid):
             summary = jsontext.readable(bytes(head.summary))
             self.summary = summary if isinstance(summary, str) else None
         model = (head.message.model if head.message else None) or head.model

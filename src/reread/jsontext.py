@@ -211,6 +211,8 @@ def _pieces(value: Any) -> list[str]:
     todo: list[Any] = [value]
     while todo:
         item = todo.pop()
+        if isinstance(item, msgspec.Struct):
+            item = msgspec.structs.asdict(item)
         if isinstance(item, _Text):
             out.append(item)
         elif isinstance(item, dict):

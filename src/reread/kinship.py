@@ -81,7 +81,7 @@ class _Kin:
 
     def forget(self, agents: Iterable[Agent]) -> None:
         """Untie what was tied when less was known."""
-        for call in self.starters:
+        for call in (call for talk in self.talks for call in talk.calls):
             call.started_agent = None
         for agent in agents:
             agent.call = agent.parent = None

@@ -286,9 +286,11 @@ class Call(msgspec.Struct, eq=False):
     @property
     def deed(self) -> Deed:
         """The call as a tool sees it; that of the last call asked about is kept."""
+        agent = self.agent
+        key = (self.index, self.answer, agent, len(agent.records) if agent is not None else 0)
         kept = self.conversation.last_deed
-        if kept is None or kept[0] != (self.index, self.answer, self.started_agent):
-            kept = self.conversation.last_deed = ((self.index, self.answer, self.started_agent), self._deed())
+        if kept is None or kept[0] != key:
+            kept = self.conversation.last_deed = (key, self._deed())
         return kept[1]
 
     def _deed(self) -> Deed:
@@ -306,7 +308,7 @@ class Call(msgspec.Struct, eq=False):
         )
 
     def _agent_stats(self) -> AgentStats | None:
-        agent = self.started_agent
+        agent = self.agent
         if agent is None:
             return None
         usage = agent.usage
@@ -522,16 +524,17 @@ def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Tur
     """
     turn: list[Message] = []
     prompt: Message | None = None
+    opened = False
     count = 0
     for message in messages:
         starts = message.kind in TURN_STARTERS
-        opened = prompt is not None or any(m.kind == "response" for m in turn)
         if (starts and opened) or (turn and turn[-1].index in ends):
             count += 1
             yield Turn(count, prompt, turn)
-            turn, prompt = [], None
+            turn, prompt, opened = [], None, False
         if starts and prompt is None:
             prompt = message
+        opened = opened or starts or message.kind == "response"
         turn.append(message)
     if turn:
         yield Turn(count + 1, prompt, turn)

@@ -171,16 +171,28 @@ class Prices:
 
 def price_on(model: Model, day: int | None) -> Price:
     """The price in force on a day; the newest where the day is not known."""
-    fit = model.prices[-1] if day is None else model.prices[0]
-    for price in model.prices if day is not None else ():
-        if price.start is None or (date.fromisoformat(price.start) - date(1970, 1, 1)).days <= day:
-            fit = price
-    return fit
+    if day is None:
+        return model.prices[-1]
+    started = [price for price in model.prices if price.start is None or _days(price.start) <= day]
+    return started[-1] if started else model.prices[0]
+
+
+def _days(text: str) -> int:
+    return (date.fromisoformat(text) - date(1970, 1, 1)).days
 
 
 def _rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
-    classes = (price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read)
-    return Rates(*(round(amount * factor * PICO) for amount in classes), search)
+    def rate(amount: Decimal) -> int:
+        return round(amount * factor * PICO)
+
+    return Rates(
+        input=rate(price.input),
+        output=rate(price.output),
+        write_5m=rate(price.cache_write_5m),
+        write_1h=rate(price.cache_write_1h),
+        read=rate(price.cache_read),
+        search=search,
+    )
 
 
 def read_name(id: str) -> Name:
@@ -206,10 +218,11 @@ def prices_from(path: str | Path) -> Prices:
     The file has the shape of the bundled one. A model may also be just `{"input": 1, "output": 5}`.
     """
     try:
-        given: Any = jsontext.loads(Path(path).expanduser().read_bytes())
-        if not isinstance(given, dict):
+        value: Any = jsontext.loads(Path(path).expanduser().read_bytes())
+        if not isinstance(value, dict):
             raise Misuse(f"{path}: a price file is a JSON object")
-        models = cast(dict[str, Any], given).get("models", {})
+        given = cast(dict[str, Any], value)
+        models: dict[str, Any] = given.get("models", {})
         own = {name: msgspec.convert(_whole(model), Model, strict=False) for name, model in models.items()}
         base = bundled().table
         names = ("as_of", "web_searches", "batch", "us_inference", "regional")

@@ -37,13 +37,27 @@ class ModelReading(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
     def minus(self, other: ModelReading) -> ModelReading:
         """What was counted since an earlier reading."""
-        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
-        return ModelReading(*(None if a is None else a - (b or 0) for a, b in pairs))
+        return self._with(other, -1)
 
     def plus(self, other: ModelReading) -> ModelReading:
         """Two stretches of counting together."""
-        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
-        return ModelReading(*(None if a is None and b is None else (a or 0) + (b or 0) for a, b in pairs))
+        return self._with(other, 1)
+
+    def _with(self, other: ModelReading, sign: int) -> ModelReading:
+        return ModelReading(
+            self.input + sign * other.input,
+            self.output + sign * other.output,
+            self.read + sign * other.read,
+            self.write + sign * other.write,
+            _known(self.write_5m, other.write_5m, sign),
+            _known(self.write_1h, other.write_1h, sign),
+            self.searches + sign * other.searches,
+            _known(self.cost, other.cost, sign),
+        )
+
+
+def _known(mine: int | None, other: int | None, sign: int) -> int | None:
+    return None if mine is None and other is None else (mine or 0) + sign * (other or 0)
 
 
 Models = dict[str, ModelReading]
@@ -57,13 +71,15 @@ class Reading(msgspec.Struct, gc=False, array_like=True):
     cost: int | None
     """All that was spent so far, in nano-dollars."""
     models: Models
-    """The same by model, with tokens; empty where the client did not say."""
+    """The same by model, with tokens."""
     after: int
     """How many responses the file had told of before."""
     since: Models | None = None
     """What the client says was spent since its last reading."""
     turn: Charge | None = None
     """The usage of the main thread in the turn that ended."""
+    by_model: bool = True
+    """Whether the client says what it spent on each model."""
     start: float | None = None
     """When the counter was started: another start is another counter."""
     uuid: str | None = None
@@ -125,6 +141,7 @@ def read_result(value: dict[str, Any], after: int) -> Reading | None:
         after=after,
         since=_models(value.get("model_usage_since_last_result")),
         turn=_turn(usage),
+        by_model=models is not None,
         uuid=_str(value.get("uuid")),
         printed=True,
     )
@@ -148,7 +165,8 @@ def read_cost_state(value: dict[str, Any], after: int) -> Reading | None:
 def _models(value: Any) -> Models | None:
     if not isinstance(value, dict):
         return None
-    return {name: _model(model) for name, model in cast(dict[str, Any], value).items() if isinstance(model, dict)}
+    models = cast(dict[str, Any], value)
+    return {name: _model(cast(dict[str, Any], it)) for name, it in models.items() if isinstance(it, dict)}
 
 
 def _model(value: dict[str, Any]) -> ModelReading:

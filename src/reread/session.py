@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
-from reread import kinship, places, rules
+from reread import jsontext, kinship, places, rules
 from reread.charges import Usage
 from reread.conversation import Agent, Conversation
 from reread.decode import Records
@@ -234,7 +234,9 @@ class Session:
     @property
     def pr_links(self) -> list[dict[str, Any]]:
         """The pull requests it was linked to, each once."""
-        links = {str(link.get("prUrl")): link for link in (self.records[n].native for n in self.facts.pr_links)}
+        links = {
+            jsontext.dumps(link.get("prUrl")): link for link in (self.records[n].native for n in self.facts.pr_links)
+        }
         return list(links.values())
 
     @property

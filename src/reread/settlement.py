@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,6 +31,8 @@ class Filed(msgspec.Struct):
     """The project by the folder's name: a guess, for rows that do not say."""
     agent: str | None = None
     """Whose file it is, where it is an agent's own."""
+    session: str | None = None
+    """The session it belongs to, by its place."""
 
 
 class Spend(msgspec.Struct, gc=False, array_like=True):
@@ -116,6 +118,11 @@ def settle(files: Sequence[Filed], prices: Prices) -> list[Spend]:
     return list(_Settlement(sorted(files, key=lambda file: file.path), prices).spends())
 
 
+def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
+    """Each response that the files tell of, once."""
+    return list(_Settlement(sorted(files, key=lambda file: file.path), prices).responses())
+
+
 def spent(files: Sequence[Filed], prices: Prices) -> Usage:
     """What the files say was spent, in all."""
     out = Sum()
@@ -129,7 +136,7 @@ def filed(read: Read, path: Path | None) -> Filed:
     if path is None:
         return Filed(digest_of(read))
     agent, session = owner(path)
-    return Filed(digest_of(read, session=session, agent=agent), str(path), guessed_project(path), agent)
+    return Filed(digest_of(read, session=session, agent=agent), str(path), guessed_project(path), agent, session)
 
 
 def owner(path: Path) -> tuple[str | None, str | None]:
@@ -169,7 +176,7 @@ class _Settlement:
     def spends(self) -> Iterator[Spend]:
         """Each response once, then what only the counters know."""
         covered: dict[tuple[int, str | None], list[Settled]] = {}
-        for settled in self._responses():
+        for settled in self.responses():
             place = settled.first.place
             if settled.reported is not None and self.counters.know_cost(place.session):
                 settled.reported = None
@@ -188,7 +195,8 @@ class _Settlement:
 
     # One response, however many files tell of it
 
-    def _responses(self) -> Iterator[Settled]:
+    def responses(self) -> Iterator[Settled]:
+        """Each response once, wherever it stands."""
         seen: dict[str, Copy] = {}
         shared: dict[str, list[Copy]] = {}
         wanted = _wanted(self.files)
@@ -301,19 +309,18 @@ class _Settlement:
         known = [row.best.charge for row in rows]
         kept = _charge(model, known[0].model, sum(c.write_5m for c in known), sum(c.write_1h for c in known))
         rest = [a - sum(b) for a, *b in zip(kept.counts, *(charge.counts for charge in known), strict=True)]
+        rates = self.prices.rates(known[0].model, None)
+        over = rates.over if rates is not None and rates.long is not None else 1 << 62
+        long = sum(charge.prompt > over for charge in known) * 2 > len(known)
         if len(rows) == 1 or min(rest) < 0:
-            shares = [msgspec.structs.replace(kept, mode=known[0].mode), *(Charge(c.model) for c in known[1:])]
-            rest = [0] * len(rest)
-        else:
-            shares = known
-        for row, share in zip(rows, shares, strict=True):
+            rest = list(kept.counts)
+            known = [Charge(charge.model, mode=charge.mode) for charge in known]
+        for n, (row, share) in enumerate(zip(rows, known, strict=True)):
             spend = self._spend(row.first, share)
+            if n == 0 and any(rest):
+                spend.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
             spend.responses, spend.reported = 1, row.reported
             yield spend
-        if any(rest):
-            rates = self.prices.rates(known[0].model, None)
-            long = sum(c.prompt > rates.over for c in known) * 2 > len(known) if rates and rates.long else False
-            yield self._spend(rows[0].first, Charge(known[0].model, *rest, mode=known[0].mode), long=long)
 
     def _plain(self, model: str | None) -> str | None:
         """What two ids of one model have in common."""
@@ -321,44 +328,88 @@ class _Settlement:
         return known.model if known else read_name(model).model if model else None
 
 
-def _wanted(files: Iterable[Filed]):
+def _wanted(files: Sequence[Filed]) -> Callable[[Place], bool]:
     """Whether the responses of a place count: second-hand ones only where the agent's own are missing."""
     places = [place for file in files for place in file.digest.places]
-    own = {place.agent for place in places if place.source == OWN} | {file.agent for file in files}
+    own = {(place.session, place.agent) for place in places if place.source == OWN}
+    own |= {(file.session, file.agent) for file in files}
+    agents = {agent for _, agent in own}
     retold = {place.agent for place in places if place.source == RETOLD}
-    inline = {place.session for place in places if place.source == OWN and place.agent == SIDECHAIN}
     metered = {reading.session for file in files for reading in file.digest.readings if reading.printed}
 
-    def test(place: Place) -> bool:
-        if place.source == OWN:
-            return True
+    def summed(place: Place) -> bool:
         if place.agent == SIDECHAIN:
-            return place.session not in inline
-        if place.agent in own or (place.printed and place.session in metered):
-            return False
-        return place.source == RETOLD or place.agent not in retold
+            return (place.session, SIDECHAIN) not in own
+        told = place.agent in agents or place.agent in retold
+        return not told and not (place.printed and place.session in metered)
 
-    return test
+    tests: dict[int, Callable[[Place], bool]] = {
+        OWN: lambda place: True,
+        RETOLD: lambda place: (place.session, place.agent) not in own,
+        SUMMED: summed,
+    }
+    return lambda place: tests[place.source](place)
 
 
 def _gather(copies: list[Copy]) -> list[list[Copy]]:
     """Copies of one message id as responses: the same request, or without one the same session or a proof."""
-    groups: list[list[Copy]] = []
-    for copy in sorted(copies, key=lambda copy: (copy.response.request is None, copy.place.agent is not None)):
-        fits = [group for group in groups if any(_is_same(copy, other) for other in group)]
-        joined = [other for group in (fits if copy.response.request is None else fits[:1]) for other in group]
-        if copy.response.request is None and len(fits) > 1:
-            joined = list(fits[0]) if any(other.response.request for other in joined) else joined
-        groups = [group for group in groups if not any(other in joined for other in group)] + [[*joined, copy]]
-    return _without_replays(groups)
+    groups = _Joined(len(copies))
+    for mark, n in _marks(copies):
+        groups.join(mark, n)
+    named: dict[str | None, int] = {}
+    for n in sorted(range(len(copies)), key=lambda n: _precedence(copies[n])):
+        if copies[n].response.request:
+            named.setdefault(copies[n].place.session, n)
+    found: dict[int, list[int]] = {}
+    for n, copy in enumerate(copies):
+        if copy.response.request is None and copy.place.session in named:
+            found.setdefault(groups.root(n), []).append(named[copy.place.session])
+    for root, others in found.items():
+        groups.union(min(others, key=lambda n: _precedence(copies[n])), root)
+    out: dict[int, list[Copy]] = {}
+    for n, copy in enumerate(copies):
+        out.setdefault(groups.root(n), []).append(copy)
+    return _without_replays(list(out.values()))
 
 
-def _is_same(a: Copy, b: Copy) -> bool:
-    if a.response.request and b.response.request:
-        return a.response.request == b.response.request
-    if a.place.session == b.place.session:
-        return True
-    return not set(a.response.proofs).isdisjoint(b.response.proofs)
+def _precedence(copy: Copy) -> tuple[bool, str]:
+    """Of several requests under one id, a row that names none goes with the main thread's, and with one for good."""
+    return (copy.place.agent is not None, copy.response.request or "")
+
+
+def _marks(copies: list[Copy]) -> Iterator[tuple[object, int]]:
+    """What joins copies that have it in common."""
+    for n, copy in enumerate(copies):
+        response = copy.response
+        if response.request:
+            yield ("request", response.request), n
+        else:
+            yield ("session", copy.place.session), n
+            for proof in response.proofs:
+                yield ("proof", proof), n
+
+
+class _Joined:
+    """Numbers in groups that grow together."""
+
+    def __init__(self, count: int) -> None:
+        self._above = list(range(count))
+        self._first: dict[object, int] = {}
+
+    def root(self, n: int) -> int:
+        """The number that stands for a group."""
+        while self._above[n] != n:
+            self._above[n] = self._above[self._above[n]]
+            n = self._above[n]
+        return n
+
+    def union(self, a: int, b: int) -> None:
+        """Make one group of two."""
+        self._above[self.root(b)] = self.root(a)
+
+    def join(self, mark: object, n: int) -> None:
+        """Put a number with the others of that mark."""
+        self.union(self._first.setdefault(mark, n), n)
 
 
 def _without_replays(groups: list[list[Copy]]) -> list[list[Copy]]:
@@ -371,7 +422,8 @@ def _without_replays(groups: list[list[Copy]]) -> list[list[Copy]]:
 def _worth(copy: Copy) -> tuple[object, ...]:
     """Orders rows: the one that ended, then the one with more output, then the later one."""
     response = copy.response
-    return (response.ended, response.output, response.when or 0, response.at, response.charge.counts)
+    said = (str(response.charge), str(response.extras))
+    return (response.ended, response.output, response.when or 0, response.at, response.charge.counts, said)
 
 
 class _Counters:
@@ -417,8 +469,12 @@ class _Counters:
         """What each reading of a file adds to the one before it."""
         out: list[Stretch] = []
         before: Reading | None = None
+        one_process = printed and _is_per_process(file.digest.client)
         for reading in file.digest.readings:
-            if reading.session != session or reading.printed != printed or self._told_before(file, reading):
+            if reading.printed != printed or self._told_before(file, reading):
+                continue
+            if reading.session != session:
+                before = reading if one_process else before
                 continue
             base = self._base(file, reading) if before is None else before
             goes_on = base is not None and reading.follows(base) and _same_start(reading, base)
@@ -523,7 +579,7 @@ def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | N
     whole = True
     for part in stretches:
         models: dict[str | None, ModelReading] = {**part.models}
-        if not part.reading.models and part.reading.turn is not None:
+        if not part.reading.by_model and part.reading.turn is not None:
             turn, whole = part.reading.turn, False
             main = [row for row in rows if row.first.place.agent is None and row.first.number < part.reading.after]
             writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)

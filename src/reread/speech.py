@@ -116,7 +116,7 @@ def _asides(text: str) -> tuple[list[Aside], str]:
     while rest.rstrip().endswith(closing) and (start := rest.rfind(opening)) >= 0:
         inner = rest.rstrip()[start + len(opening) : -len(closing)]
         after.append(Aside("system-reminder", inner.strip()))
-        rest = rest[:start]
+        rest = rest[:start].rstrip()
     if not before and not after:
         return [], text
     return before + after[::-1], rest

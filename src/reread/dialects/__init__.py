@@ -45,10 +45,3 @@ def was_printed(value: dict[str, Any]) -> bool:
     while stored.looks_like(value):
         value = stored.translate(value)
     return not early.looks_like(value) and stream_json.looks_like(value)
-
-
-def was_printed(value: dict[str, Any]) -> bool:
-    """Whether a record was printed by a run of the client rather than written to disk; so may be what was kept."""
-    while stored.looks_like(value):
-        value = stored.translate(value)
-    return stream_json.looks_like(value)

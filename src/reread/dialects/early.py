@@ -40,7 +40,7 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
         native.setdefault("sessionId", native["session_id"])
     if kind in _RESHAPE:
         _RESHAPE[kind](native)
-    elif "message" not in native and "content" in native:
+    if native["type"] != "system" and "message" not in native and "content" in native:
         native["message"] = _message(native)
     return native
 

@@ -123,9 +123,9 @@ def update_title(deed: Deed) -> str:
     """Which task, and what becomes of it."""
     given, output = deed.input(UpdateInput), deed.output(UpdateOutput) or UpdateOutput()
     change = held(output.statusChange, StatusChange)
-    fields = [name for name in deed.arguments if name != "taskId"]
     what = f"{_said(change.before)} → {_said(change.after)}" if change else _said(given.status)
-    return " ".join(part for part in (deed.name, _hash(given.taskId), line(what or ", ".join(fields))) if part)
+    about = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in _changes(given).items() if text)
+    return " ".join(part for part in (deed.name, _hash(given.taskId), line(what or about)) if part)
 
 
 def draw_update(deed: Deed) -> Iterator[Node]:
@@ -133,23 +133,28 @@ def draw_update(deed: Deed) -> Iterator[Node]:
     given, output = deed.input(UpdateInput), deed.output(UpdateOutput) or UpdateOutput()
     change = held(output.statusChange, StatusChange)
     after = first(change.after if change else None, given.status)
-    text = " ".join(part for part in (_hash(given.taskId), words(given.subject)) if part)
-    if text:
+    if after:
         note = f"was {_said(change.before)}" if change else None
+        text = f"{_hash(given.taskId)} {words(given.subject)}".strip()
         done = deed.outcome.state != FAILED
         yield Checklist(items=[Item(text=text, state=state(after), changed=done, note=note)])
+    yield from facts(**_changes(given))
     yield from replies.prose(given.description)
-    yield from facts(
-        status=_said(after),
-        while_doing_it=words(given.activeForm),
-        owner=words(given.owner),
-        blocks=_hashes(given.addBlocks),
-        blocked_by=_hashes(given.addBlockedBy),
-    )
     yield from _metadata(given.metadata)
     yield from replies.ending(deed, output.error)
     if output.verificationNudgeNeeded is True:
         yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
+
+
+def _changes(given: UpdateInput) -> dict[str, str]:
+    """What changes besides the status and the description."""
+    return {
+        "subject": words(given.subject),
+        "while_doing_it": words(given.activeForm),
+        "owner": words(given.owner),
+        "blocks": _hashes(given.addBlocks),
+        "blocked_by": _hashes(given.addBlockedBy),
+    }
 
 
 def get_title(deed: Deed) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from reread.headers import Header
 from reread.reports import Report
 from reread.views.safety import safe
-from reread.views.words import plural, size_text
+from reread.views.words import date_text, plural, size_text
 
 TITLE = 60
 
@@ -21,12 +21,12 @@ def header_lines(headers: Sequence[Header]) -> Iterator[str]:
         guess = " (guessed from the folder's name)" if group[0].project_guessed else ""
         yield safe(f"{project}{guess}")
         for header in group:
-            when = header.updated.astimezone().strftime("%Y-%m-%d %H:%M") if header.updated else " " * 16
+            when = date_text(header.updated)
             title = safe(" ".join(header.title.split()))
             title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
             facts = safe("  ".join(fact for fact in (header.git_branch, header.model) if fact))
             size = size_text(header.size)
-            yield f"  {safe(header.id)[:8]:8}  {when}  {size:>8}  {title:{TITLE}}  {facts}".rstrip()
+            yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {facts}".rstrip()
 
 
 def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:

@@ -16,6 +16,7 @@ from reread.views.trees import data_lines, file_lines
 from reread.views.words import (
     MARKS,
     count_text,
+    date_text,
     picture_text,
     plural,
     seconds_text,
@@ -42,7 +43,7 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
     yield ""
     facts = [session.project, *session.git_branches[-1:], *session.models, *session.versions[-1:]]
     if session.started:
-        facts.append(session.started.astimezone().strftime("%Y-%m-%d %H:%M"))
+        facts.append(date_text(session.started))
     if session.usage.responses:
         facts.append(usage_text(session.usage))
     yield " · ".join(inline(fact) for fact in facts if fact)

@@ -198,7 +198,8 @@ def _block_parts(message: Message, block: Block, calls: dict[str, Call]) -> Iter
     elif isinstance(block, RedactedThinking):
         yield Thought(message, "")
     elif isinstance(block, Use):
-        call = calls.pop(block.id or "", None) or next((c for c in calls.values() if c.name == block.name), None)
+        id = block.id if isinstance(block.id, str) else ""
+        call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
         if call is not None:
             yield Did(call)
     elif not hasattr(block, "tool_use_id"):

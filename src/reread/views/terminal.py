@@ -28,6 +28,7 @@ from reread.views.words import (
     BOXES,
     MARKS,
     count_text,
+    date_text,
     picture_text,
     plural,
     seconds_text,
@@ -372,7 +373,7 @@ def _facts(session: Session) -> list[str]:
         *map(_model, session.models),
         *session.versions[-1:],
     ]
-    facts.append(session.started.astimezone().strftime("%Y-%m-%d %H:%M") if session.started else "")
+    facts.append(date_text(session.started))
     if usage.responses:
         facts.append(usage_text(usage))
     return [fact for fact in facts if fact]

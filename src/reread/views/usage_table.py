@@ -35,8 +35,8 @@ def usage_lines(report: Report, *, width: int = WIDTH) -> Iterator[Styled]:
     table = _Table([names, *labels, last], [HEADS, *cells, _figures(report.totals)], width)
     most = max((_weight(row.usage) for row in report.rows), default=0.0)
     yield STRONG, table.line(names, HEADS)
-    for name, figures, row in zip(labels, cells, report.rows, strict=True):
-        yield PLAIN, table.line(name, figures, _weight(row.usage) / most if most else 0.0)
+    for name, numbers, row in zip(labels, cells, report.rows, strict=True):
+        yield PLAIN, table.line(name, numbers, _weight(row.usage) / most if most else 0.0)
     yield STRONG, table.line(last, _figures(report.totals))
     yield from usage_notes(report)
 
@@ -67,12 +67,8 @@ def usage_notes(report: Report) -> Iterator[Styled]:
         names = ", ".join(totals.unpriced_models)
         yield LOUD, safe(f"No price for {names}: tokens counted, cost not.")
     if totals.lower_bound:
-        yield (
-            LOUD,
-            (
-                f"A lower bound: {totals.unconfirmed_responses} of {totals.responses} responses never say that they ended."
-            ),
-        )
+        share = f"{totals.unconfirmed_responses} of {totals.responses}"
+        yield LOUD, f"A lower bound: {share} responses never say that they ended."
     if totals.reported_cost_usd is not None:
         difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
         yield PLAIN, f"The client reported {money(totals.reported_cost_usd)}, {_difference(difference)}."

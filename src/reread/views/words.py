@@ -7,6 +7,8 @@ from datetime import datetime
 from reread.charges import Usage
 from reread.nodes import Picture
 
+LARGEST = 10**15
+"""No count is written larger: files hold numbers of any size."""
 MARKS = {True: "✓", False: "✗", None: "…"}
 """A call that went well, that failed, that still runs."""
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
@@ -14,6 +16,7 @@ BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
 
 def size_text(size: int) -> str:
     """A number of bytes, short."""
+    size = min(size, LARGEST)
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
@@ -22,6 +25,7 @@ def size_text(size: int) -> str:
 
 def count_text(number: int) -> str:
     """A number of tokens, short."""
+    number = min(number, LARGEST)
     for unit, factor in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= factor:
             return f"{number / factor:.1f}{unit}".replace(".0", "")
@@ -39,7 +43,20 @@ def seconds_text(seconds: float) -> str:
 
 def time_text(moment: datetime | None) -> str:
     """A time of day, local."""
-    return moment.astimezone().strftime("%H:%M") if moment is not None else ""
+    return local(moment).strftime("%H:%M") if moment is not None else ""
+
+
+def date_text(moment: datetime | None) -> str:
+    """A day and a time of day, local."""
+    return local(moment).strftime("%Y-%m-%d %H:%M") if moment is not None else ""
+
+
+def local(moment: datetime) -> datetime:
+    """A time in the local zone; the first and last days of the calendar stay in their own."""
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError, OSError):
+        return moment
 
 
 def usage_text(usage: Usage) -> str:

@@ -1,0 +1,191 @@
+"""Law 6: tokens and cost do not depend on chunking, file order or copies; nor on how often a growing file is read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reread
+from reread.digests import Digest, Scanner
+from reread.prices import bundled
+from reread.settlement import Filed, settle, spent
+from reread.tallies import tally
+
+SESSIONS = ("a", "b", "c")
+MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)
+REQUESTS = ("r1", "r2", "r3", "", None)
+AGENTS = ("x", "y")
+HOURS = [f"2026-11-{day:02}T{hour:02}:00:00Z" for day in (10, 11) for hour in (1, 9, 23)]
+
+counts = st.sampled_from([0, 1, 3, 50_000, 120_000, None])
+usages = st.fixed_dictionaries(
+    {"input_tokens": counts, "output_tokens": counts},
+    optional={
+        "cache_read_input_tokens": counts,
+        "cache_creation_input_tokens": counts,
+        "cache_creation": st.fixed_dictionaries({"ephemeral_1h_input_tokens": counts}),
+        "iterations": st.just([{"type": "compaction", "input_tokens": 5, "output_tokens": 5}]),
+        "speed": st.sampled_from(["fast", "standard", None]),
+    },
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, Any]:
+    """A row of a response; few ids, so that they meet."""
+    agent = draw(st.sampled_from([None, None, *AGENTS]))
+    row: dict[str, Any] = {
+        "type": "assistant",
+        "sessionId": draw(st.sampled_from(SESSIONS)),
+        "uuid": draw(st.sampled_from("123456789")),
+        "timestamp": draw(st.sampled_from([*HOURS, None])),
+        "requestId": draw(st.sampled_from(REQUESTS)),
+        "message": {
+            "id": draw(st.sampled_from(["m1", "m2", "m3", None])),
+            "model": draw(st.sampled_from(MODELS)),
+            "stop_reason": draw(st.sampled_from(["end_turn", None])),
+            "usage": draw(usages),
+        },
+    }
+    if agent:
+        row |= {"isSidechain": True, "agentId": agent}
+    return row
+
+
+@st.composite
+def told(draw: st.DrawFn) -> dict[str, Any]:
+    """An agent's row inside a progress record."""
+    inner = draw(rows())
+    data = {"type": "agent_progress", "agentId": draw(st.sampled_from(AGENTS)), "message": inner}
+    return {"type": "progress", "sessionId": inner["sessionId"], "data": data}
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> dict[str, Any]:
+    """A counter's state, on disk or printed."""
+    models = {"claude-opus-5-5": {"inputTokens": draw(counts), "outputTokens": draw(counts), "costUSD": 0.5}}
+    total, session = draw(st.sampled_from([0, 0.25, 0.5, 1])), draw(st.sampled_from(SESSIONS))
+    if draw(st.booleans()):
+        return {"type": "cost-state", "sessionId": session, "totalCostUSD": total, "modelUsage": models}
+    uuid = draw(st.sampled_from("ABCDEF"))
+    return {"type": "result", "session_id": session, "uuid": uuid, "total_cost_usd": total, "modelUsage": models}
+
+
+@st.composite
+def printed(draw: st.DrawFn) -> dict[str, Any]:
+    """A row as a stream has it."""
+    row = draw(rows())
+    names = {"sessionId": "session_id", "requestId": "request_id"}
+    return {
+        names.get(key, key): value for key, value in row.items() if key not in ("isSidechain", "agentId", "timestamp")
+    }
+
+
+lines = st.one_of(rows(), rows(), rows(), told(), printed(), readings()).map(json.dumps)
+odd = st.sampled_from(["", "{", "not json", '{"type":"user","usage":1}', '"usage"'])
+files = st.lists(st.one_of(lines, lines, lines, odd), max_size=8).map("\n".join)
+trees = st.lists(st.tuples(files, st.sampled_from(["", "\n"])).map("".join), min_size=1, max_size=4)
+
+
+def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
+    scanner = Scanner(session="s")
+    at = 0
+    for cut in [*sorted(cuts or []), len(text)]:
+        scanner.feed(text[at:cut])
+        at = max(at, cut)
+    scanner.flush()
+    return scanner.digest
+
+
+def filed(tree: list[str]) -> list[Filed]:
+    return [Filed(digest(text.encode()), f"/{n}.jsonl", session="s") for n, text in enumerate(tree)]
+
+
+@given(text=files, data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_chunks_do_not_matter(text: str, data: st.DataObject) -> None:
+    raw = text.encode()
+    cuts = data.draw(st.lists(st.integers(0, len(raw)), max_size=6))
+    assert msgspec.msgpack.encode(digest(raw, cuts)) == msgspec.msgpack.encode(digest(raw))
+
+
+@given(text=files, data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_reading_on_is_reading_all(text: str, data: st.DataObject) -> None:
+    raw = text.encode()
+    first = Scanner(session="s")
+    first.feed(raw[: data.draw(st.integers(0, len(raw)))])
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(first.digest), type=Digest)
+    second = Scanner(kept, session="s")
+    second.offset = first.offset
+    second.feed(raw[first.offset :])
+    second.flush()
+    if kept.resumable:
+        assert msgspec.msgpack.encode(second.digest) == msgspec.msgpack.encode(digest(raw))
+
+
+@given(tree=trees, data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:
+    expected = filed(tree)
+    report = tally(settle(expected, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
+    shuffled = data.draw(st.permutations(expected))
+    again = tally(settle(shuffled, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
+    assert again == report
+
+
+@given(tree=trees, data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_names_do_not_matter(tree: list[str], data: st.DataObject) -> None:
+    renamed = data.draw(st.permutations(tree))
+    before, after = spent(filed(tree), bundled()), spent(filed(renamed), bundled())
+    same = {name: (before[name], after[name]) for name in before.__struct_fields__ if name != "reported_cost_usd"}
+    assert {name for name, (a, b) in same.items() if a != b} == set()
+
+
+@given(tree=trees, data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_copies_do_not_matter(tree: list[str], data: st.DataObject) -> None:
+    copies = data.draw(st.lists(st.sampled_from(tree), max_size=3))
+    assert spent(filed([*tree, *copies]), bundled()) == spent(filed(tree), bundled())
+
+
+@given(tree=trees)
+@settings(max_examples=100, deadline=None)
+def test_groups_add_up(tree: list[str]) -> None:
+    spends = settle(filed(tree), bundled())
+    for by in (["day"], ["model", "agent"], ["block"], ["week", "session", "thread"]):
+        report = tally(spends, by, zone=None, prices=bundled())
+        for name in ("responses", "input_tokens", "output_tokens", "cache_read_tokens", "unconfirmed_responses"):
+            assert sum(row[name] for row in report.rows) == report.totals[name]
+
+
+def test_a_session_says_what_the_report_says(tmp_path: Path) -> None:
+    lines = [
+        {
+            "type": "assistant",
+            "sessionId": "a",
+            "requestId": f"r{n // 2}",
+            "uuid": str(n),
+            "timestamp": "2026-11-10T10:00:00Z",
+            "message": {
+                "id": f"m{n // 2}",
+                "model": "claude-opus-5-5",
+                "stop_reason": "end_turn" if n % 2 else None,
+                "content": [{"type": "text", "text": str(n)}],
+                "usage": {"input_tokens": 10, "output_tokens": n},
+            },
+        }
+        for n in range(8)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    session = reread.open(path)
+    report = reread.usage(path, cache=False).totals
+    assert session.usage == report
+    assert session.conversation.usage == report
+    assert sum((turn.usage for turn in session.turns), reread.Usage()) == report
+    assert report.cost_usd == (40 * 4 + (1 + 3 + 5 + 7) * 20) / 1e6
