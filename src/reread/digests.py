@@ -68,8 +68,10 @@ class Response(msgspec.Struct, gc=False, array_like=True):
     """Where the best row stands in the file."""
     extras: tuple[Charge, ...] = ()
     reported: int | None = None
+    uuid: str | None = None
+    """That of the first row."""
     proofs: tuple[str, ...] = ()
-    """Of rows without a request id: what shows that two are copies of one."""
+    """Of rows without a request id: what shows that they are copies of others, or others of them."""
 
 
 class Digest(msgspec.Struct, array_like=True):
@@ -449,6 +451,7 @@ class Scanner:
         known = self._index.get(key)
         if known is None:
             response = Response(id, request or None, self._numbered(line, place), milliseconds(line.timestamp))
+            response.uuid = line.uuid
             self._digest.responses.append(response)
             known = self._index[key] = _Open(response)
         elif known.usage == usage and known.response.ended == ended:
@@ -469,7 +472,7 @@ class Scanner:
         if response.request is None:
             counts = charges_of(usage, None)[0].counts
             said = f"{line.timestamp} {' '.join(map(str, counts))}"
-            proofs = ([f"uuid {line.uuid}"] if line.uuid else []) + ([said] if line.timestamp else [])
+            proofs = ([line.uuid] if line.uuid else []) + ([said] if line.timestamp else [])
             response.proofs = (*response.proofs, *proofs)
 
     def _numbered(self, line: Line | Head, place: Place | None) -> int:

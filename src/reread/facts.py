@@ -41,7 +41,7 @@ class Facts:
         self.turn_durations: list[int] = []
         self.continued_in = Once()
         self.forked_from: dict[str, Any] | None = None
-        self._seen = Head()
+        self._here: tuple[str | None, ...] = ()
 
     def of(self, name: str) -> list[int]:
         """One of the lists of record indexes, by name."""
@@ -60,24 +60,18 @@ class Facts:
 
     def note(self, head: Head, index: int) -> None:
         """Take in what the envelope of a record says."""
-        seen = self._seen
         stamp = head.timestamp
-        if stamp is not None and ((len(stamp) == NATIVE_STAMP and stamp[-1] == "Z") or is_time(stamp)):
-            if self.first_stamp is None or stamp < self.first_stamp:
-                self.first_stamp = stamp
+        if stamp is not None:
             if self.last_stamp is None or stamp > self.last_stamp:
-                self.last_stamp = stamp
-        if (
-            head.sessionId == seen.sessionId
-            and head.gitBranch == seen.gitBranch
-            and head.version == seen.version
-            and head.cwd == seen.cwd
-            and head.slug == seen.slug
-            and head.entrypoint == seen.entrypoint
-            and head.permissionMode == seen.permissionMode
-        ):
+                if is_time(stamp):
+                    self.last_stamp = stamp
+                    self.first_stamp = self.first_stamp or stamp
+            elif self.first_stamp is None or (stamp < self.first_stamp and is_time(stamp)):
+                self.first_stamp = stamp
+        here = (head.sessionId, head.cwd, head.gitBranch, head.version, head.slug, head.entrypoint, head.permissionMode)
+        if here == self._here:
             return
-        self._seen = head
+        self._here = here
         if head.forkedFrom and self.forked_from is None:
             self.forked_from = _object(head.forkedFrom)
         if head.sessionId and (not self.ids or head.sessionId != self.ids[-1]):
@@ -121,7 +115,9 @@ def _follow(values: list[str], value: str | None) -> None:
 
 
 def is_time(stamp: str) -> bool:
-    """Whether a timestamp is one; only one of an unusual form is looked at."""
+    """Whether a timestamp is one; only one of an unusual form is looked at closely."""
+    if len(stamp) == NATIVE_STAMP and stamp[-1] == "Z":
+        return True
     try:
         datetime.fromisoformat(stamp)
     except ValueError:

@@ -354,18 +354,20 @@ def _wanted(files: Sequence[Filed]) -> Callable[[Place], bool]:
 def _gather(copies: list[Copy]) -> list[list[Copy]]:
     """Copies of one message id as responses: the same request, or without one the same session or a proof."""
     groups = _Joined(len(copies))
-    for mark, n in _marks(copies):
-        groups.join(mark, n)
-    named: dict[str | None, int] = {}
+    named: dict[object, int] = {}
     for n in sorted(range(len(copies)), key=lambda n: _precedence(copies[n])):
-        if copies[n].response.request:
-            named.setdefault(copies[n].place.session, n)
+        request = copies[n].response.request
+        for mark in _marks(copies[n]) if request else ():
+            named.setdefault(mark, n)
+        for mark in [("request", request)] if request else _marks(copies[n]):
+            groups.join(mark, n)
     found: dict[int, list[int]] = {}
     for n, copy in enumerate(copies):
-        if copy.response.request is None and copy.place.session in named:
-            found.setdefault(groups.root(n), []).append(named[copy.place.session])
+        if copy.response.request is None:
+            found.setdefault(groups.root(n), []).extend(named[mark] for mark in _marks(copy) if mark in named)
     for root, others in found.items():
-        groups.union(min(others, key=lambda n: _precedence(copies[n])), root)
+        if others:
+            groups.union(min(others, key=lambda n: _precedence(copies[n])), root)
     out: dict[int, list[Copy]] = {}
     for n, copy in enumerate(copies):
         out.setdefault(groups.root(n), []).append(copy)
@@ -377,16 +379,13 @@ def _precedence(copy: Copy) -> tuple[bool, str]:
     return (copy.place.agent is not None, copy.response.request or "")
 
 
-def _marks(copies: list[Copy]) -> Iterator[tuple[object, int]]:
-    """What joins copies that have it in common."""
-    for n, copy in enumerate(copies):
-        response = copy.response
-        if response.request:
-            yield ("request", response.request), n
-        else:
-            yield ("session", copy.place.session), n
-            for proof in response.proofs:
-                yield ("proof", proof), n
+def _marks(copy: Copy) -> Iterator[object]:
+    """What a row without a request id has in common with the others of its response, or their copies."""
+    response = copy.response
+    yield ("session", copy.place.session)
+    yield from response.proofs or ([response.uuid] if response.uuid else [])
+    if response.when is not None:
+        yield (response.when, response.charge.counts)
 
 
 class _Joined:
