@@ -20,7 +20,7 @@ lint: $(VENV)/.tested-with
 	$(BIN)/lint-imports
 
 check-types: $(VENV)/.tested-with
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # A Debian machine may have Python without venv: then, as root, it is installed first.
 $(BIN)/python:

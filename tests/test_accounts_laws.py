@@ -84,10 +84,13 @@ def printed(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-lines = st.one_of(rows(), rows(), rows(), told(), printed(), readings()).map(json.dumps)
+written = st.one_of(rows(), rows(), rows(), told(), printed()).map(json.dumps)
+lines = st.one_of(written, written, readings().map(json.dumps))
 odd = st.sampled_from(["", "{", "not json", '{"type":"user","usage":1}', '"usage"'])
 files = st.lists(st.one_of(lines, lines, lines, odd), max_size=8).map("\n".join)
 trees = st.lists(st.tuples(files, st.sampled_from(["", "\n"])).map("".join), min_size=1, max_size=4)
+unmetered = st.lists(st.lists(st.one_of(written, odd), max_size=8).map("\n".join), min_size=1, max_size=4)
+"""Without counters: of runs that print no time, only their files' names tell which came first."""
 
 
 def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
@@ -137,13 +140,11 @@ def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:
     assert again == report
 
 
-@given(tree=trees, data=st.data())
+@given(tree=unmetered, data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_names_do_not_matter(tree: list[str], data: st.DataObject) -> None:
     renamed = data.draw(st.permutations(tree))
-    before, after = spent(filed(tree), bundled()), spent(filed(renamed), bundled())
-    same = {name: (before[name], after[name]) for name in before.__struct_fields__ if name != "reported_cost_usd"}
-    assert {name for name, (a, b) in same.items() if a != b} == set()
+    assert spent(filed(renamed), bundled()) == spent(filed(tree), bundled())
 
 
 @given(tree=trees, data=st.data())

@@ -930,7 +930,7 @@ def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
     """One more index; most records have none, so that a list is made only for the first."""
     if isinstance(indexes, list):
         indexes.append(index)
-        return cast(list[int], indexes)
+        return indexes
     return [index]
 
 

@@ -65,7 +65,7 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
 
 def _camel_keys(value: Any, depth: int = DEEP) -> Any:
     if not isinstance(value, dict) or depth == 0:
-        return value
+        return cast(Any, value)
     return {_camel(key): _camel_keys(item, depth - 1) for key, item in cast(dict[str, Any], value).items()}
 
 
