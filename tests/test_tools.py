@@ -21,6 +21,7 @@ from reread.views.parts import Choice
 from reread.views.terminal import TerminalView, make_console
 
 HERE = Path(__file__).parent
+SAMPLES = Path(reread.__file__).parent / "samples"
 REAL = [HERE / "real", *(Path(p) / "data" for p in [os.environ.get("REREAD_REAL_CLIENT")] if p)]
 NAMES = sorted(tools.names())
 BUILT_IN = """
@@ -67,18 +68,23 @@ def deed(name: str, given: Any, content: Any = None, data: Any = None, ok: bool 
     return Deed(name, given, result=block, data=data, ok=ok, **more)
 
 
+def as_markdown(nodes: list[Node]) -> str:
+    """The nodes as Markdown, in full."""
+    markdown = "\n".join(nodes_markdown(nodes, Choice(full=True)))
+    assert "\x1b" not in markdown
+    return markdown
+
+
 def drawn_in_both_views(nodes: list[Node]) -> str:
     """The nodes as Markdown and on a very wide terminal, in full."""
     choice = Choice(full=True)
-    markdown = "\n".join(nodes_markdown(nodes, choice))
     console = make_console(width=100_000, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with console.file:
         for node in nodes:
             for item in TerminalView(choice).node(node):
                 console.print(item)
         terminal = console.export_text()
-    assert "\x1b" not in markdown
-    return markdown + "\n" + terminal
+    return as_markdown(nodes) + "\n" + terminal
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *OLDER])
@@ -145,8 +151,7 @@ def _flat(nodes: list[Node]) -> Iterator[Node]:
 
 
 def real_calls() -> Iterator[tuple[Path, reread.Call]]:
-    samples = Path(reread.__file__).parent / "samples"
-    for path in [p for folder in (samples, *REAL) for p in sorted(folder.rglob("*.jsonl"))]:
+    for path in [p for folder in (SAMPLES, *REAL) for p in sorted(folder.rglob("*.jsonl"))]:
         if path.name in ("truth.jsonl", "journal.jsonl", "history.jsonl"):
             continue
         session = reread.open(path)
@@ -162,7 +167,8 @@ def test_every_real_call_is_drawn_by_its_own_tool_and_loses_no_text() -> None:
             unknown.add(call.name)
             continue
         own += 1
-        shown = _squeezed(call.title + drawn_in_both_views(call.draw(full=True)))
+        draw = drawn_in_both_views if path.is_relative_to(SAMPLES) else as_markdown
+        shown = _squeezed(call.title + draw(call.draw(full=True)))
         for text in _texts(call.input, call.data, getattr(call.result, "content", None)):
             for line in (re.sub(r"^ *\d+(→|\t)", "", line) for line in text.split("\n")):
                 assert _squeezed(line) in shown, f"{path}: {call!r} lost {line[:200]!r}"

@@ -92,8 +92,9 @@ class Cache:
             return []
         try:
             return self._database.execute(query, values).fetchall()
-        except (sqlite3.Error, UnicodeError):
-            self._rebuild()
+        except sqlite3.Error as error:
+            if not _is_busy(error):
+                self._rebuild()
             return []
 
     def settled(self, key: bytes) -> bytes | None:
@@ -105,23 +106,24 @@ class Cache:
             return row[0] if row else None
         return None
 
-    def save(self, entries: Iterable[Entry], gone: Iterable[str], settled: tuple[bytes, bytes] | None) -> None:
+    def save(
+        self, entries: Iterable[Entry], gone: Iterable[str], key: bytes | None = None, settled: bytes = b""
+    ) -> None:
         """Keep digests, forget files, and keep what was settled; where another run is writing, nothing."""
+        rows = [msgspec.structs.astuple(entry) for entry in entries]
         if self._database is None:
             return
-        rows = [msgspec.structs.astuple(entry) for entry in entries]
         try:
-            with self._database:
-                self._database.execute("BEGIN IMMEDIATE")
-                self._database.executemany("REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-                self._database.executemany("DELETE FROM files WHERE path = ?", [(path,) for path in gone])
-                if settled is not None:
-                    self._database.execute("DELETE FROM settled")
-                    self._database.execute("INSERT INTO settled VALUES (?, ?)", settled)
-        except sqlite3.OperationalError:
-            return
-        except sqlite3.DatabaseError:
-            self._rebuild()
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany("REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._database.executemany("DELETE FROM files WHERE path = ?", [(path,) for path in gone])
+            if key is not None:
+                self._database.execute("DELETE FROM settled")
+                self._database.execute("INSERT INTO settled VALUES (?, ?)", (key, settled))
+            self._database.execute("COMMIT")
+        except sqlite3.Error as error:
+            if not _is_busy(error):
+                self._rebuild()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -138,31 +140,31 @@ def _open(path: Path) -> sqlite3.Connection | None:
     """The database, made anew where it is not ours, not of this format, or broken; None where that cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        database = _connect(path)
+        database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
     except (OSError, sqlite3.Error):
         return None
     try:
+        database.execute("PRAGMA synchronous = OFF")  # a cache that a crash breaks is made again
         marks = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
         if marks == [APPLICATION, FORMAT]:
             return database
         if marks == [0, 0] and _is_empty(database):
             return _made(database)
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        if _is_busy(error):
             database.close()
             return None
     database.close()
     return _fresh(path)
 
 
+def _is_busy(error: sqlite3.Error) -> bool:
+    """Whether another run holds the database, which is no fault of it."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def _is_empty(database: sqlite3.Connection) -> bool:
     return database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
-    database.execute("PRAGMA synchronous = OFF")  # a cache that a crash breaks is made again
-    return database
 
 
 def _made(database: sqlite3.Connection) -> sqlite3.Connection | None:
@@ -186,6 +188,6 @@ def _fresh(path: Path) -> sqlite3.Connection | None:
     try:
         for name in (path, *(Path(f"{path}{end}") for end in ("-journal", "-wal", "-shm"))):
             name.unlink(missing_ok=True)
-        return _made(_connect(path))
+        return _made(sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None))
     except (OSError, sqlite3.Error):
         return None

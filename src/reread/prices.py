@@ -230,7 +230,7 @@ def prices_from(path: str | Path) -> Prices:
         rest = msgspec.convert({"as_of": base.as_of, "models": {}, **said}, Table, strict=False)
     except OSError as error:
         raise Misuse(f"{path}: {error.strerror or error}; a price file cannot be read") from error
-    except (ValueError, AttributeError, msgspec.ValidationError) as error:
+    except (ValueError, ArithmeticError, AttributeError, KeyError, TypeError) as error:
         raise Misuse(f"{path}: not a price file: {error}") from error
     changed = {name: getattr(rest, name) for name in said}
     sources = [*base.sources, str(path)]

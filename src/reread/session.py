@@ -11,6 +11,7 @@ from typing import IO, Any, cast
 
 from reread import jsontext, kinship, places, rules
 from reread.charges import Usage
+from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
@@ -155,6 +156,11 @@ class Session:
             files += [filed(FileSource(path).read, path) for path in agents.values()]
             self._usage = (state, spent(files, in_force()))
         return self._usage[1]
+
+    @property
+    def context(self) -> list[Fill]:
+        """How full the context was at the end of each turn, and what compactions took out of it."""
+        return context_of(self.conversation, in_force())
 
     @property
     def facts(self) -> Facts:

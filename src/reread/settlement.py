@@ -229,8 +229,8 @@ class _Settlement:
     def _age(self, copy: Copy) -> tuple[object, ...]:
         """Orders copies: the original first.
 
-        A fork has the times of what it copies, so that its file must tell: when it was begun, whether all it holds is in
-        other files too (then these went on from it), how much it holds.
+        A fork has the times of what it copies, so that its file must tell: when it was begun, whether all it holds is
+        in other files too (then these went on from it), how much it holds.
         """
         file, place, when = copy.file, copy.place, copy.response.when
         count = len(file.digest.responses)

@@ -79,7 +79,7 @@ def title(deed: Deed) -> str:
 def draw(deed: Deed, *, full: bool = False) -> list[Node]:
     """A call and what came of it, as nodes; in full, nothing that it says is left out."""
     try:
-        drawn = list(tool_for(deed.name).draw(deed))
+        drawn = list(tool_for(deed.name).draw(deed)) or list(generic.TOOL.draw(deed))
     except Exception as fault:  # a plug-in's fault must not hide the call
         drawn = [
             Note(text=f"the tool's own drawing failed: {fault!r}", level="warning"),

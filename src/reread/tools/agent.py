@@ -218,8 +218,8 @@ def _status(deed: Deed, output: Output) -> Iterator[Node]:
 
 
 def _report(output: Output) -> Iterator[Node]:
-    held_blocks = [block for block in listed(output.content) if isinstance(block, b.Block)]
-    for block in held_blocks or b.to_blocks(output.content):
+    ready = [block for block in listed(output.content) if isinstance(block, b.Block)]
+    for block in ready or b.to_blocks(output.content):
         if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(words(block.text))):
             yield from replies.drawn(block)
 
@@ -284,7 +284,7 @@ def batch_title(deed: Deed) -> str:
 def draw_batch(deed: Deed) -> Iterator[Node]:
     """Each call as its own tool draws it."""
     given, output = deed.input(BatchInput), deed.output(BatchOutput) or BatchOutput()
-    results = [held_result(value) for value in listed(output.orderedToolResults)]
+    results = [_result(value) for value in listed(output.orderedToolResults)]
     calls = each(given.invocations, Invocation)
     if not calls:
         yield from generic.draw(deed)
@@ -305,7 +305,7 @@ def draw_batch(deed: Deed) -> Iterator[Node]:
     )
 
 
-def held_result(value: Any) -> b.Block | None:
+def _result(value: Any) -> b.Block | None:
     """The result block in one of a batch's results, whichever way it is wrapped."""
     item = mapped(value)
     inner = mapped(item.get("message")).get("content", item.get("content"))

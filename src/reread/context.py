@@ -1,0 +1,118 @@
+"""Context: how full the window was at each turn, and what compactions took out of it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from reread.charges import charges_of
+from reread.conversation import Conversation
+from reread.messages import Compaction, Message, Turn
+from reread.prices import Prices, read_name
+
+LARGE = 1_000_000
+"""A prompt longer than its model's window was one of a million tokens."""
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A compaction, and what it took out of the context."""
+
+    trigger: str | None
+    before: int | None
+    """Tokens in the context before: the client's figure, else those of the last response."""
+    after: int | None
+    """Tokens after, where the client says."""
+    tokens: int | None
+    """How many went, where both are known."""
+    micro: bool
+    """Whether only old tool results were cleared."""
+    line: int
+
+
+class Fill(msgspec.Struct, frozen=True):
+    """The context at the end of a turn."""
+
+    turn: int
+    model: str | None
+    tokens: int | None
+    """What the last response was asked and said; None where the turn has no response."""
+    peak: int | None
+    """The most in the turn."""
+    window: int | None
+    """How many tokens the context holds."""
+    window_stated: bool
+    """Whether the client says so; else it is what the model is made for."""
+    compactions: list[Dropped] = []
+    """Those in the turn."""
+
+    @property
+    def share(self) -> float | None:
+        """How full it was, from 0 to 1."""
+        return self.tokens / self.window if self.tokens is not None and self.window else None
+
+
+def context_of(conversation: Conversation, prices: Prices) -> list[Fill]:
+    """The context at the end of each turn of the active branch."""
+    stated = _stated_windows(conversation)
+    return [_fill(turn, conversation, stated, prices) for turn in conversation.turns]
+
+
+def _fill(turn: Turn, conversation: Conversation, stated: dict[str, int], prices: Prices) -> Fill:
+    sizes = [size for message in turn.messages if (size := _size(message)) is not None]
+    responses = [message for message in turn.messages if _size(message) is not None]
+    model = responses[-1].model if responses else None
+    window, known = _window(model, max(sizes, default=0), stated, prices)
+    inside = {message.index for message in turn.messages}
+    dropped = [_dropped(c) for c in conversation.compactions if (b := c.boundary or c.summary) and b.index in inside]
+    return Fill(turn.index, model, sizes[-1] if sizes else None, max(sizes, default=None), window, known, dropped)
+
+
+def _size(message: Message) -> int | None:
+    """The context after a response: its prompt and what it said."""
+    if message.kind != "response" or not message.rows:
+        return None
+    charge = charges_of(message.rows[-1].usage, None)[0]
+    return charge.prompt + charge.output
+
+
+def _dropped(compaction: Compaction) -> Dropped:
+    before, after = compaction.pre_tokens, compaction.post_tokens
+    if before is None:
+        before = _before(compaction)
+    gone = max(0, before - after) if before is not None and after is not None else None
+    return Dropped(compaction.trigger, before, after, gone, compaction.micro, compaction.line)
+
+
+def _before(compaction: Compaction) -> int | None:
+    """The context as the last response before a compaction left it."""
+    mark = compaction.boundary or compaction.summary
+    if mark is None:
+        return None
+    earlier = (_size(message) for message in reversed(compaction.conversation.messages[: mark.index]))
+    return next((size for size in earlier if size is not None), None)
+
+
+def _stated_windows(conversation: Conversation) -> dict[str, int]:
+    """How large each model's window is, by the results of a stream."""
+    out: dict[str, int] = {}
+    for index in conversation.facts.results:
+        usage: Any = conversation.records[index].native.get("modelUsage")
+        for name, model in cast(dict[str, Any], usage).items() if isinstance(usage, dict) else ():
+            window: Any = cast(dict[str, Any], model).get("contextWindow") if isinstance(model, dict) else None
+            if isinstance(window, int) and not isinstance(window, bool):
+                out[read_name(name).model] = window
+    return out
+
+
+def _window(model: str | None, peak: int, stated: dict[str, int], prices: Prices) -> tuple[int | None, bool]:
+    if model is None:
+        return None, False
+    name = read_name(model).model
+    if name in stated:
+        return stated[name], True
+    if "[1m]" in model:
+        return LARGE, True
+    known = prices.model(model)
+    window = known.window if known is not None else None
+    return (LARGE if window is not None and peak > window else window), False

@@ -1,0 +1,241 @@
+"""The cache of digests: what is read again, what is not, and what happens to a broken one."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reread
+from reread import cache, readers
+from reread.digests import Scanner
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the cache is kept."""
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/nonexistent")
+    monkeypatch.delenv("REREAD_KEEP_DELETED", raising=False)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for session in "ab":
+        write(tmp_path / "tree" / "projects" / "p" / f"{session}.jsonl", row(session, 1), row(session, 2))
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Where each reading of a file began."""
+    found: list[int] = []
+
+    class Spy(Scanner):
+        def room(self) -> memoryview:
+            if not self.__dict__.setdefault("told", False):
+                found.append(self.offset)
+                self.told = True
+            return super().room()
+
+    monkeypatch.setattr(readers, "Scanner", Spy)
+    return found
+
+
+def row(session: str, number: int, output: int = 1) -> str:
+    message = {"id": f"m{number}-{session}", "model": "claude-opus-5-5", "stop_reason": "end_turn"}
+    usage = {"usage": {"input_tokens": 1, "output_tokens": output}}
+    line = {"type": "assistant", "sessionId": session, "requestId": f"r{number}-{session}", "message": message | usage}
+    return json.dumps({**line, "timestamp": f"2026-11-10T10:{number:02}:00Z"}) + "\n"
+
+
+def write(path: Path, *lines: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(lines))
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
+def output(tree: Path, **options: Any) -> int:
+    return reread.usage(root=tree, **options).totals.output_tokens
+
+
+def test_unchanged_files_are_not_read_again(tree: Path, starts: list[int]) -> None:
+    assert output(tree) == 4
+    assert len(starts) == 2
+    assert output(tree, by="model,week") == 4
+    assert output(tree, by="block") == 4
+    assert len(starts) == 2
+
+
+def test_a_grown_file_is_read_from_where_it_was_left(tree: Path, starts: list[int]) -> None:
+    path = tree / "projects/p/a.jsonl"
+    output(tree)
+    size = path.stat().st_size
+    append(path, row("a", 3, 10))
+    assert output(tree) == 14
+    assert starts[2:] == [size]
+
+
+def test_a_torn_line_is_taken_as_it_stands_and_read_again_when_whole(tree: Path, starts: list[int]) -> None:
+    path = tree / "projects/p/a.jsonl"
+    whole = row("a", 3, 10)
+    append(path, whole[:-20])
+    assert output(tree) == 4
+    append(path, whole[-20:-1])
+    assert output(tree) == 14
+    assert output(tree) == 14
+    append(path, "\n" + row("a", 4, 100))
+    assert output(tree) == 114
+    assert output(tree) == 114
+
+
+def test_a_rewritten_file_is_read_from_the_start(tree: Path, starts: list[int]) -> None:
+    path = tree / "projects/p/a.jsonl"
+    output(tree)
+    write(path, row("a", 1, 5), row("a", 2, 6), row("a", 3, 7))
+    assert output(tree) == 20
+    assert starts[2:] == [0]
+
+
+def test_a_shorter_file_is_read_from_the_start(tree: Path) -> None:
+    output(tree)
+    write(tree / "projects/p/a.jsonl", row("a", 1, 5))
+    assert output(tree) == 7
+
+
+def test_a_file_of_the_same_size_is_read_when_its_time_changed(tree: Path) -> None:
+    path = tree / "projects/p/a.jsonl"
+    output(tree)
+    write(path, row("a", 1, 2), row("a", 2, 3))
+    os.utime(path, ns=(1, 1))
+    assert output(tree) == 7
+
+
+def test_another_file_in_its_place_is_read_from_the_start(tree: Path, starts: list[int]) -> None:
+    path = tree / "projects/p/a.jsonl"
+    output(tree)
+    other = tree / "other"
+    write(other, row("a", 1), row("a", 2), row("a", 3, 10))
+    other.replace(path)
+    assert output(tree) == 14
+    assert starts[2:] == [0]
+
+
+def test_a_deleted_file_is_forgotten(tree: Path) -> None:
+    output(tree)
+    (tree / "projects/p/a.jsonl").unlink()
+    assert output(tree) == 2
+    assert output(tree, keep_deleted=True) == 2
+
+
+def test_a_deleted_file_is_kept_on_request(tree: Path) -> None:
+    output(tree)
+    (tree / "projects/p/a.jsonl").unlink()
+    assert output(tree, keep_deleted=True) == 4
+    assert output(tree, keep_deleted=True) == 4
+    assert reread.usage(tree, keep_deleted=True).totals.output_tokens == 4
+    assert output(tree) == 2
+
+
+def test_deleting_elsewhere_forgets_nothing(tree: Path, tmp_path: Path) -> None:
+    output(tree)
+    write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
+    assert output(tmp_path / "more") == 1
+    assert len(cache.Cache().entries()) == 3
+
+
+def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
+    assert output(tree, cache=False) == 4
+    assert not folder.exists()
+
+
+BREAKAGES = {
+    "garbage": lambda path: path.write_bytes(b"not a database at all" * 99),
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "scribbled": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
+    "other tables": lambda path: (path.unlink(), run_sql(path, "CREATE TABLE mine (x)")),
+    "other format": lambda path: run_sql(path, "PRAGMA user_version = 999"),
+    "no table": lambda path: run_sql(path, "DROP TABLE files"),
+    "odd digests": lambda path: run_sql(path, "UPDATE files SET digest = x'00ff'", "DELETE FROM settled"),
+    "odd totals": lambda path: run_sql(path, "UPDATE settled SET spends = x'00ff'"),
+}
+
+
+def run_sql(path: Path, *statements: str) -> None:
+    database = sqlite3.connect(path)
+    for statement in statements:
+        database.execute(statement)
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_a_broken_or_foreign_cache_is_rebuilt_silently(tree: Path, folder: Path, breakage: str) -> None:
+    for session in "cdefghijklmnop":
+        write(tree / "projects/p" / f"{session}.jsonl", *(row(session, n) for n in range(40)))
+    expected = output(tree)
+    BREAKAGES[breakage](folder / cache.NAME)
+    assert output(tree) == expected
+    assert output(tree) == expected
+    assert output(tree, by="block") == expected
+    assert len(cache.Cache().entries()) == 16
+
+
+def test_a_folder_that_cannot_be_made_is_no_trouble(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "file" / "below"))
+    assert output(tree) == 4
+
+
+def test_two_runs_at_once(tree: Path, folder: Path) -> None:
+    for session in "cdefghijklmnop":
+        write(tree / "projects/p" / f"{session}.jsonl", *(row(session, n) for n in range(100)))
+    code = f"import reread; print(reread.usage(root={str(tree)!r}).totals.output_tokens)"
+    runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    assert {run.communicate()[0].strip() for run in runs} == {"1404"}
+    assert all(run.returncode == 0 for run in runs)
+    assert output(tree) == 1404
+
+
+def test_a_locked_cache_is_done_without(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output(tree)
+    append(tree / "projects/p/a.jsonl", row("a", 3, 10))
+    monkeypatch.setattr(cache, "WAIT_SECONDS", 0.05)
+    database = sqlite3.connect(folder / cache.NAME)
+    database.execute("BEGIN EXCLUSIVE")
+    assert output(tree) == 14
+    database.rollback()
+    database.close()
+    assert output(tree) == 14
+
+
+def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for session in "cdefgh":
+        write(tree / "projects/p" / f"{session}.jsonl", *(row(session, n) for n in range(50)))
+    expected = reread.usage(root=tree, by="session", cache=False)
+    monkeypatch.setattr(readers, "processes", lambda size: 3)
+    assert reread.usage(root=tree, by="session", cache=False) == expected
+    assert reread.usage(root=tree, by="session") == expected
+    assert len(cache.Cache().entries()) == 8
+
+
+def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "processes", lambda size: 2)
+    monkeypatch.setattr(readers, "help_out", _die)
+    assert output(tree, cache=False) == 4
+
+
+def _die(pipe: Any, jobs: Any) -> None:
+    os._exit(1)

@@ -1,0 +1,158 @@
+"""`reread usage`, run as a person runs it."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reread
+from reread.accounts import FIGURES, report_value
+from reread.cli import SAMPLES
+
+REREAD = [str(Path(sys.executable).with_name("reread"))]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    """Runs the command in a home of its own."""
+
+    def call(*words: str, stdin: bytes | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+        home = {
+            "HOME": str(tmp_path),
+            "CLAUDE_CONFIG_DIR": str(tmp_path / "none"),
+            "REREAD_CACHE": str(tmp_path / "cache"),
+        }
+        environment = {**os.environ, **home, "TZ": "UTC", **more}
+        done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
+        return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return call
+
+
+def test_json_is_the_report(run: Any) -> None:
+    done = run("usage", "--root", str(SAMPLES), "--by", "day,model", "--tz", "UTC", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    report = reread.usage(root=SAMPLES, by="day,model", tz="UTC", cache=False)
+    assert json.loads(done.stdout) == report_value(report)
+
+
+def test_the_table_fits_eighty_columns(run: Any) -> None:
+    for by in (
+        "day",
+        "session",
+        "project",
+        "model",
+        "branch",
+        "agent",
+        "thread",
+        "block",
+        "project,session,model,branch",
+    ):
+        done = run("--demo", "usage", "--by", by)
+        assert done.returncode == 0
+        lines = done.stdout.splitlines()
+        table = lines[: next(n for n, line in enumerate(lines) if line.startswith("total")) + 1]
+        assert all(len(line) <= 80 for line in table), by
+        assert len(table) >= 3
+    assert any("█" in line for line in run("--demo", "usage").stdout.splitlines())
+
+
+def test_the_table_says_what_must_be_known(run: Any, tmp_path: Path) -> None:
+    line = {
+        "type": "assistant",
+        "sessionId": "a",
+        "requestId": "r",
+        "costUSD": 1.5,
+        "message": {"id": "m", "model": "mystery\x1b[31m", "usage": {"output_tokens": 5}},
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
+    shown = run("usage", str(tmp_path / "a.jsonl")).stdout
+    assert "No price for mystery\\x1b[31m: tokens counted, cost not." in shown
+    assert "A lower bound: 1 of 1 responses" in shown
+    assert "The client reported $1.50" in shown
+    assert "\x1b" not in shown
+
+
+def test_csv(run: Any) -> None:
+    done = run("--demo", "usage", "--by", "session,model", "--csv")
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+    assert rows[0] == ["session", "model", *FIGURES]
+    assert len(rows) == len(reread.usage(root=SAMPLES, by="session,model", cache=False).rows) + 1
+
+
+def test_prices_are_shown_with_their_date(run: Any) -> None:
+    shown = run("usage", "--prices").stdout
+    assert "Prices of 2026-11-15" in shown
+    assert any(line.split()[:6] == ["claude-opus-5-5", "4", "20", "5", "8", "0.2"] for line in shown.splitlines())
+    listed = json.loads(run("usage", "--prices", "--json").stdout)
+    assert listed["models"]["claude-opus-5-5"]["prices"][0]["input"] == 4
+
+
+def test_a_price_file_and_the_environment(run: Any, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"as_of": "2030-01-01", "models": {"claude-opus-5-5": {"input": 0, "output": 0}}}')
+    for words, more in ((["--price-file", str(prices)], {}), ([], {"REREAD_PRICES": str(prices)})):
+        done = run("--demo", "usage", "--by", "model", "--json", *words, **more)
+        rows = {row["model"]: row["cost_usd"] for row in json.loads(done.stdout)["rows"]}
+        assert rows["claude-opus-5-5"] == 0
+        assert "2030-01-01" in run("usage", "--prices", *words, **more).stdout
+
+
+def test_sessions_folders_and_streams_together(run: Any) -> None:
+    sessions = sorted(SAMPLES.glob("projects/*/*.jsonl"))
+    streams = sorted(SAMPLES.glob("streams/*.jsonl"))
+    words = [str(sessions[0]), str(sessions[1].parent), *map(str, streams)]
+    done = run("usage", *words, "--json", "--by", "session")
+    assert done.returncode == 0
+    assert len(json.loads(done.stdout)["rows"]) >= 3
+
+
+def test_standard_input(run: Any) -> None:
+    path = next(SAMPLES.glob("streams/*.jsonl"))
+    piped = json.loads(run("usage", "-", "--json", stdin=path.read_bytes()).stdout)
+    assert piped["totals"] == json.loads(run("usage", str(path), "--json").stdout)["totals"]
+    assert piped["totals"]["reported_cost_usd"] is not None
+
+
+def test_filters(run: Any) -> None:
+    everything = json.loads(run("--demo", "usage", "--json").stdout)["totals"]["responses"]
+    part = json.loads(run("--demo", "usage", "--json", "--since", "2026-11-10", "--model", "opus").stdout)["totals"]
+    assert 0 < part["responses"] < everything
+    none = json.loads(run("--demo", "usage", "--json", "--until", "2020-01-01").stdout)
+    assert none == {"rows": [], "totals": none["totals"]}
+    assert (none["totals"]["responses"], none["totals"]["cost_usd"]) == (0, 0)
+
+
+def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
+    first = run("--demo", "usage", "--json", "--no-cache").stdout
+    assert not (tmp_path / "cache").exists()
+    assert run("--demo", "usage", "--json").stdout == first
+    assert (tmp_path / "cache" / "usage.sqlite").exists()
+    assert run("--demo", "usage", "--json").stdout == first
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--by", "colour"], "cannot group by 'colour'"),
+        (["--tz", "Mars/Base"], "is no time zone"),
+        (["--since", "someday"], "is no time"),
+        (["/nonexistent.jsonl"], "no such file"),
+        (["--price-file", "/nonexistent.json"], "price file"),
+    ],
+)
+def test_misuse_is_said_in_one_line(run: Any, words: list[str], said: str) -> None:
+    done = run("--demo", "usage", *words)
+    assert done.returncode == 2
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_nothing_to_count_is_nothing(run: Any) -> None:
+    done = run("usage", "--json")
+    assert json.loads(done.stdout)["rows"] == []
