@@ -12,7 +12,7 @@ import pytest
 
 import reread
 from reread import cache, readers
-from reread.digests import Scanner
+from reread.scanners import Scanner
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.digests import Digest, Scanner
+from reread.digests import Digest
 from reread.prices import bundled
+from reread.scanners import Scanner
 from reread.settlement import Filed, settle, spent
 from reread.tallies import tally
 

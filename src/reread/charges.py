@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -209,20 +209,20 @@ def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
 
 def charges_of(usage: UsageHead, model: str | None) -> list[Charge]:
     """What a row's usage is billed as: the response itself, then what ran beside it."""
-    mode = mode_of(usage)
-    first = _charge(usage, model, mode, _searches(usage))
-    if not usage.iterations:
-        return [first]
-    return [first, *extra_charges(usage, model, mode)]
+    return [charge_of(usage, model), *extra_charges(usage, model)]
 
 
-def extra_charges(usage: UsageHead, model: str | None, mode: int) -> list[Charge]:
+def charge_of(usage: UsageHead, model: str | None) -> Charge:
+    """What the response itself is billed as."""
+    return _charge(usage, model, mode_of(usage), _searches(usage))
+
+
+def extra_charges(usage: UsageHead, model: str | None) -> Iterator[Charge]:
     """Iterations of advisors and compactions: billed, and in no other figure."""
-    out: list[Charge] = []
-    for step in _steps(usage):
+    mode = mode_of(usage)
+    for step in _steps(usage) if usage.iterations else ():
         if step.type in BILLED_APART:
-            out.append(_charge(step, step.model or model, mode & ~FAST if step.model else mode, 0))
-    return out
+            yield _charge(step, step.model or model, mode & ~FAST if step.model else mode, 0)
 
 
 class Step(msgspec.Struct, gc=False):

@@ -23,6 +23,8 @@ TAIL = 1 << 16
 REACH = 1 << 18
 """How far into the file the first prompt is looked for."""
 TITLE_LENGTH = 120
+TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
+"""What a line that holds a title has in it, the best title first."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -47,21 +49,21 @@ def read_header(path: Path) -> Header:
     """The header of one session file."""
     try:
         with path.open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            modified = os.fstat(file.fileno()).st_mtime
-            first = _Glance()
-            chunk = file.read(PEEK)
+            stat = os.fstat(file.fileno())
+            first, last = _Glance(), _Glance()
+            begin = chunk = file.read(PEEK)
             while chunk:
                 rest = first.take_forward(chunk)
-                if first.prompt is not None or file.tell() >= min(size, REACH):
+                if first.prompt is not None or file.tell() >= min(stat.st_size, REACH):
                     break
                 chunk = rest + file.read(PEEK * 4)
-            file.seek(max(0, size - TAIL))
-            last = _Glance()
-            last.take_backward(file.read(TAIL) if size > TAIL else b"\n" + file.read(TAIL))
+            if stat.st_size > len(begin):
+                file.seek(max(0, stat.st_size - TAIL))
+                begin = file.read(TAIL)
+            last.take_backward(begin, whole=stat.st_size <= len(begin))
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}", path=str(path)) from error
-    return _header(path, size, modified, first, last)
+    return _header(path, stat.st_size, stat.st_mtime, first, last)
 
 
 def _header(path: Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
@@ -111,12 +113,21 @@ class _Glance:
             self._note(rest)
         return rest
 
-    def take_backward(self, data: bytes) -> None:
-        """Look at lines from the end until all but a title is known; the first may be torn."""
+    def take_backward(self, data: bytes, *, whole: bool) -> None:
+        """Look at lines from the end until all but a title is known, then for a title."""
         self._seen = data
-        for line in reversed(data.split(b"\n")[1:]):
-            if not self._is_complete() or b'Title"' in line or b'"summary"' in line:
-                self._note(line)
+        end = len(data)
+        while end > 0 and not self._is_complete():
+            start = data.rfind(b"\n", 0, end)
+            if start >= 0 or whole:
+                self._note(data[start + 1 : end])
+            end = start
+        for mark in TITLES:
+            if mark in data:  # searching backwards is slow, and most files have no title
+                found = data.rfind(mark)
+                start, end = data.rfind(b"\n", 0, found), data.find(b"\n", found)
+                if start >= 0 or whole:
+                    self._note(data[start + 1 : end if end >= 0 else len(data)])
 
     def _is_own(self, leaf: str | None) -> bool:
         """Whether a summary is this file's own: files begin with those of others."""

@@ -188,7 +188,13 @@ class Message(msgspec.Struct, eq=False):
     ) -> None:
         """Take in a usage row: one whole row wins for each request."""
         new = UsageRow(request or None, usage, stop_reason, model, cost)
-        self.rows = joined(self.rows, new) if self.rows else (new,)
+        if not self.rows:
+            self.rows = (new,)
+        elif len(self.rows) == 1 and new.request and new.request == self.rows[0].request and cost is None:
+            if self.rows[0].cost is None and new.beats(self.rows[0]):
+                self.rows = (new,)
+        else:
+            self.rows = joined(self.rows, new)
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"

@@ -37,25 +37,25 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
         folders = [root / name for name in FOLDERS if (root / name).is_dir()]
         for folder in folders or ([root] if roots else []):
-            for path in _below(folder, top=True):
-                real = os.path.realpath(path)
+            for path, real in _below(str(folder), os.path.realpath(folder), top=True):
                 if real not in seen:
                     seen.add(real)
                     yield Path(path)
 
 
-def _below(folder: str | Path, *, top: bool = False) -> Iterator[str]:
-    """The session files of the projects in a folder; what cannot be read is passed over."""
+def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, str]]:
+    """The session files of the projects in a folder, each with its real path; the unreadable is passed over."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
     for entry in entries:
+        below = os.path.realpath(entry.path) if entry.is_symlink() else f"{real}{os.sep}{entry.name}"
         if entry.is_dir():
             if entry.name not in BESIDE:
-                yield from _below(entry.path)
+                yield from _below(entry.path, below)
         elif not top and is_session_name(entry.name):
-            yield entry.path
+            yield entry.path, below
 
 
 def is_session_name(name: str) -> bool:

@@ -11,10 +11,11 @@ import msgspec
 
 from reread import places
 from reread.charges import Charge, Sum, Usage, cost
-from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response, digest_of
+from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response
 from reread.lines import Read
 from reread.prices import Prices, read_name
 from reread.readings import ModelReading, Reading, Stretch, stated, stretch
+from reread.scanners import digest_of
 
 PER_PROCESS = (2, 1, 220)
 """Up to this version a counter began anew with each process; later it goes on through resumes and forks."""

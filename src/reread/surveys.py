@@ -13,10 +13,11 @@ import msgspec
 
 from reread import places, session
 from reread.cache import Cache, Entry
-from reread.digests import FORMAT, Digest, Scanner
+from reread.digests import FORMAT, Digest
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.prices import Prices
 from reread.readers import Job, Progress, kept_digest, read_all
+from reread.scanners import Scanner
 from reread.session import Session
 from reread.settlement import Filed, Spend, guessed_project, owner, settle
 from reread.tallies import SLOT_MS
