@@ -144,6 +144,26 @@ def test_a_plug_in_that_fails_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     assert "boom" in drawn_in_both_views(nodes) and WORDS in drawn_in_both_views(nodes)
 
 
+def test_an_installed_plug_in_takes_its_names_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (HERE.parent / "docs" / "extending.md").read_text()
+    written: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], written)
+
+    class Point:
+        def load(self) -> Any:
+            return written["DEPLOY"]
+
+    monkeypatch.setattr(tools, "entry_points", lambda group: [Point()] if group == "reread.tools" else [])
+    tools.tools.cache_clear()
+    try:
+        seen = deed("mcp__ops__deploy", {"service": "api", "stage": "live"}, "done")
+        assert tools.title(seen) == "Deploy api"
+        assert [node.__struct_config__.tag for node in tools.draw(seen)] == ["facts", "terminal"]
+    finally:
+        monkeypatch.undo()
+        tools.tools.cache_clear()
+
+
 def _flat(nodes: list[Node]) -> Iterator[Node]:
     for node in nodes:
         yield node

@@ -15,6 +15,8 @@ import pytest
 
 import reread
 from reread.cli import SAMPLES
+from reread.nodes import Picture
+from reread.views import pictures
 from reread.views.exports import FORMATS, export
 from reread.views.markdown import code, fenced, guarded, inline, session_markdown
 from reread.views.parts import Choice, parse_turns
@@ -178,6 +180,41 @@ class TestSafety:
         assert fenced("a ```` b") == "`````\na ```` b\n`````"
         assert inline("*a* | `b`\n<c>") == "\\*a\\* \\| \\`b\\` \\<c\\>"
         assert code("a`b") == "``a`b``"
+
+
+class TestPictures:
+    """Pictures are shown where the terminal can show them."""
+
+    @pytest.mark.parametrize(
+        ("environment", "how"),
+        [
+            ({"KITTY_WINDOW_ID": "1"}, "kitty"),
+            ({"TERM": "xterm-kitty"}, "kitty"),
+            ({"TERM_PROGRAM": "iTerm.app"}, "iterm"),
+            ({"TERM": "xterm-256color"}, None),
+        ],
+    )
+    def test_the_terminal_is_known_by_its_environment(self, environment: dict[str, str], how: str | None) -> None:
+        assert pictures.protocol(environment) == how
+
+    @pytest.mark.parametrize("how", ["kitty", "iterm"])
+    def test_clean_base64_is_written_as_the_terminals_own_code(self, how: str) -> None:
+        shown = self.printed(Picture(media_type="image/png", data="QUJD" * 3000), how)
+        assert "QUJD" in shown and ("\x1b_G" if how == "kitty" else "\x1b]1337;") in shown
+        assert "image/png" in shown
+
+    @pytest.mark.parametrize("data", ["QUJD\x1b]0;owned\x07", "not base64", ""])
+    @pytest.mark.parametrize("how", ["kitty", "iterm", None])
+    def test_anything_else_stays_a_line_of_words(self, data: str, how: str | None) -> None:
+        shown = self.printed(Picture(media_type="image/png", data=data), how)
+        assert "\x1b_G" not in shown and "\x1b]" not in shown and "image/png" in shown
+
+    def printed(self, picture: Picture, how: str | None) -> str:
+        console = make_console(width=80, force_terminal=True)
+        with console.capture() as captured:
+            for item in TerminalView(Choice(), pictures=how).node(picture):
+                console.print(item)
+        return captured.get()
 
 
 class TestExport:

@@ -226,9 +226,11 @@ def show(
         for line in session_markdown(opened, choice):
             click.echo(line)
     else:
+        from reread.views.pictures import protocol
         from reread.views.terminal import TerminalView
 
-        _print_drawn(TerminalView(choice).session(opened), pager=not no_pager)
+        pictures = protocol() if no_pager and sys.stdout.isatty() else None
+        _print_drawn(TerminalView(choice, pictures=pictures).session(opened), pager=not no_pager)
 
 
 def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
@@ -285,9 +287,11 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
             sys.stdout.flush()
         return
     from reread.views.parts import Choice, parts
+    from reread.views.pictures import protocol
     from reread.views.terminal import TerminalView, make_console, watch_change
 
-    console, view = make_console(), TerminalView(Choice(full=full))
+    pictures = protocol() if sys.stdout.isatty() else None
+    console, view = make_console(), TerminalView(Choice(full=full), pictures=pictures)
     if opened is not None and last > 0:
         for part in parts(opened.conversation, Choice(turns=(-last, None), full=full)):
             for item in view.part(part):

@@ -7,7 +7,7 @@ import msgspec
 from reread.charges import Charge
 from reread.readings import Reading
 
-FORMAT = 2
+FORMAT = 3
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)
@@ -43,8 +43,6 @@ class Response(msgspec.Struct, gc=False, array_like=True):
     ended: bool = False
     output: int = 0
     charge: Charge = Charge()
-    at: int = 0
-    """Where the best row stands in the file."""
     extras: tuple[Charge, ...] = ()
     reported: int | None = None
     uuid: str | None = None

@@ -68,7 +68,6 @@ class _Open(msgspec.Struct, gc=False):
     model: str | None
     ended: bool
     output: int
-    at: int
     reported: int | None = None
     stamp: str | None = None
     """A later row's time, where the first has none."""
@@ -133,6 +132,7 @@ class Scanner:
         self._searched = 0
         self._index = {self._key(response): _reopened(response) for response in self._digest.responses}
         self._places = {place: n for n, place in enumerate(self._digest.places)}
+        self._changed = False
         self._repeats = False
         self._same: bytes | None = None
         self._lead = 0
@@ -142,28 +142,30 @@ class Scanner:
     @property
     def digest(self) -> Digest:
         """What the whole lines so far say."""
-        for key, known in self._index.items():
-            if known.usage is not None:
+        if self._changed:
+            for key, known in self._index.items():
                 self._close(*key, known)
+            self._changed = False
         return self._digest
 
     def _close(self, id: str, request: str | None, known: _Open) -> None:
         """Work out what a response comes to."""
-        response, line = known.response, known.line
+        response, line, usage = known.response, known.line, known.usage
         if response is None and line is not None:
-            when = milliseconds(line.timestamp or known.stamp)
-            place = self._numbered(line, known.place)
             named = request if line.requestId or request == ANYWHERE else None
-            response = known.response = Response(id, named, place, when)
-            response.uuid = line.uuid
+            response = known.response = Response(id, named, self._numbered(line, known.place))
+            response.when, response.uuid = milliseconds(line.timestamp), line.uuid
             self._digest.responses.append(response)
-        if response is not None and known.usage is not None:
-            response.charge = charge_of(known.usage, known.model)
-            response.extras = tuple(extra_charges(known.usage, known.model)) if known.usage.iterations else ()
-            response.ended, response.output, response.at = known.ended, known.output, known.at
-            response.reported, response.proofs = known.reported, known.proofs
-            response.when = milliseconds(known.stamp) if response.when is None else response.when
+        if response is None:
+            return
+        if usage is not None:
+            response.charge = charge_of(usage, known.model)
+            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
+            response.ended, response.output = known.ended, known.output
             known.usage = known.line = None
+        if response.when is None:
+            response.when = milliseconds(known.stamp)
+        response.reported, response.proofs = known.reported, known.proofs
 
     def feed(self, data: bytes) -> None:
         """Look at the lines that `data` completes."""
@@ -219,7 +221,7 @@ class Scanner:
     def _lines(self, stop: int) -> None:
         """Look at whole lines. Plain rows are taken here, for most of the time is spent on them."""
         find, starts, view = self._buffer.find, self._buffer.startswith, memoryview(self._buffer)
-        index, offset = self._index, self.offset
+        index, self._changed = self._index, True
         self._peek(view, stop)
         at = 0
         while at < stop:
@@ -246,10 +248,10 @@ class Scanner:
                     usage.iterations = usage.iterations.copy()
                 known = index.get((id, request))
                 if known is None:
-                    self._begin((id, request), line, message, usage, None, offset + at)
+                    self._begin((id, request), line, message, usage, None)
                 else:
-                    self._go_on(known, line, message, usage, offset + at)
-                    if self._repeats and known.ended:
+                    self._go_on(known, line, message, usage)
+                    if self._repeats and known.ended and line.timestamp is not None:
                         self._remember(request, at, hit, end)
             else:
                 self._take_any(bytes(view[at:end]), at)
@@ -299,6 +301,7 @@ class Scanner:
         self._take_records(_records(body, self.offset + at))
 
     def _take_records(self, records: list[Record]) -> None:
+        self._changed = True
         for record in records:
             head = record.head
             if self._digest.began is None:
@@ -316,7 +319,7 @@ class Scanner:
         if record.dialect != dialects.NATIVE and self._was_printed(record):
             agent = (head.agentId or head.parentToolUseID) if head.parentToolUseID else None
             place = msgspec.structs.replace(place, printed=True, agent=agent)
-        self._row(head, message, message.usage, place, record.offset)
+        self._row(head, message, message.usage, place)
 
     def take_user(self, head: Head, record: Record) -> None:
         """The result of a call that ran an agent: the usage of the agent's last response."""
@@ -331,7 +334,7 @@ class Scanner:
             self._place_of(head), agent=data.agentId or SIDECHAIN, source=SUMMED, printed=self._was_printed(record)
         )
         line = Line(uuid=head.uuid, timestamp=head.timestamp, sessionId=head.sessionId)
-        self._row(line, LineMessage(model=data.resolvedModel), data.usage, place, record.offset)
+        self._row(line, LineMessage(model=data.resolvedModel), data.usage, place)
 
     def take_progress(self, head: Head, record: Record) -> None:
         """An agent's record that its parent's file repeats."""
@@ -346,7 +349,7 @@ class Scanner:
         )
         inner.sessionId = head.sessionId
         inner.timestamp = inner.timestamp or head.timestamp
-        self._row(inner, inner.message, inner.message.usage, place, record.offset)
+        self._row(inner, inner.message, inner.message.usage, place)
 
     def take_event(self, head: Head, record: Record) -> None:
         """An event of the API's stream; the last of a response has its final figures."""
@@ -363,7 +366,7 @@ class Scanner:
         usage = first if event.usage is None else overlay(first, event.usage)
         stop = event.delta.stop_reason if event.delta is not None else None
         place = msgspec.structs.replace(self._place_of(head), printed=True, agent=whose or None)
-        self._row(head, LineMessage(message.id, message.model, stop), usage, place, record.offset)
+        self._row(head, LineMessage(message.id, message.model, stop), usage, place)
 
     def take_system(self, head: Head, record: Record) -> None:
         """What a printed run says of itself at its start."""
@@ -402,9 +405,7 @@ class Scanner:
             bool(line.forkedFrom),
         )
 
-    def _row(
-        self, line: Line | Head, message: LineMessage | MessageHead, usage: UsageHead, place: Place, at: int
-    ) -> None:
+    def _row(self, line: Line | Head, message: LineMessage | MessageHead, usage: UsageHead, place: Place) -> None:
         """Take in one row of a response, whatever it names."""
         id, request = message.id, line.requestId
         if not id:
@@ -412,9 +413,9 @@ class Scanner:
         key = (id, request or line.sessionId or self.session)
         known = self._index.get(key)
         if known is None:
-            known = self._begin(key, line, message, usage, place, at)
+            known = self._begin(key, line, message, usage, place)
         else:
-            self._go_on(known, line, message, usage, at)
+            self._go_on(known, line, message, usage)
         if known is not None and not request:
             known.proofs = (*known.proofs, *_proofs(line, usage))
 
@@ -425,22 +426,17 @@ class Scanner:
         message: LineMessage | MessageHead,
         usage: UsageHead,
         place: Place | None,
-        at: int,
     ) -> _Open | None:
         """The first row of a response says where it belongs."""
         model = message.model
         if model == SYNTHETIC or line.isApiErrorMessage:
             return None
         reported = None if line.costUSD is None else nano_dollars(line.costUSD)
-        known = _Open(
-            line, place, usage, model, message.stop_reason is not None, usage.output_tokens or 0, at, reported
-        )
-        self._index[key] = known
+        ended, output = message.stop_reason is not None, usage.output_tokens or 0
+        known = self._index[key] = _Open(line, place, usage, model, ended, output, reported)
         return known
 
-    def _go_on(
-        self, known: _Open, line: Line | Head, message: LineMessage | MessageHead, usage: UsageHead, at: int
-    ) -> None:
+    def _go_on(self, known: _Open, line: Line | Head, message: LineMessage | MessageHead, usage: UsageHead) -> None:
         """A later row counts if it is better: it ended, or has more output, or is as good."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
             return
@@ -448,8 +444,7 @@ class Scanner:
         if ended and known.ended and known.usage == usage:
             self._repeats = True
         if ended > known.ended or (ended == known.ended and output >= known.output):
-            known.usage, known.model = usage, message.model
-            known.ended, known.output, known.at = ended, output, at
+            known.usage, known.model, known.ended, known.output = usage, message.model, ended, output
         if line.costUSD is not None:
             known.reported = nano_dollars(line.costUSD)
         if known.stamp is None:
@@ -480,7 +475,7 @@ class Scanner:
 
 def _reopened(response: Response) -> _Open:
     """A response that was known before; a better row may still come."""
-    known = _Open(None, None, None, None, response.ended, response.output, response.at, response.reported)
+    known = _Open(None, None, None, None, response.ended, response.output, response.reported)
     known.proofs, known.response = response.proofs, response
     return known
 

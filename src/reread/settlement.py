@@ -423,7 +423,7 @@ def _worth(copy: Copy) -> tuple[object, ...]:
     """Orders rows: the one that ended, then the one with more output, then the later one."""
     response = copy.response
     said = (str(response.charge), str(response.extras))
-    return (response.ended, response.output, response.when or 0, response.at, response.charge.counts, said)
+    return (response.ended, response.output, response.when or 0, response.charge.counts, said)
 
 
 class _Counters:

@@ -22,6 +22,7 @@ from reread.decode import Record
 from reread.messages import Call
 from reread.session import Session
 from reread.views import parts as p
+from reread.views.pictures import inline
 from reread.views.safety import coloured_output, plain_output, safe
 from reread.views.trees import data_lines, file_lines
 from reread.views.words import (
@@ -69,9 +70,10 @@ def make_console(**options: Any) -> Console:
 class TerminalView:
     """Draws parts on a console."""
 
-    def __init__(self, choice: p.Choice, *, depth: int = 0) -> None:
+    def __init__(self, choice: p.Choice, *, pictures: str | None = None) -> None:
         self.choice = choice
-        self._depth = depth
+        self._pictures = pictures
+        """How the terminal shows pictures, where it can."""
 
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its end."""
@@ -172,7 +174,7 @@ class TerminalView:
         yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
 
     def _nested(self, agent: Agent) -> Iterator[RenderableType]:
-        inner = TerminalView(_everything(self.choice), depth=self._depth + 1)
+        inner = TerminalView(_everything(self.choice), pictures=self._pictures)
         drawn = itertools.chain.from_iterable(inner.part(part) for part in p.parts(agent, inner.choice))
         yield Padding(Group(*drawn), (0, 0, 0, 4))
 
@@ -285,8 +287,11 @@ class TerminalView:
         yield from self._hidden(len(node.rows) - len(shown))
 
     def picture(self, node: nodes.Picture) -> Iterator[RenderableType]:
-        """A picture, in words."""
+        """A picture in words, and itself where the terminal can show it."""
         yield Text(safe(f"▣ {picture_text(node)}"), style="quiet")
+        drawn = inline(node, self._pictures)
+        if drawn is not None:
+            yield drawn
 
     def facts(self, node: nodes.Facts) -> Iterator[RenderableType]:
         """Names and values."""
