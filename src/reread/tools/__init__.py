@@ -57,7 +57,7 @@ def tools() -> dict[str, Tool]:
         found += import_module(f"reread.tools.{family}").TOOLS
     for point in entry_points(group=ENTRY_POINTS):
         plugged = point.load()
-        found += plugged if isinstance(plugged, list | tuple) else [plugged]
+        found += [plugged] if isinstance(plugged, Tool) else plugged
     return {name: tool for tool in found for name in tool.names}
 
 
