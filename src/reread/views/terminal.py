@@ -86,6 +86,7 @@ class TerminalView:
                 yield Text()
                 yield Text(f"◇ agent {agent.id} {safe(agent.type or '')}: no call is known to have started it")
                 yield from self._nested(agent)
+            yield from _spent(session)
 
     def part(self, part: p.Part) -> Iterator[RenderableType]:
         """One part."""
@@ -371,17 +372,15 @@ def call_line(call: Call) -> Text:
 
 
 def _facts(session: Session) -> list[str]:
+    facts = [session.project, *session.git_branches[-1:], *map(_model, session.models), *session.versions[-1:]]
+    return [fact for fact in [*facts, date_text(session.started)] if fact]
+
+
+def _spent(session: Session) -> Iterator[RenderableType]:
+    """What the session took: at the end, for it is not known before all of it was read."""
     usage = session.usage
-    facts = [
-        session.project,
-        *session.git_branches[-1:],
-        *map(_model, session.models),
-        *session.versions[-1:],
-    ]
-    facts.append(date_text(session.started))
     if usage.responses:
-        facts.append(usage_text(usage))
-    return [fact for fact in facts if fact]
+        yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
 
 
 def _model(name: str | None) -> str:
