@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.digests import Digest
+from reread.digests import Digest, Filed
 from reread.prices import bundled
 from reread.scanners import Scanner
-from reread.settlement import Filed, settle, spent
+from reread.settlement import settle, spent
 from reread.tallies import tally
 
 SESSIONS = ("a", "b", "c")

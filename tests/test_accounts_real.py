@@ -13,7 +13,8 @@ import pytest
 
 import reread
 from reread.prices import bundled
-from reread.settlement import Settled, filed, responses
+from reread.scanners import filed
+from reread.settlement import Settled, responses
 from reread.sources import FileSource
 
 HERE = Path(__file__).parent / "real"

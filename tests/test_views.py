@@ -21,7 +21,7 @@ from reread.views.exports import FORMATS, export
 from reread.views.markdown import code, fenced, guarded, inline, session_markdown
 from reread.views.parts import Choice, parse_turns
 from reread.views.safety import coloured_output, plain_output, safe
-from reread.views.terminal import TerminalView, make_console
+from reread.views.terminal import TerminalView, make_console, watch_change
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
@@ -180,6 +180,23 @@ class TestSafety:
         assert fenced("a ```` b") == "`````\na ```` b\n`````"
         assert inline("*a* | `b`\n<c>") == "\\*a\\* \\| \\`b\\` \\<c\\>"
         assert code("a`b") == "``a`b``"
+
+
+def test_a_call_that_comes_with_its_result_is_told_once_to_someone_who_watches(tmp_path: Path) -> None:
+    lines = CEILING.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"".join(lines))
+    talk = reread.open(path).conversation
+    console = make_console(width=100)
+    with console.capture() as captured:
+        for index in range(len(talk.records)):
+            for item in watch_change(talk.change(index), TerminalView(Choice())):
+                console.print(item)
+    shown = captured.get()
+    assert shown.count("$ pytest -q --color=yes tests/test_backoff.py") == on_terminal(CEILING).count(
+        "$ pytest -q --color=yes tests/test_backoff.py"
+    )
+    assert "Found it" in shown
 
 
 class TestPictures:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
+from reread import places
 from reread.charges import Charge
 from reread.readings import Reading
 
@@ -69,3 +72,32 @@ class Digest(msgspec.Struct, array_like=True):
     printed: bool = False
     resumable: bool = True
     """Whether what is appended can be read alone."""
+
+
+class Filed(msgspec.Struct):
+    """A file's digest, and what its place says of it."""
+
+    digest: Digest
+    path: str = ""
+    project: str | None = None
+    """The project by the folder's name: a guess, for rows that do not say."""
+    agent: str | None = None
+    """Whose file it is, where it is an agent's own."""
+    session: str | None = None
+    """The session it belongs to, by its place."""
+
+
+def owner(path: Path) -> tuple[str | None, str | None]:
+    """The agent and the session whose file this is, by its place."""
+    if not path.name.startswith(places.AGENT):
+        return None, path.stem
+    parts = path.parts
+    session = parts[parts.index("subagents") - 1] if "subagents" in parts else None
+    return path.stem.removeprefix(places.AGENT), session
+
+
+def guessed_project(path: Path) -> str | None:
+    """The project by the folder's name, where the file lies as the client puts it."""
+    parts = path.parts
+    at = next((n for n, part in enumerate(parts) if part in places.FOLDERS), len(parts))
+    return places.project_guess(Path(*parts[: at + 3])) if at + 2 < len(parts) else None

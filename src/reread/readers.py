@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from reread.cache import PROOF, Entry
-from reread.digests import FORMAT, Digest
+from reread.digests import FORMAT, Digest, owner
 from reread.scanners import Scanner
-from reread.settlement import owner
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20

@@ -513,15 +513,17 @@ def _shaped(value: Any, shape: type[Any]) -> Any:
     return out
 
 
-def digest_of(read: Read, *, session: str | None = None, agent: str | None = None) -> Digest:
-    """The digest of all that a source holds, a torn tail included."""
+def filed(read: Read, path: Path | None) -> Filed:
+    """All that a source says of usage, a torn tail included, with what its place says."""
+    agent, session = owner(path) if path is not None else (None, None)
     scanner = Scanner(session=session, agent=agent)
     at = 0
     while data := read(at, ROOM):
         scanner.feed(data)
         at += len(data)
     scanner.flush()
-    return scanner.digest
+    project = guessed_project(path) if path is not None else None
+    return Filed(scanner.digest, str(path or ""), project, agent, session)
 
 
 _TAKE: dict[str, Callable[[Scanner, Head, Record], None]] = {

@@ -23,7 +23,8 @@ from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
 from reread.prices import in_force
 from reread.rules import Finding
-from reread.settlement import filed, spent
+from reread.scanners import filed
+from reread.settlement import spent
 from reread.sources import FileSource, MemorySource, Source, identity_and_size
 
 LATEST = "latest"

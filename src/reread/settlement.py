@@ -5,35 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
-from reread import places
 from reread.charges import Charge, Sum, Usage, cost
-from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response
-from reread.lines import Read
+from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Filed, Place, Response
 from reread.prices import Prices, read_name
 from reread.readings import ModelReading, Reading, Stretch, stated, stretch
-from reread.scanners import digest_of
 
 PER_PROCESS = (2, 1, 220)
 """Up to this version a counter began anew with each process; later it goes on through resumes and forks."""
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 NOWHERE = Place(None, None, None, None)
-
-
-class Filed(msgspec.Struct):
-    """A file's digest, and what its place says of it."""
-
-    digest: Digest
-    path: str = ""
-    project: str | None = None
-    """The project by the folder's name: a guess, for rows that do not say."""
-    agent: str | None = None
-    """Whose file it is, where it is an agent's own."""
-    session: str | None = None
-    """The session it belongs to, by its place."""
 
 
 class Spend(msgspec.Struct, gc=False, array_like=True):
@@ -130,30 +113,6 @@ def spent(files: Sequence[Filed], prices: Prices) -> Usage:
     for spend in settle(files, prices):
         spend.add_to(out)
     return out.usage()
-
-
-def filed(read: Read, path: Path | None) -> Filed:
-    """A source's digest with what its place says."""
-    if path is None:
-        return Filed(digest_of(read))
-    agent, session = owner(path)
-    return Filed(digest_of(read, session=session, agent=agent), str(path), guessed_project(path), agent, session)
-
-
-def owner(path: Path) -> tuple[str | None, str | None]:
-    """The agent and the session whose file this is, by its place."""
-    if not path.name.startswith(places.AGENT):
-        return None, path.stem
-    parts = path.parts
-    session = parts[parts.index("subagents") - 1] if "subagents" in parts else None
-    return path.stem.removeprefix(places.AGENT), session
-
-
-def guessed_project(path: Path) -> str | None:
-    """The project by the folder's name, where the file lies as the client puts it."""
-    parts = path.parts
-    at = next((n for n, part in enumerate(parts) if part in places.FOLDERS), len(parts))
-    return places.project_guess(Path(*parts[: at + 3])) if at + 2 < len(parts) else None
 
 
 class _Settlement:

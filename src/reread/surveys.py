@@ -13,13 +13,13 @@ import msgspec
 
 from reread import places, session
 from reread.cache import Cache, Entry
-from reread.digests import FORMAT, Digest
+from reread.digests import FORMAT, Digest, Filed, guessed_project, owner
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.prices import Prices
 from reread.readers import Job, Progress, kept_digest, read_all
 from reread.scanners import Scanner
 from reread.session import Session
-from reread.settlement import Filed, Spend, guessed_project, owner, settle
+from reread.settlement import Spend, settle
 from reread.tallies import SLOT_MS
 
 Source = str | Path | bytes | IO[bytes] | Session

@@ -170,7 +170,10 @@ def record_parts(message: Message, record: Record, choice: Choice) -> Iterator[P
     calls = {call.id: call for call in message.calls}
     for block in content_blocks(record.native):
         if message.partial is None or isinstance(block, Use):
-            yield from (part for part in _block_parts(message, block, calls) if wanted(part, choice))
+            for part in _block_parts(message, block, calls):
+                answered = isinstance(part, Did) and part.call.answer >= 0  # its result is told by itself
+                if wanted(part, choice) and not answered:
+                    yield part
 
 
 def _message_parts(message: Message) -> Iterator[Part]:
