@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import reread
-from reread import cache, readers
+from reread import cache, readers, scanners
 from reread.scanners import Scanner
 
 
@@ -43,7 +43,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
                 self.told = True
             return super().room()
 
-    monkeypatch.setattr(readers, "Scanner", Spy)
+    monkeypatch.setattr(scanners, "Scanner", Spy)
     return found
 
 
@@ -239,3 +239,13 @@ def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.Mon
 
 def _die(pipe: Any, jobs: Any) -> None:
     os._exit(1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another folder elsewhere")
+def test_the_cache_lies_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    import platformdirs
+
+    monkeypatch.delenv("REREAD_CACHE")
+    for value in ("/somewhere/else", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", value)
+        assert cache.folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))

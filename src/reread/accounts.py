@@ -8,16 +8,18 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reread.cache import Cache
 from reread.errors import Misuse
 from reread.prices import Prices, in_force
 from reread.readers import Progress
-from reread.session import Session
-from reread.surveys import Asked, Source, Survey
+from reread.surveys import Asked, Survey, is_session
 from reread.tallies import SLOT_MS, Filter, Report, tally
 from reread.when import parse_when
+
+if TYPE_CHECKING:
+    from reread.surveys import Source
 
 When = str | datetime | date
 LOCAL = "local"
@@ -49,7 +51,7 @@ def usage(
     keep = Filter(
         since=_milliseconds(since, zone),
         until=_milliseconds(until, zone, end=True),
-        projects=tuple(os.path.realpath(Path(p).expanduser()) for p in _words(project)),
+        projects=tuple(os.path.realpath(Path(p).expanduser()) for p in _several(project)),
         models=tuple(_words(model)),
     )
     asked = Asked(list(_flat(sources)), root)
@@ -79,14 +81,16 @@ def time_zone(tz: str | tzinfo | None) -> tzinfo | None:
         raise Misuse(f"{tz!r} is no time zone: say local, UTC, +02:00 or a name such as Europe/Berlin") from None
 
 
-def _words(value: Any) -> list[Any]:
-    """One value, several, or several with commas between them."""
+def _several(value: Any) -> list[Any]:
+    """One value, or several."""
     if value is None:
         return []
-    values: list[Any] = list(cast(list[Any], value)) if isinstance(value, list | tuple | set) else [value]
-    if all(isinstance(item, str) for item in values):
-        return [word.strip() for item in values for word in item.split(",") if word.strip()]
-    return values
+    return list(cast(list[Any], value)) if isinstance(value, list | tuple | set) else [value]
+
+
+def _words(value: str | Sequence[str] | None) -> list[str]:
+    """One word, several, or several with commas between them."""
+    return [word.strip() for text in _several(value) for word in text.split(",") if word.strip()]
 
 
 def _milliseconds(when: When | None, zone: tzinfo | None, *, end: bool = False) -> int | None:
@@ -114,8 +118,8 @@ def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:
 
 def _flat(sources: Iterable[Any]) -> Iterator[Source]:
     for source in sources:
-        if isinstance(source, str | Path | bytes | bytearray | Session) or hasattr(source, "read"):
-            yield cast(Source, source)
+        if isinstance(source, str | Path | bytes | bytearray) or is_session(source) or hasattr(source, "read"):
+            yield source  # pyright: ignore[reportReturnType]
         else:
             yield from _flat(source)
 

@@ -214,7 +214,8 @@ def charges_of(usage: UsageHead, model: str | None) -> list[Charge]:
 
 def charge_of(usage: UsageHead, model: str | None) -> Charge:
     """What the response itself is billed as."""
-    return _charge(usage, model, mode_of(usage), _searches(usage))
+    searches = usage.server_tool_use.web_search_requests or 0 if usage.server_tool_use is not None else 0
+    return _charge(usage, model, mode_of(usage), searches)
 
 
 def extra_charges(usage: UsageHead, model: str | None) -> Iterator[Charge]:
@@ -263,37 +264,24 @@ def _odd_steps(raw: msgspec.Raw) -> list[Step]:
 
 
 def _charge(part: UsageHead | Step, model: str | None, mode: int, searches: int) -> Charge:
-    write_5m, write_1h = cache_writes(part.cache_creation_input_tokens, part.cache_creation)
+    """Cache writes that no split explains live five minutes; a number below nothing is none."""
     given, made, read = part.input_tokens or 0, part.output_tokens or 0, part.cache_read_input_tokens or 0
-    if min(given, made, write_5m, write_1h, read, searches) < 0:
+    five, hour, split = part.cache_creation_input_tokens or 0, 0, part.cache_creation
+    if split is not None:
+        hour = split.ephemeral_1h_input_tokens or 0
+        five = max(five - hour, split.ephemeral_5m_input_tokens or 0)
+    if given < 0 or made < 0 or read < 0 or five < 0 or hour < 0 or searches < 0:
         given, made, read, searches = max(0, given), max(0, made), max(0, read), max(0, searches)
-        write_5m, write_1h = max(0, write_5m), max(0, write_1h)
-    return Charge(model, given, made, write_5m, write_1h, read, searches, mode)
-
-
-def cache_writes(flat: int | None, split: CacheWrites | None) -> tuple[int, int]:
-    """Tokens written for five minutes and for an hour; what no split explains lives five minutes."""
-    if split is None:
-        return flat or 0, 0
-    hour = split.ephemeral_1h_input_tokens or 0
-    both = (split.ephemeral_5m_input_tokens or 0) + hour
-    return (flat - hour if flat is not None and flat > both else both - hour), hour
-
-
-def _searches(usage: UsageHead) -> int:
-    tools = usage.server_tool_use
-    return tools.web_search_requests or 0 if tools is not None else 0
+        five, hour = max(0, five), max(0, hour)
+    return Charge(model, given, made, five, hour, read, searches, mode)
 
 
 def mode_of(usage: UsageHead) -> int:
     """What was special about a request."""
-    if usage.speed is None and usage.inference_geo is None and usage.service_tier is None:
-        return 0
-    return (
-        (FAST if usage.speed == "fast" else 0)
-        | (US if usage.inference_geo == "us" else 0)
-        | (BATCH if usage.service_tier == "batch" else 0)
-    )
+    mode = FAST if usage.speed == "fast" else 0
+    if usage.inference_geo == "us":
+        mode |= US
+    return mode | BATCH if usage.service_tier == "batch" else mode
 
 
 def overlay(first: UsageHead, later: UsageHead) -> UsageHead:

@@ -13,7 +13,6 @@ import msgspec
 
 from reread.cache import PROOF, Entry
 from reread.digests import FORMAT, Digest, owner
-from reread.scanners import Scanner
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
@@ -118,6 +117,8 @@ def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
 
 def read(job: Job) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
+    from reread.scanners import Scanner
+
     agent, session = owner(Path(job.path))
     with Path(job.path).open("rb", buffering=0) as file:
         stat = os.fstat(file.fileno())

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
-from reread import dialects, jsontext
+from reread import jsontext
 from reread.charges import SYNTHETIC, charge_of, extra_charges, nano_dollars, overlay
-from reread.decode import Decoder, Record, slow_records
-from reread.digests import ANYWHERE, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response
-from reread.heads import NOTHING, Head, MessageHead, UsageHead
+from reread.digests import (
+    ANYWHERE,
+    RETOLD,
+    SIDECHAIN,
+    SUMMED,
+    Digest,
+    Filed,
+    Place,
+    Response,
+    guessed_project,
+    owner,
+)
+from reread.heads import UsageHead
 from reread.lines import Read
 from reread.readings import Reading, read_cost_state, read_result
+from reread.rows import AnyLine, Event, Launched, Line, Message, Told
 from reread.when import milliseconds
+
+if TYPE_CHECKING:
+    from reread.decode import Decoder
 
 MARK = b'"usage"'
 TOTAL = b'"total'
 """What the records of the client's counters have, and hardly any other line."""
 INIT = b'"init"'
 STOP = b'"stop_reason"'
-TAIL, OPENING = 1 << 11, 1 << 10
+MESSAGE = b'"message":'
 USER = b'"type":"user",'
+TAIL, OPENING = 1536, 1024
 """A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
 near the end (883 bytes at most in what the client wrote), and such lines are two thirds of all bytes."""
 ROOM = 1 << 18
@@ -31,37 +47,10 @@ FIRST_LINES = 8
 """So many lines are read in any case, for what they say of the file."""
 
 
-class Line(msgspec.Struct, gc=False):
-    """What counting needs of a line that the client wrote to disk."""
-
-    type: str = ""
-    uuid: str | None = None
-    sessionId: str | None = None
-    timestamp: str | None = None
-    isSidechain: bool | None = None
-    agentId: str | None = None
-    message: LineMessage | None = None
-    requestId: str | None = None
-    cwd: str | None = None
-    gitBranch: str | None = None
-    isApiErrorMessage: bool | None = None
-    forkedFrom: Raw = NOTHING
-    costUSD: float | None = None
-
-
-class LineMessage(msgspec.Struct, gc=False):
-    """The API message of a line, without its content."""
-
-    id: str | None = None
-    model: str | None = None
-    stop_reason: str | None = None
-    usage: UsageHead | None = None
-
-
 class _Open(msgspec.Struct, gc=False):
     """A response whose best row may still come; what it comes to is worked out at the end, for most rows lose."""
 
-    line: Line | Head | None
+    line: Line | None
     """The first row; None where the response was known before."""
     place: Place | None
     usage: UsageHead | None
@@ -75,41 +64,10 @@ class _Open(msgspec.Struct, gc=False):
     response: Response | None = None
 
 
-class Told(msgspec.Struct):
-    """An agent's record inside a progress record."""
-
-    type: str = ""
-    agentId: str | None = None
-    message: Line | None = None
-
-
-class Launched(msgspec.Struct):
-    """What a call that ran an agent gave back."""
-
-    agentId: str | None = None
-    resolvedModel: str | None = None
-    usage: UsageHead | None = None
-    totalTokens: int | None = None
-    totalToolUseCount: int | None = None
-
-
-class Event(msgspec.Struct):
-    """An event of the API's stream."""
-
-    type: str = ""
-    message: MessageHead | None = None
-    usage: UsageHead | None = None
-    delta: Delta | None = None
-
-
-class Delta(msgspec.Struct):
-    """What an event changes."""
-
-    stop_reason: str | None = None
-
-
 _decode_line = msgspec.json.Decoder(Line).decode
+_decode_any = msgspec.json.Decoder(AnyLine).decode
 _NO_LINE = Line()
+Key = tuple[str, str | None]
 
 
 class Scanner:
@@ -126,18 +84,20 @@ class Scanner:
         """Whose file this is, where it is an agent's own."""
         self.offset = 0
         """How many bytes have been looked at, in whole lines."""
-        self._digest = digest or Digest()
+        self.known = digest or Digest()
+        """The digest while it is made; read `digest`."""
         self._buffer = bytearray(ROOM)
         self._end = 0
         self._searched = 0
-        self._index = {self._key(response): _reopened(response) for response in self._digest.responses}
-        self._places = {place: n for n, place in enumerate(self._digest.places)}
+        self._index: dict[Key, _Open] = {self._key(response): _reopened(response) for response in self.known.responses}
+        self._places = {place: n for n, place in enumerate(self.known.places)}
+        self._here: tuple[tuple[object, ...], int] = ((), 0)
         self._changed = False
         self._repeats = False
         self._same: bytes | None = None
         self._lead = 0
         self._document: Decoder | None = None
-        self._streams: dict[str, tuple[MessageHead, UsageHead]] = {}
+        self._streams: dict[str, tuple[Message, UsageHead]] = {}
 
     @property
     def digest(self) -> Digest:
@@ -146,26 +106,7 @@ class Scanner:
             for key, known in self._index.items():
                 self._close(*key, known)
             self._changed = False
-        return self._digest
-
-    def _close(self, id: str, request: str | None, known: _Open) -> None:
-        """Work out what a response comes to."""
-        response, line, usage = known.response, known.line, known.usage
-        if response is None and line is not None:
-            named = request if line.requestId or request == ANYWHERE else None
-            response = known.response = Response(id, named, self._numbered(line, known.place))
-            response.when, response.uuid = milliseconds(line.timestamp), line.uuid
-            self._digest.responses.append(response)
-        if response is None:
-            return
-        if usage is not None:
-            response.charge = charge_of(usage, known.model)
-            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
-            response.ended, response.output = known.ended, known.output
-            known.usage = known.line = None
-        if response.when is None:
-            response.when = milliseconds(known.stamp)
-        response.reported, response.proofs = known.reported, known.proofs
+        return self.known
 
     def feed(self, data: bytes) -> None:
         """Look at the lines that `data` completes."""
@@ -189,7 +130,7 @@ class Scanner:
         if self.offset == 0 and self._document is None and self._buffer[:1] in b"[ \t\r\n\xef":
             self._choose()
         if self._document is not None:
-            self._take_records(self._document.feed(bytes(self._buffer[: self._end])))
+            self._take_document(self._document.feed(bytes(self._buffer[: self._end])))
             self._end = 0
             return
         stop = self._buffer.rfind(b"\n", self._searched, self._end) + 1
@@ -205,7 +146,7 @@ class Scanner:
     def flush(self) -> None:
         """Look at what stands after the last line end."""
         if self._document is not None:
-            self._take_records(self._document.flush())
+            self._take_document(self._document.flush())
         elif self._end:
             self._buffer = self._buffer[: self._end] + b"\n"
             self._lines(self._end + 1)
@@ -215,13 +156,23 @@ class Scanner:
         """A file that begins with a bracket is one document; then the slow reader takes it."""
         text = bytes(self._buffer[: min(self._end, 64)]).removeprefix(b"\xef\xbb\xbf").lstrip()
         if text[:1] == b"[":
+            from reread.decode import Decoder
+
             self._document = Decoder()
-            self._digest.resumable = False
+            self.known.resumable = False
+
+    def _take_document(self, records: Any) -> None:
+        from reread.intake import take_records
+
+        self._changed = True
+        take_records(self, records)
+
+    # Lines
 
     def _lines(self, stop: int) -> None:
         """Look at whole lines. Plain rows are taken here, for most of the time is spent on them."""
-        find, starts, view = self._buffer.find, self._buffer.startswith, memoryview(self._buffer)
-        index, self._changed = self._index, True
+        find, starts, ends = self._buffer.find, self._buffer.startswith, self._buffer.endswith
+        view, index, self._changed = memoryview(self._buffer), self._index, True
         self._peek(view, stop)
         at = 0
         while at < stop:
@@ -229,10 +180,17 @@ class Scanner:
             tail = end - TAIL
             hit = find(MARK, tail if tail > at else at, end)
             if hit < 0:
-                if tail <= at or not self._is_user(at):
-                    self._look_closer(view[at:end], at)
-                at = end
-                continue
+                if tail > at:
+                    message = find(MESSAGE, at, at + OPENING)
+                    if message > at and ends(USER, at, message):
+                        at = end
+                        continue
+                    hit = find(MARK, at, end)
+                if hit < 0:
+                    if find(TOTAL, at, end) >= 0 or (self.known.printed and find(INIT, at, end) >= 0):
+                        self._take_any(view[at:end])
+                    at = end
+                    continue
             if self._same is not None and starts(self._same, hit - self._lead):
                 at = end
                 continue
@@ -242,7 +200,7 @@ class Scanner:
                 line = _NO_LINE
             message, request = line.message, line.requestId
             if message is None or not request or line.type != "assistant" or line.sessionId is None:
-                self._take_any(bytes(view[at:end]), at)
+                self._take_any(view[at:end])
             elif (usage := message.usage) is not None and (id := message.id):
                 if usage.iterations:
                     usage.iterations = usage.iterations.copy()
@@ -254,36 +212,26 @@ class Scanner:
                     if self._repeats and known.ended and line.timestamp is not None:
                         self._remember(request, at, hit, end)
             else:
-                self._take_any(bytes(view[at:end]), at)
+                self._take_any(view[at:end])
             at = end
-
-    def _look_closer(self, body: memoryview, at: int) -> None:
-        """Take in a line that says nothing of usage near its end, if it says something elsewhere or of totals."""
-        line = bytes(body)
-        if MARK in line or TOTAL in line or (self._digest.printed and INIT in line):
-            self._take_any(line, at)
 
     def _peek(self, view: memoryview, stop: int) -> None:
         """See in the first lines when the file began, and whether it was printed."""
-        at, digest = 0, self._digest
-        while digest.lines < FIRST_LINES and digest.began is None and at < stop:
+        at, known = 0, self.known
+        while known.lines < FIRST_LINES and known.began is None and at < stop:
             end = self._buffer.find(b"\n", at, stop) + 1
-            digest.lines += 1
-            body = bytes(view[at:end])
+            known.lines += 1
             try:
-                line = _decode_line(body)
+                line = _decode_line(view[at:end])
             except jsontext.FAST_FAULTS:
-                line = Line()
-            if line.sessionId is None:
-                for record in _records(body, 0):
-                    line.timestamp = line.timestamp or record.head.timestamp
-                    self._was_printed(record)
-            digest.began = milliseconds(line.timestamp)
-            at = end
+                line = _NO_LINE
+            if line.sessionId is not None:
+                known.began = milliseconds(line.timestamp)
+            else:
+                from reread.intake import peek
 
-    def _is_user(self, at: int) -> bool:
-        message = self._buffer.find(b'"message":', at, at + OPENING)
-        return message > at and self._buffer.endswith(USER, at, message)
+                peek(known, bytes(view[at:end]))
+            at = end
 
     def _remember(self, request: str, at: int, hit: int, end: int) -> None:
         """Keep how this row ends: the next block of the same response often ends alike, and says nothing new."""
@@ -295,69 +243,73 @@ class Scanner:
             self._same = bytes(self._buffer[start : found + len(name)])
             self._lead = hit - start
 
-    def _take_any(self, body: bytes, at: int) -> None:
-        """Take in a line of any kind, by the road that loses nothing."""
+    def _take_any(self, body: memoryview) -> None:
+        """Take in a line of any kind: at once where it is sound and on disk, else by the road that loses nothing."""
         self._same = None
-        self._take_records(_records(body, self.offset + at))
+        try:
+            line = _decode_any(body)
+            if line.sessionId is not None and line.type in _WRITTEN:
+                self.take(line, bytes(body), printed=False)
+                return
+        except jsontext.FAST_FAULTS:
+            pass
+        from reread.intake import take_line
 
-    def _take_records(self, records: list[Record]) -> None:
-        self._changed = True
-        for record in records:
-            head = record.head
-            if self._digest.began is None:
-                self._digest.began = milliseconds(head.timestamp)
-            take = _TAKE.get(head.type)
-            if take is not None:
-                take(self, head, record)
+        take_line(self, bytes(body))
 
-    def take_assistant(self, head: Head, record: Record) -> None:
+    # Records
+
+    def take(self, line: AnyLine, body: bytes, *, printed: bool) -> None:
+        """Take in a record in the native tongue; `body` is its JSON, in that tongue too."""
+        if self.known.began is None:
+            self.known.began = milliseconds(line.timestamp)
+        take = _TAKE.get(line.type)
+        if take is not None:
+            take(self, line, body, printed)
+
+    def take_assistant(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """A row of a response."""
-        message = head.message
+        message = line.message
         if message is None or message.usage is None:
             return
-        place = self._place_of(head)
-        if record.dialect != dialects.NATIVE and self._was_printed(record):
-            agent = (head.agentId or head.parentToolUseID) if head.parentToolUseID else None
+        place = self._place_of(line)
+        if printed:
+            agent = (line.agentId or line.parentToolUseID) if line.parentToolUseID else None
             place = msgspec.structs.replace(place, printed=True, agent=agent)
-        self._row(head, message, message.usage, place)
+        self._row(line, message, message.usage, place)
 
-    def take_user(self, head: Head, record: Record) -> None:
+    def take_user(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """The result of a call that ran an agent: the usage of the agent's last response."""
-        if MARK not in record.body:
-            return
-        data = _shaped(record.native.get("toolUseResult"), Launched)
+        data = _shaped(line.toolUseResult, Launched)
         if data is None or data.usage is None:
             return
         if not data.agentId and data.totalTokens is None and data.totalToolUseCount is None:
             return
-        place = msgspec.structs.replace(
-            self._place_of(head), agent=data.agentId or SIDECHAIN, source=SUMMED, printed=self._was_printed(record)
-        )
-        line = Line(uuid=head.uuid, timestamp=head.timestamp, sessionId=head.sessionId)
-        self._row(line, LineMessage(model=data.resolvedModel), data.usage, place)
+        place = self._place_of(line)
+        place = msgspec.structs.replace(place, agent=data.agentId or SIDECHAIN, source=SUMMED, printed=printed)
+        row = Line(uuid=line.uuid, timestamp=line.timestamp, sessionId=line.sessionId)
+        self._row(row, Message(model=data.resolvedModel), data.usage, place)
 
-    def take_progress(self, head: Head, record: Record) -> None:
+    def take_progress(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """An agent's record that its parent's file repeats."""
-        told = _shaped(record.native.get("data"), Told)
+        told = _shaped(line.data, Told)
         if told is None or told.type != "agent_progress" or told.message is None:
             return
-        inner = told.message
-        if inner.message is None or inner.message.usage is None or inner.type != "assistant":
+        row = told.message
+        if row.message is None or row.message.usage is None or row.type != "assistant":
             return
-        place = msgspec.structs.replace(
-            self._place_of(head), agent=told.agentId or inner.agentId or SIDECHAIN, source=RETOLD
-        )
-        inner.sessionId = head.sessionId
-        inner.timestamp = inner.timestamp or head.timestamp
-        self._row(inner, inner.message, inner.message.usage, place)
+        agent = told.agentId or row.agentId or SIDECHAIN
+        place = msgspec.structs.replace(self._place_of(line), agent=agent, source=RETOLD)
+        row.sessionId, row.timestamp = line.sessionId, row.timestamp or line.timestamp
+        self._row(row, row.message, row.message.usage, place)
 
-    def take_event(self, head: Head, record: Record) -> None:
+    def take_event(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """An event of the API's stream; the last of a response has its final figures."""
-        self._digest.printed, self._digest.resumable = True, False
-        event = _shaped(record.native.get("event"), Event)
+        self.known.printed, self.known.resumable = True, False
+        event = _shaped(line.event, Event)
         if event is None:
             return
-        whose = head.parentToolUseID or ""
+        whose = line.parentToolUseID or ""
         if event.type == "message_start" and event.message is not None:
             self._streams[whose] = (event.message, event.message.usage or UsageHead())
         if whose not in self._streams or (event.usage is None and event.type != "message_start"):
@@ -365,48 +317,36 @@ class Scanner:
         message, first = self._streams[whose]
         usage = first if event.usage is None else overlay(first, event.usage)
         stop = event.delta.stop_reason if event.delta is not None else None
-        place = msgspec.structs.replace(self._place_of(head), printed=True, agent=whose or None)
-        self._row(head, LineMessage(message.id, message.model, stop), usage, place)
+        place = msgspec.structs.replace(self._place_of(line), printed=True, agent=whose or None)
+        self._row(line, Message(message.id, message.model, stop), usage, place)
 
-    def take_system(self, head: Head, record: Record) -> None:
+    def take_system(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a printed run says of itself at its start."""
-        if head.subtype == "init":
-            self._digest.printed = True
-            self._digest.folder = self._digest.folder or head.cwd
-            self._digest.client = head.version or self._digest.client
+        if line.subtype == "init":
+            self.known.printed = True
+            self.known.folder = self.known.folder or line.cwd
+            self.known.client = line.version or self.known.client
 
-    def take_result(self, head: Head, record: Record) -> None:
+    def take_result(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a run's counter says at the end of a turn."""
-        self._digest.printed = True
-        self._note(read_result(record.native, len(self._index)))
+        self.known.printed = True
+        self._note(read_result(jsontext.readable(body), len(self._index)))
 
-    def take_cost_state(self, head: Head, record: Record) -> None:
+    def take_cost_state(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a session's counter says."""
-        self._note(read_cost_state(record.native, len(self._index)))
+        self._note(read_cost_state(jsontext.readable(body), len(self._index)))
 
     def _note(self, reading: Reading | None) -> None:
         if reading is not None:
             reading.session = reading.session or self.session
-            self._digest.readings.append(reading)
+            self.known.readings.append(reading)
 
-    def _was_printed(self, record: Record) -> bool:
-        value = record.value
-        printed = isinstance(value, dict) and dialects.was_printed(cast(dict[str, Any], value))
-        self._digest.printed |= printed
-        return printed
+    # Responses
 
-    def _place_of(self, line: Line | Head) -> Place:
-        side = line.isSidechain or self.agent is not None
-        return Place(
-            line.sessionId or self.session,
-            line.cwd,
-            line.gitBranch or None,
-            (line.agentId or self.agent or SIDECHAIN) if side else None,
-            bool(line.forkedFrom),
-        )
-
-    def _row(self, line: Line | Head, message: LineMessage | MessageHead, usage: UsageHead, place: Place) -> None:
+    def _row(self, line: Line, message: Message, usage: UsageHead, place: Place) -> None:
         """Take in one row of a response, whatever it names."""
+        if usage.iterations:
+            usage.iterations = usage.iterations.copy()
         id, request = message.id, line.requestId
         if not id:
             id, request = request or self._name(line, usage), ANYWHERE
@@ -419,14 +359,7 @@ class Scanner:
         if known is not None and not request:
             known.proofs = (*known.proofs, *_proofs(line, usage))
 
-    def _begin(
-        self,
-        key: tuple[str, str | None],
-        line: Line | Head,
-        message: LineMessage | MessageHead,
-        usage: UsageHead,
-        place: Place | None,
-    ) -> _Open | None:
+    def _begin(self, key: Key, line: Line, message: Message, usage: UsageHead, place: Place | None) -> _Open | None:
         """The first row of a response says where it belongs."""
         model = message.model
         if model == SYNTHETIC or line.isApiErrorMessage:
@@ -436,7 +369,7 @@ class Scanner:
         known = self._index[key] = _Open(line, place, usage, model, ended, output, reported)
         return known
 
-    def _go_on(self, known: _Open, line: Line | Head, message: LineMessage | MessageHead, usage: UsageHead) -> None:
+    def _go_on(self, known: _Open, line: Line, message: Message, usage: UsageHead) -> None:
         """A later row counts if it is better: it ended, or has more output, or is as good."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
             return
@@ -450,18 +383,51 @@ class Scanner:
         if known.stamp is None:
             known.stamp = line.timestamp
 
-    def _numbered(self, line: Line | Head, place: Place | None) -> int:
-        """The number of the place where a row belongs."""
-        place = place or self._place_of(line)
+    def _close(self, id: str, request: str | None, known: _Open) -> None:
+        """Work out what a response comes to."""
+        response, line, usage = known.response, known.line, known.usage
+        if response is None:
+            if line is None:
+                return
+            named = request if line.requestId or request == ANYWHERE else None
+            response = known.response = Response(id, named, self._number(line, known.place))
+            response.when, response.uuid = milliseconds(line.timestamp), line.uuid
+            self.known.responses.append(response)
+        if usage is not None:
+            response.charge = charge_of(usage, known.model)
+            response.ended, response.output = known.ended, known.output
+            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
+            known.usage = known.line = None
+        if response.when is None:
+            response.when = milliseconds(known.stamp)
+        response.reported, response.proofs = known.reported, known.proofs
+
+    def _number(self, line: Line, place: Place | None) -> int:
+        """The number of the place where a row belongs; most rows belong where the one before does."""
+        if place is None:
+            said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+            if said != self._here[0]:
+                self._here = (said, self._number(line, self._place_of(line)))
+            return self._here[1]
         number = self._places.setdefault(place, len(self._places))
-        if number == len(self._digest.places):
-            self._digest.places.append(place)
+        if number == len(self.known.places):
+            self.known.places.append(place)
         return number
 
-    def _key(self, response: Response) -> tuple[str, str | None]:
-        return (response.id, response.request or self._digest.places[response.place].session)
+    def _place_of(self, line: Line) -> Place:
+        side = line.isSidechain or self.agent is not None
+        return Place(
+            line.sessionId or self.session,
+            line.cwd,
+            line.gitBranch or None,
+            (line.agentId or self.agent or SIDECHAIN) if side else None,
+            bool(line.forkedFrom),
+        )
 
-    def _name(self, line: Line | Head, usage: UsageHead) -> str:
+    def _key(self, response: Response) -> Key:
+        return (response.id, response.request or self.known.places[response.place].session)
+
+    def _name(self, line: Line, usage: UsageHead) -> str:
         """An id for a row that has none: its uuid, else all that it says and how often it was said before."""
         if line.uuid:
             return f"row {line.uuid}"
@@ -473,6 +439,20 @@ class Scanner:
         return f"{said} {again}"
 
 
+_TAKE: dict[str, Callable[[Scanner, AnyLine, bytes, bool], None]] = {
+    "assistant": Scanner.take_assistant,
+    "user": Scanner.take_user,
+    "progress": Scanner.take_progress,
+    "stream_event": Scanner.take_event,
+    "system": Scanner.take_system,
+    "result": Scanner.take_result,
+    "cost-state": Scanner.take_cost_state,
+}
+"""How each type of record that can say something of usage is taken in."""
+_WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
+"""The types among them that the client writes to disk."""
+
+
 def _reopened(response: Response) -> _Open:
     """A response that was known before; a better row may still come."""
     known = _Open(None, None, None, None, response.ended, response.output, response.reported)
@@ -480,37 +460,23 @@ def _reopened(response: Response) -> _Open:
     return known
 
 
-def _proofs(line: Line | Head, usage: UsageHead) -> list[str]:
+def _proofs(line: Line, usage: UsageHead) -> list[str]:
     """Of a row without a request id, what shows whether another is a copy of it."""
     counts = charge_of(usage, None).counts
     said = f"{line.timestamp} {' '.join(map(str, counts))}"
     return ([line.uuid] if line.uuid else []) + ([said] if line.timestamp else [])
 
 
-def _records(body: bytes, at: int) -> list[Record]:
-    """The records of a line, however it is damaged."""
-    if not body.strip(b" \t\r\n\x00"):
-        return []
-    record = Record(0, at, body)
-    return [record] if not record.fault else slow_records(body, 0, at)
-
-
-def _shaped(value: Any, shape: type[Any]) -> Any:
-    """An object as a struct; where it does not fit, its misfits are left out piece by piece."""
-    if not isinstance(value, dict):
+def _shaped(raw: Raw, shape: type[Any]) -> Any:
+    """An object as a struct; where it does not fit, its misfits are left out."""
+    if bytes(raw)[:1] != b"{":
         return None
     try:
-        return msgspec.json.decode(jsontext.dumps(value), type=shape)
+        return msgspec.json.decode(raw, type=shape)
     except jsontext.FAST_FAULTS:
-        pass
-    out = shape()
-    for field in msgspec.structs.fields(shape):
-        item: Any = cast(dict[str, Any], value).get(field.name)
-        try:
-            setattr(out, field.name, msgspec.json.decode(jsontext.dumps(item), type=field.type))
-        except jsontext.FAST_FAULTS:
-            continue
-    return out
+        from reread.intake import fitted
+
+        return fitted(jsontext.readable(bytes(raw)), shape)
 
 
 def filed(read: Read, path: Path | None) -> Filed:
@@ -524,15 +490,3 @@ def filed(read: Read, path: Path | None) -> Filed:
     scanner.flush()
     project = guessed_project(path) if path is not None else None
     return Filed(scanner.digest, str(path or ""), project, agent, session)
-
-
-_TAKE: dict[str, Callable[[Scanner, Head, Record], None]] = {
-    "assistant": Scanner.take_assistant,
-    "user": Scanner.take_user,
-    "progress": Scanner.take_progress,
-    "stream_event": Scanner.take_event,
-    "system": Scanner.take_system,
-    "result": Scanner.take_result,
-    "cost-state": Scanner.take_cost_state,
-}
-"""How each type of record that can say something of usage is taken in."""

@@ -7,24 +7,33 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
-from reread import places, session
+from reread import places
 from reread.cache import Cache, Entry
 from reread.digests import FORMAT, Digest, Filed, guessed_project, owner
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.prices import Prices
 from reread.readers import Job, Progress, kept_digest, read_all
-from reread.scanners import Scanner
-from reread.session import Session
-from reread.settlement import Spend, settle
+from reread.settlement import settle
+from reread.spends import Spend
 from reread.tallies import SLOT_MS
 
-Source = str | Path | bytes | IO[bytes] | Session
+STDIN = "-"
+if TYPE_CHECKING:
+    from reread.session import Session
+
+    Source = str | Path | bytes | IO[bytes] | Session
+
 BESIDE = frozenset({"tool-results", "memory"})
 """Folders that belong to a session and hold no records."""
+
+
+def is_session(source: object) -> TypeGuard[Session]:
+    """Whether this is an open session; told by what it has, so that sessions need not be loaded to count."""
+    return hasattr(source, "agent_files")
 
 
 class _Found(msgspec.Struct):
@@ -51,17 +60,21 @@ class Asked:
             self._add(source)
 
     def _add(self, source: Source) -> None:
-        if isinstance(source, Session):
+        if isinstance(source, str | Path) and str(source) != STDIN:
+            path = Path(source).expanduser()
+            if path.is_dir():
+                self._add_folder(path)
+            elif path.is_file():
+                self._add_session(path)
+            else:
+                from reread.session import find
+
+                self._add_session(find(source, root=self.root))
+        elif is_session(source):
             if source.path is None:
                 self.loose.append(source.source.read(0, sys.maxsize >> 1))
             else:
                 self._add_session(source.path)
-        elif isinstance(source, str | Path) and source != session.STDIN:
-            path = Path(source).expanduser()
-            if path.is_dir():
-                self._add_folder(path)
-            else:
-                self._add_session(session.find(source, root=self.root))
         else:
             self.loose.append(_bytes(source))
 
@@ -96,7 +109,7 @@ class Asked:
 def _bytes(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray):
         return bytes(source)
-    data = sys.stdin.buffer.read() if source == session.STDIN else source.read()
+    data = sys.stdin.buffer.read() if source == STDIN else source.read()
     if not isinstance(data, bytes):
         raise Misuse("open the file in binary mode: reread reads bytes")
     return data
@@ -154,10 +167,11 @@ class Survey:
         if known is not None:
             return known
         fresh: list[Entry] = []
-        spends = settle([*self._files(fresh), *map(_loose, self.asked.loose)], self.prices)
-        if self.cache is not None and not self.asked.loose:
-            self.cache.save(fresh, self.forgotten, key, msgspec.msgpack.encode(_merged(spends)))
-        elif self.cache is not None and fresh:
+        files = [*self._files(fresh), *map(_loose, self.asked.loose)]
+        spends = settle(files, self.prices, slot=None if exact else SLOT_MS)
+        if self.cache is not None and not exact and not self.asked.loose:
+            self.cache.save(fresh, self.forgotten, key, msgspec.msgpack.encode(spends))
+        elif self.cache is not None and (fresh or self.forgotten):
             self.cache.save(fresh, self.forgotten)
         return spends
 
@@ -217,22 +231,9 @@ def _filed(path: str, digest: Digest) -> Filed:
 
 
 def _loose(data: bytes) -> Filed:
+    from reread.scanners import Scanner
+
     scanner = Scanner()
     scanner.feed(data)
     scanner.flush()
     return Filed(scanner.digest, f"<{hashlib.blake2b(data, digest_size=8).hexdigest()}>")
-
-
-def _merged(spends: list[Spend]) -> list[Spend]:
-    """What happened in the same quarter of an hour at the same place, as one."""
-    out: dict[tuple[Any, ...], Spend] = {}
-    for spend in spends:
-        slot = None if spend.when is None else spend.when // SLOT_MS * SLOT_MS
-        priced = (spend.nanos is None, spend.reported is None, spend.responses > 0)
-        key = (slot, spend.session, spend.project, spend.branch, spend.agent, spend.model, priced)
-        before = out.get(key)
-        if before is None:
-            out[key] = msgspec.structs.replace(spend, when=slot)
-        else:
-            before.join(spend)
-    return list(out.values())

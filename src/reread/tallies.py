@@ -12,7 +12,7 @@ import msgspec
 from reread.charges import Sum, Usage
 from reread.errors import Misuse
 from reread.prices import Prices, read_name
-from reread.settlement import Spend
+from reread.spends import Spend
 
 MAIN, SUBAGENTS = "main", "subagents"
 SLOT_MS = 900_000
