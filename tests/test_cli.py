@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,19 +197,22 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     path = tmp_path / "s.jsonl"
     lines = HARBOR.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0])
-    with subprocess.Popen(
-        [*REREAD, "tail", str(path), "--format", "json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    command = [*REREAD, "tail", str(path), "--format", "json"]
+    heard: list[dict[str, Any]] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
-        time.sleep(1.0)
-        with path.open("ab") as file:
-            file.write(b"".join(lines[1:6]))
-        changes = [json.loads(process.stdout.readline()) for _ in range(5)]
-        assert [change["line"] for change in changes] == [2, 3, 4, 5, 6]
-        assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in changes)
+        listener = threading.Thread(target=lambda: heard.extend(map(json.loads, process.stdout or ())))
+        listener.start()
+        for line in lines[1:40]:  # until it has started and been heard a few times, however slow the machine
+            with path.open("ab") as file:
+                file.write(line)
+            time.sleep(0.3)
+            if len(heard) >= 3:
+                break
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(30) == 130
+        listener.join(30)
         assert process.stderr.read().strip() == ""
+    numbers = [change["line"] for change in heard]
+    assert len(heard) >= 3 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in heard)
