@@ -1,4 +1,4 @@
-"""Charges: what one row of usage stands for, in tokens and in money. Money is integers inside."""
+"""Charges: what one row of usage stands for, in tokens and in money. Money is integer nano-dollars inside."""
 
 from __future__ import annotations
 
@@ -98,30 +98,30 @@ class UsageRow(msgspec.Struct, frozen=True, gc=False):
 class Sum:
     """Figures as they add up, in whole numbers."""
 
-    __slots__ = ("counts", "picos", "priced", "reported", "responses", "unconfirmed", "unpriced")
+    __slots__ = ("counts", "nanos", "priced", "reported", "responses", "unconfirmed", "unpriced")
 
     def __init__(self) -> None:
         self.responses = 0
         self.counts = [0, 0, 0, 0, 0, 0]
-        self.picos = 0
+        self.nanos = 0
         self.priced = False
         self.reported: int | None = None
         self.unconfirmed = 0
         self.unpriced: set[str] = set()
 
-    def charge(self, charge: Charge, picos: int | None) -> None:
+    def charge(self, charge: Charge, nanos: int | None) -> None:
         """Add tokens, and what they cost where that is known."""
         counts = self.counts
         for n, count in enumerate(charge.counts):
             counts[n] += count
-        self.pay(charge.model, picos)
+        self.pay(charge.model, nanos)
 
-    def pay(self, model: str | None, picos: int | None) -> None:
+    def pay(self, model: str | None, nanos: int | None) -> None:
         """Add money, or note a model that has no price."""
-        if picos is None:
+        if nanos is None:
             self.unpriced.add(model or UNKNOWN)
         else:
-            self.picos += picos
+            self.nanos += nanos
             self.priced = True
 
     def report(self, nanos: int) -> None:
@@ -133,7 +133,7 @@ class Sum:
         return Usage(
             self.responses,
             *self.counts,
-            cost_usd=None if self.unpriced and not self.priced else dollars((self.picos + 500) // 1000),
+            cost_usd=None if self.unpriced and not self.priced else dollars(self.nanos),
             reported_cost_usd=None if self.reported is None else dollars(self.reported),
             unconfirmed_responses=self.unconfirmed,
             unpriced_models=tuple(sorted(self.unpriced)),
@@ -164,7 +164,7 @@ def total(parts: Iterable[Usage]) -> Usage:
             out.counts[n] += getattr(part, name)
         out.unpriced.update(part.unpriced_models)
         if part.cost_usd:
-            out.picos += nano_dollars(part.cost_usd) * 1000
+            out.nanos += nano_dollars(part.cost_usd)
         out.priced |= part.cost_usd is not None and (part.responses > 0 or part.cost_usd > 0)
         if part.reported_cost_usd is not None:
             out.report(nano_dollars(part.reported_cost_usd))
@@ -293,7 +293,7 @@ def overlay(first: UsageHead, later: UsageHead) -> UsageHead:
 
 
 def cost(charge: Charge, when: int | None, prices: Prices, *, long: bool | None = None) -> int | None:
-    """What a charge costs in pico-dollars, so that nothing is rounded; None where its model has no price.
+    """What a charge costs in nano-dollars; None where its model has no price.
 
     A prompt above the model's threshold is billed at the higher rate as a whole. `long` says so for charges that
     stand for several prompts.
@@ -303,11 +303,11 @@ def cost(charge: Charge, when: int | None, prices: Prices, *, long: bool | None 
         return None
     if rates.long is not None and (charge.prompt > rates.over if long is None else long):
         rates = rates.long
-    return (
+    picos = (
         charge.input * rates.input
         + charge.output * rates.output
         + charge.write_5m * rates.write_5m
         + charge.write_1h * rates.write_1h
         + charge.read * rates.read
-        + charge.searches * rates.search
     )
+    return (picos + 500) // 1000 + charge.searches * rates.search

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +10,12 @@ import msgspec
 from msgspec import Raw
 
 from reread import jsontext
-from reread.charges import SYNTHETIC, Charge, charge_of, extra_charges, nano_dollars, overlay
+from reread.charges import SYNTHETIC, charge_of, extra_charges, nano_dollars, overlay
 from reread.digests import (
     ANYWHERE,
-    BANDS,
-    OWN,
     RETOLD,
     SIDECHAIN,
-    SLOT_MS,
     SUMMED,
-    Cell,
     Digest,
     Filed,
     Place,
@@ -58,9 +53,7 @@ class _Open(msgspec.Struct, gc=False):
     line: Line | None
     """The first row; None where the response was known before."""
     place: Place | None
-    """Where it belongs; None where that is just what the line says."""
     usage: UsageHead | None
-    """The best row; None where that was known before."""
     model: str | None
     ended: bool
     output: int
@@ -68,8 +61,7 @@ class _Open(msgspec.Struct, gc=False):
     stamp: str | None = None
     """A later row's time, where the first has none."""
     proofs: tuple[str, ...] = ()
-    before: Response | None = None
-    """The response as it was known before."""
+    response: Response | None = None
 
 
 _decode_line = msgspec.json.Decoder(Line).decode
@@ -97,7 +89,9 @@ class Scanner:
         self._buffer = bytearray(ROOM)
         self._end = 0
         self._searched = 0
-        self._index: dict[Key, _Open] = {self._key(known): _reopened(known) for known in self.known.responses()}
+        self._index: dict[Key, _Open] = {self._key(response): _reopened(response) for response in self.known.responses}
+        self._places = {place: n for n, place in enumerate(self.known.places)}
+        self._here: tuple[tuple[object, ...], int] = ((), 0)
         self._changed = False
         self._repeats = False
         self._same: bytes | None = None
@@ -109,7 +103,8 @@ class Scanner:
     def digest(self) -> Digest:
         """What the whole lines so far say."""
         if self._changed:
-            _Summing(self.known, self._place_of).sum(self._index)
+            for key, known in self._index.items():
+                self._close(*key, known)
             self._changed = False
         return self.known
 
@@ -388,6 +383,37 @@ class Scanner:
         if known.stamp is None:
             known.stamp = line.timestamp
 
+    def _close(self, id: str, request: str | None, known: _Open) -> None:
+        """Work out what a response comes to."""
+        response, line, usage = known.response, known.line, known.usage
+        if response is None:
+            if line is None:
+                return
+            named = request if line.requestId or request == ANYWHERE else None
+            response = known.response = Response(id, named, self._number(line, known.place))
+            response.when, response.uuid = milliseconds(line.timestamp), line.uuid
+            self.known.responses.append(response)
+        if usage is not None:
+            response.charge = charge_of(usage, known.model)
+            response.ended, response.output = known.ended, known.output
+            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
+            known.usage = known.line = None
+        if response.when is None:
+            response.when = milliseconds(known.stamp)
+        response.reported, response.proofs = known.reported, known.proofs
+
+    def _number(self, line: Line, place: Place | None) -> int:
+        """The number of the place where a row belongs; most rows belong where the one before does."""
+        if place is None:
+            said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+            if said != self._here[0]:
+                self._here = (said, self._number(line, self._place_of(line)))
+            return self._here[1]
+        number = self._places.setdefault(place, len(self._places))
+        if number == len(self.known.places):
+            self.known.places.append(place)
+        return number
+
     def _place_of(self, line: Line) -> Place:
         side = line.isSidechain or self.agent is not None
         return Place(
@@ -427,123 +453,10 @@ _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 """The types among them that the client writes to disk."""
 
 
-class _Summing:
-    """Open responses made into a digest: the plain ones summed in cells."""
-
-    def __init__(self, known: Digest, place_of: Callable[[Line], Place]) -> None:
-        self.known = known
-        self.place_of = place_of
-        self.places = {place: n for n, place in enumerate(known.places)}
-        self.said: tuple[object, ...] = ()
-        self.here = 0
-        self.cells: dict[tuple[int | None, int, str | None, int, int], Cell] = {}
-        self.odd: list[Response] = []
-
-    def sum(self, index: dict[Key, _Open]) -> None:
-        """Put every response into the digest."""
-        rows: list[tuple[object, ...]] = []
-        for number, ((id, request), known) in enumerate(index.items()):
-            line, usage = known.line, known.usage
-            if (
-                line is None
-                or usage is None
-                or known.place is not None
-                or known.reported is not None
-                or usage.iterations
-            ):
-                self._add_odd(number, id, request, known, rows)
-                continue
-            place = self._number(line)
-            when = milliseconds(line.timestamp or known.stamp)
-            charge = charge_of(usage, known.model)
-            rows.append((number, id, request, place, when, known.ended, charge, line.uuid))
-            self._add_to_cell(place, when, charge, known.ended)
-        digest = self.known
-        digest.cells, digest.odd, digest.ids = list(self.cells.values()), self.odd, [id for id, _ in index]
-        digest.rows = msgspec.Raw(msgspec.msgpack.encode(rows))
-        for reading in digest.readings:
-            self._locate(reading, index)
-
-    def _add_to_cell(self, place: int, when: int | None, charge: Charge, ended: bool) -> None:
-        prompt = charge.input + charge.write_5m + charge.write_1h + charge.read
-        band = 0 if prompt <= BANDS[0] else 1 if prompt <= BANDS[1] else 2
-        key = (None if when is None else when // SLOT_MS, place, charge.model, charge.mode, band)
-        cell = self.cells.get(key)
-        if cell is None:
-            cell = self.cells[key] = Cell(*key)
-        cell.responses += 1
-        cell.input += charge.input
-        cell.output += charge.output
-        cell.write_5m += charge.write_5m
-        cell.write_1h += charge.write_1h
-        cell.read += charge.read
-        cell.searches += charge.searches
-        if not ended:
-            cell.unconfirmed += 1
-
-    def _add_odd(self, number: int, id: str, request: str | None, known: _Open, rows: list[tuple[object, ...]]) -> None:
-        """A response that is not plain, or that was known before."""
-        line, usage, response = known.line, known.usage, known.before
-        if response is None and line is not None:
-            named = request if line.requestId or request == ANYWHERE else None
-            place = self._numbered(known.place or self.place_of(line))
-            response = Response(number, id, named, place, milliseconds(line.timestamp), uuid=line.uuid)
-        if response is None:
-            return
-        if usage is not None:
-            response.charge, response.ended = charge_of(usage, known.model), known.ended
-            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
-        if response.when is None:
-            response.when = milliseconds(known.stamp)
-        response.reported, response.proofs = known.reported, known.proofs
-        if self._is_plain(response):
-            rows.append(msgspec.structs.astuple(response)[:8])
-            self._add_to_cell(response.place, response.when, response.charge, response.ended)
-        else:
-            self.odd.append(response)
-
-    def _is_plain(self, response: Response) -> bool:
-        place = self.known.places[response.place]
-        named = response.request is not None and response.request != ANYWHERE
-        special = response.extras or response.proofs or response.reported is not None
-        return named and not special and not place.printed and place.source == OWN
-
-    def _locate(self, reading: Reading, index: dict[Key, _Open]) -> None:
-        """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
-        if reading.place is not None or not reading.after:
-            return
-        for known in reversed(list(islice(index.values(), reading.after))):
-            place, when = self._where(known)
-            if place.session == reading.session and place.agent is None:
-                reading.place, reading.when = self._numbered(place), when
-                return
-
-    def _where(self, known: _Open) -> tuple[Place, int | None]:
-        if known.before is not None:
-            return self.known.places[known.before.place], known.before.when
-        line = known.line
-        if line is None:
-            return known.place or Place(None, None, None, None), None
-        return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
-
-    def _number(self, line: Line) -> int:
-        """The number of the place where a row belongs; most belong where the one before does."""
-        said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
-        if said != self.said:
-            self.said, self.here = said, self._numbered(self.place_of(line))
-        return self.here
-
-    def _numbered(self, place: Place) -> int:
-        number = self.places.setdefault(place, len(self.places))
-        if number == len(self.known.places):
-            self.known.places.append(place)
-        return number
-
-
 def _reopened(response: Response) -> _Open:
     """A response that was known before; a better row may still come."""
-    known = _Open(None, None, None, None, response.ended, response.charge.output, response.reported)
-    known.proofs, known.before = response.proofs, response
+    known = _Open(None, None, None, None, response.ended, response.output, response.reported)
+    known.proofs, known.response = response.proofs, response
     return known
 
 
@@ -568,12 +481,12 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
 
 def filed(read: Read, path: Path | None) -> Filed:
     """All that a source says of usage, a torn tail included, with what its place says."""
-    agent, session = owner(str(path)) if path is not None else (None, None)
+    agent, session = owner(path) if path is not None else (None, None)
     scanner = Scanner(session=session, agent=agent)
     at = 0
     while data := read(at, ROOM):
         scanner.feed(data)
         at += len(data)
     scanner.flush()
-    project = guessed_project(str(path)) if path is not None else None
+    project = guessed_project(path) if path is not None else None
     return Filed(scanner.digest, str(path or ""), project, agent, session)
