@@ -52,6 +52,8 @@ THEME = Theme(
         "err": "red",
         "number": "dim",
         "mark": "reverse",
+        "markdown.code": "cyan",
+        "markdown.code_block": "cyan",
     }
 )
 SHORT = 10
