@@ -1,0 +1,83 @@
+"""The command line: every verb is one public function."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from reread import __version__
+from reread.cli.options import root_option
+from reread.errors import RereadError
+
+OK, MISUSED = 0, 2
+SAMPLES = Path(__file__).parent.parent / "samples"
+
+VERBS = {
+    "ls": "listing",
+    "show": "showing",
+    "tail": "following",
+    "export": "showing",
+    "check": "checking",
+    "usage": "counting",
+}
+"""Every verb with the module that has it, in the order of the day."""
+
+
+class Verbs(click.Group):
+    """The verbs, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        home = VERBS.get(cmd_name)
+        return getattr(importlib.import_module(f"reread.cli.{home}"), cmd_name) if home else None
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="reread")
+@root_option
+@click.option("--demo", is_flag=True, help="Use the bundled sample sessions.")
+@click.pass_context
+def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
+    """Read, check and follow Claude Code sessions.
+
+    \b
+    reread ls                      sessions, newest first
+    reread show latest             read one
+    reread tail 3f2a               follow one while it is written
+    reread export latest -o it.md  write one to a file
+    reread check ~/.claude         validate everything
+    reread usage --since 30d       tokens and cost
+    reread --demo show latest      try it without sessions of your own
+
+    A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
+    """
+    ctx.obj = [SAMPLES] if demo else list(root)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command line; what went wrong is said in one line, with what to do."""
+    try:
+        code = reread.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = MISUSED
+    except RereadError as error:
+        click.echo(f"reread: {error}", err=True)
+        code = MISUSED
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = OK
+    gc.freeze()  # the system takes a large session back faster than the interpreter takes it apart
+    sys.exit(code if isinstance(code, int) else OK)
