@@ -124,8 +124,6 @@ class Overview(Value, frozen=True):
     """How often each tool was called."""
     errors: int
     """Calls that failed, and errors of the API."""
-    problems: dict[str, int]
-    """Findings about the file, by level."""
     malformed: int
     """Lines that could not be read."""
     replaced: bool = False
@@ -167,6 +165,8 @@ class CallPart(Part, frozen=True, tag="call"):
     """Its place among the conversation's calls: what `calls/{index}` asks for."""
     id: str
     name: str
+    label: str
+    """What stands before the title: the tool's name, or nothing where the title has a name of its own."""
     title: str
     """What it does, without the tool's name."""
     sort: str
@@ -205,6 +205,8 @@ class ForkPart(Part, frozen=True, tag="fork"):
     """Branches leave here: the one that is shown, and the others."""
 
     branches: list[BranchMark]
+    shown: int
+    """The id of the one among them that is on this page."""
 
 
 class Passage(Value, frozen=True):
@@ -331,6 +333,8 @@ class Hit(Value, frozen=True):
     passage: int
     key: str
     turn: int
+    agent: str | None
+    """The agent in whose talk it stands, with its passage and turn; None for the one that was asked about."""
     call: int | None
     where: str
     """prompt, text, thinking, call, or notice."""
@@ -344,19 +348,49 @@ class Hits(Value, frozen=True):
 
     hits: list[Hit]
     next: int | None
-    """The passage to go on from; None when all was looked through."""
+    """Where to go on from; None when all was looked through."""
     searched: int
+    """Passages looked through so far, those of agents after those of the main thread."""
     total: int
+
+
+class Filtered(Value, frozen=True):
+    """The passages that fit a filter, as far as they were looked through."""
+
+    indices: list[int]
+    next: int | None
+    """The passage to go on from; None when all was looked through."""
+    total: int
+
+
+class Problem(Value, frozen=True):
+    """Something that is odd about the file."""
+
+    code: str
+    level: str
+    """error, warning or info."""
+    line: int
+    text: str
+
+
+class Problems(Value, frozen=True):
+    """What is odd about the file, with the line of each."""
+
+    problems: list[Problem]
+    more: int
+    """How many are left out."""
 
 
 class Grown(Value, frozen=True):
     """A live session went on: from this passage on, pages are out of date."""
 
     stamp: int
+    branch: int
+    """The branch that is told of: where none was asked for, the active one, which may have become another."""
     passages: int
     turns: int
     first: int
-    """The first passage that changed."""
+    """The first passage that changed; the number of passages where none did."""
     live: bool
     agents: list[str] = []
     """The agents that changed or appeared."""
