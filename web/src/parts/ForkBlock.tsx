@@ -1,0 +1,37 @@
+import { useReading } from "../contexts";
+import { Plain } from "../kit/visible";
+import { plural } from "../kit/words";
+import { sessionHref } from "../route";
+import type { ForkPart } from "../values";
+import type { PartProps } from "./ContentBlocks";
+
+export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
+  const { thread } = useReading();
+  return (
+    <nav className="fork" aria-label="branches">
+      <p className="label">⑂ {plural(part.branches.length, "branch", "branches")} from here</p>
+      <ul>
+        {part.branches.map((branch) => {
+          const shown = branch.id === part.shown;
+          return (
+            <li key={branch.id}>
+              <a
+                href={sessionHref({ ...thread, branch: branch.id }, { message: passage.key })}
+                aria-current={shown ? "true" : undefined}
+              >
+                <span aria-hidden="true">{shown ? "◉" : "○"}</span>
+                <bdi>
+                  <Plain text={branch.title || "(nothing)"} />
+                </bdi>
+                <span className="faint">
+                  {plural(branch.turns, "turn")}
+                  {branch.active && " · where it went on"}
+                </span>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}

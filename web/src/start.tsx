@@ -1,0 +1,19 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { applyTheme } from "./kit/theme";
+import { App } from "./shell/App";
+import type { Source } from "./source";
+import "./styles/index.css";
+
+export function start(source: Source): void {
+  applyTheme();
+  history.scrollRestoration = "manual";
+  const root = document.getElementById("root");
+  if (root) {
+    createRoot(root).render(
+      <StrictMode>
+        <App source={source} />
+      </StrictMode>,
+    );
+  }
+}
