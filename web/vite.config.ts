@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vitest/config";
+import { defineConfig } from "vite";
 
 /** The reader as `reread serve` gives it out. */
 export default defineConfig({
@@ -13,5 +13,4 @@ export default defineConfig({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 400,
   },
-  test: { environment: "jsdom" },
 });

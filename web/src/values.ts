@@ -295,6 +295,7 @@ export interface NodesPart {
   part: "nodes";
   nodes: Node[];
   title: string;
+  cut: Cut[];
 }
 
 /** The conversation was summed up here. */

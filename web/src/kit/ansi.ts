@@ -19,6 +19,9 @@ export interface Run extends Style {
 // eslint-disable-next-line no-control-regex
 const ESCAPE = /\x1b(?:\[([0-9:;<=>?]*)[ -/]*([@-~])|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]|$)|\x9b([0-9:;]*)([@-~])/g;
 
+/** A text without colours and other codes. */
+export const stripped = (text: string): string => (text.includes("\x1b") || text.includes("\x9b") ? text.replace(ESCAPE, "") : text);
+
 /** The lines of an output, each a list of runs. */
 export function ansiLines(text: string): Run[][] {
   let style: Style = {};

@@ -6,12 +6,11 @@ const ODD =
   "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
   "\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
 // Joiners belong in emoji and in many scripts: they are odd only between plain letters.
-const odd = new RegExp(`[${ODD}]|(?<=[\\x21-\\x7e])[\\u200c\\u200d](?=[\\x21-\\x7e])`, "gu");
+const PATTERN = `[${ODD}]|(?<=[\\x21-\\x7e])[\\u200c\\u200d](?=[\\x21-\\x7e])`;
+const anyOdd = new RegExp(PATTERN, "u");
+const everyOdd = new RegExp(PATTERN, "gu");
 
-export const hasOdd = (text: string): boolean => {
-  odd.lastIndex = 0;
-  return odd.test(text);
-};
+export const hasOdd = (text: string): boolean => anyOdd.test(text);
 
 export type Piece = string | { code: string };
 
@@ -20,7 +19,7 @@ export function pieces(text: string): Piece[] {
   if (!hasOdd(text)) return [text];
   const found: Piece[] = [];
   let at = 0;
-  for (const match of text.matchAll(odd)) {
+  for (const match of text.matchAll(everyOdd)) {
     if (match.index > at) found.push(text.slice(at, match.index));
     found.push({ code: codePoint(match[0]) });
     at = match.index + match[0].length;

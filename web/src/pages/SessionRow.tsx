@@ -2,7 +2,7 @@
 
 import { Cost, Count } from "../kit/Figure";
 import { Plain } from "../kit/visible";
-import { ago, exact, folder, fullTime, model, plural } from "../kit/words";
+import { ago, folder, fullTime, model, plural } from "../kit/words";
 import { sessionHref } from "../route";
 import { LiveDot } from "../session/SessionHead";
 import type { Figures, Listed } from "../values";
@@ -36,7 +36,7 @@ export function SessionRow({ session, alone }: { session: Listed; alone: boolean
       <span className="row-model" title={models.join("\n")}>
         {models.length > 0 && model(models[0] as string)}
         {models.length > 1 && ` +${models.length - 1}`}
-        {agents !== null && agents > 0 && <span className="faint"> ◇ {exact(agents)}</span>}
+        {agents !== null && agents > 0 && <span> · {plural(agents, "agent")}</span>}
       </span>
     </a>
   );
@@ -51,7 +51,7 @@ export function ProjectRow({ shelf }: { shelf: Shelf }) {
         {shelf.guessed && "?"}
       </h2>
       <span className="row-turns num">{plural(shelf.sessions.length, "session")}</span>
-      <span className="row-tokens">{total && <Count value={total.tokens} unit="tokens" />}</span>
+      <span className="row-tokens">{total && <Count value={total.tokens} unit="tokens" />} {total && "tok"}</span>
       <span className="row-cost">{total && <Cost figures={total} />}</span>
       <span className="row-model" />
     </div>

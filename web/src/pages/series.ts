@@ -70,7 +70,7 @@ function filled(whens: string[], unit: string): string[] {
 export function scale(highest: number): number[] {
   if (highest <= 0) return [0, 1];
   const step = 10 ** Math.floor(Math.log10(highest));
-  const size = [0.25, 0.5, 1, 2].map((part) => part * step).find((size) => highest / size <= 4) ?? step;
+  const size = [0.2, 0.5, 1, 2].map((part) => part * step).find((size) => highest / size <= 5) ?? step * 2;
   const count = Math.ceil(highest / size);
   return Array.from({ length: count + 1 }, (_, at) => at * size);
 }

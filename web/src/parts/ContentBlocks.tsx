@@ -2,7 +2,8 @@
 
 import type { ComponentType } from "react";
 import { Guard } from "../kit/Guard";
-import type { Part, Passage } from "../values";
+import type { NodesPart, Part, Passage } from "../values";
+import { Asides } from "./Asides";
 import { CompactionBlock } from "./CompactionBlock";
 import { ForkBlock } from "./ForkBlock";
 import { NodesBlock } from "./NodesBlock";
@@ -34,8 +35,9 @@ interface Props {
 }
 
 export function ContentBlocks({ passage, parts = passage.parts }: Props) {
-  return parts.map((part) => {
-    const at = passage.parts.indexOf(part);
+  return rows(passage, parts).map((row) => {
+    if (Array.isArray(row)) return <Asides key={row[0]?.at} passage={passage} asides={row} />;
+    const { part, at } = row;
     const Drawing = DRAWN[part.part] as ComponentType<PartProps<Part>>;
     return (
       <Guard key={at} fallback={<p className="note error">This could not be drawn; raw shows it.</p>}>
@@ -43,4 +45,21 @@ export function ContentBlocks({ passage, parts = passage.parts }: Props) {
       </Guard>
     );
   });
+}
+
+type Placed<P extends Part = Part> = { part: P; at: number };
+
+const isAside = (placed: Placed): placed is Placed<NodesPart> => placed.part.part === "nodes" && !!placed.part.title;
+
+/** The parts with their places, neighbouring asides together. */
+function rows(passage: Passage, parts: Part[]): (Placed | Placed<NodesPart>[])[] {
+  const found: (Placed | Placed<NodesPart>[])[] = [];
+  for (const part of parts) {
+    const placed = { part, at: passage.parts.indexOf(part) };
+    const last = found.at(-1);
+    if (!isAside(placed)) found.push(placed);
+    else if (Array.isArray(last)) last.push(placed);
+    else found.push([placed]);
+  }
+  return found;
 }

@@ -1,4 +1,5 @@
 import { useReading } from "../contexts";
+import { ForkIcon } from "../kit/ForkIcon";
 import { Plain } from "../kit/visible";
 import { plural } from "../kit/words";
 import { sessionHref } from "../route";
@@ -9,7 +10,7 @@ export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
   const { thread } = useReading();
   return (
     <nav className="fork" aria-label="branches">
-      <p className="label">⑂ {plural(part.branches.length, "branch", "branches")} from here</p>
+      <p className="label"><ForkIcon /> {plural(part.branches.length, "branch", "branches")} from here</p>
       <ul>
         {part.branches.map((branch) => {
           const shown = branch.id === part.shown;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { useReading } from "../contexts";
+import { stripped } from "../kit/ansi";
 import { usePicked } from "../kit/store";
 import { Plain } from "../kit/visible";
 import { duration, exact } from "../kit/words";
@@ -21,6 +22,10 @@ const STATES: Record<string, [string, string]> = {
 
 export const callKey = (part: CallPart): string => `call:${part.index}`;
 
+/** Paths as one says them in the project. */
+const inProject = (title: string, project: string): string =>
+  project.length > 1 ? title.replaceAll(`${project.replace(/\/$/, "")}/`, "") : title;
+
 export function ToolUseBlock({ part }: PartProps<CallPart>) {
   const reading = useReading();
   const current = usePicked(reading.position, ({ call }) => call === part.index);
@@ -32,14 +37,14 @@ export function ToolUseBlock({ part }: PartProps<CallPart>) {
         line={
           <>
             {part.label && <span className="tool">{part.label}</span>}
-            <span className="call-title">
+            <span className="call-title" title={part.title}>
               <bdi>
-                <Plain text={part.title} />
+                <Plain text={inProject(stripped(part.title), reading.overview.project)} />
               </bdi>
               {part.note && (
                 <span className="call-note">
                   {" → "}
-                  <Plain text={part.note} />
+                  <Plain text={stripped(part.note)} />
                 </span>
               )}
               {part.agents.length > 0 && <AgentWords agents={part.agents} />}

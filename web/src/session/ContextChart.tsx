@@ -6,13 +6,14 @@ import type { Fill } from "../values";
 import { goTurn } from "./walking";
 
 const HEIGHT = 28;
+const BAR = 12;
+const WIDEST = 480;
 const MOST = 160;
 
 export function ContextChart({ fills }: { fills: Fill[] }) {
   const reading = useReading();
   const bars = bucketed(fills.filter((fill) => fill.tokens !== null));
   if (bars.length < 2) return null;
-  const top = Math.max(...bars.map((fill) => fill.window ?? fill.peak ?? fill.tokens ?? 0), 1);
   const peak = Math.max(...bars.map((fill) => fill.peak ?? fill.tokens ?? 0));
   const known = bars.at(-1)?.window ?? null;
   return (
@@ -20,12 +21,13 @@ export function ContextChart({ fills }: { fills: Fill[] }) {
       <svg
         viewBox={`0 0 ${bars.length} ${HEIGHT}`}
         height={HEIGHT}
+        width={Math.min(WIDEST, bars.length * BAR)}
         preserveAspectRatio="none"
         role="img"
         aria-label={`context over ${bars.length} turns, at most ${exact(peak)} tokens`}
       >
         {bars.map((fill, index) => {
-          const height = Math.max(1, ((fill.peak ?? fill.tokens ?? 0) / top) * HEIGHT);
+          const height = Math.max(1, ((fill.peak ?? fill.tokens ?? 0) / Math.max(peak, 1)) * HEIGHT);
           return (
             <g key={fill.turn} onClick={() => void goTurn(reading, fill.turn)}>
               <title>{said(fill)}</title>
@@ -43,7 +45,7 @@ export function ContextChart({ fills }: { fills: Fill[] }) {
       </svg>
       <figcaption>
         context, at most {short(peak)}
-        {known !== null && ` of ${short(known)}`}
+        {known !== null && ` of ${short(known)} (${Math.round((peak / known) * 100)} %)`}
       </figcaption>
     </figure>
   );

@@ -3,7 +3,7 @@
 import { memo } from "react";
 
 const STEP = 8;
-const ROW = 26;
+const ROW = 20;
 
 /** What each letter of the marks looks like in a box of 6 by 6. */
 const SHAPES: Record<string, [name: string, path: string]> = {

@@ -6,6 +6,9 @@ import { sessionHref } from "../route";
 import type { Passage } from "../values";
 import { CopyButton } from "./Actions";
 
+/** Kinds whose time always shows: the calls of the others have durations there. */
+const TIMED = new Set(["prompt", "command", "notification", "interrupt"]);
+
 interface Props {
   passage: Passage;
   raw: boolean;
@@ -15,14 +18,16 @@ interface Props {
 export function MessageHeader({ passage, raw, onRaw }: Props) {
   const { thread, source } = useReading();
   const target = { message: passage.key };
+  const time = passage.time && (
+    <time dateTime={passage.time} title={fullTime(passage.time)}>
+      {clock(passage.time)}
+    </time>
+  );
   return (
     <div className="message-header">
-      {passage.time && (
-        <time dateTime={passage.time} title={fullTime(passage.time)}>
-          {clock(passage.time)}
-        </time>
-      )}
+      {TIMED.has(passage.kind) && time}
       <span className="actions">
+        {!TIMED.has(passage.kind) && time}
         <a className="quiet" href={sessionHref(thread, target)} title="a link to this">
           link
         </a>

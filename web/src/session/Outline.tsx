@@ -4,6 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { useReading } from "../contexts";
 import { usePicked, useVersion } from "../kit/store";
+import { ForkIcon } from "../kit/ForkIcon";
 import { Plain } from "../kit/visible";
 import { exact, plural } from "../kit/words";
 import { sessionHref } from "../route";
@@ -88,7 +89,11 @@ function Turn({ mark, index, current, onGo }: TurnProps) {
               </span>
             )}
             {mark.agents > 0 && <span title={plural(mark.agents, "agent")}>◇ {mark.agents}</span>}
-            {mark.branches > 0 && <span title={`${plural(mark.branches, "branch", "branches")} left here`}>⑂ {mark.branches}</span>}
+            {mark.branches > 0 && (
+              <span title={`${plural(mark.branches, "branch leaves", "branches leave")} here`}>
+                <ForkIcon /> {mark.branches}
+              </span>
+            )}
           </span>
         )}
       </a>

@@ -6,6 +6,7 @@ import { useVersion } from "../kit/store";
 import { hasTarget, sessionHref } from "../route";
 import { Bar } from "../shell/Bar";
 import type { Hit, TurnMark } from "../values";
+import { asideKey } from "../parts/Asides";
 import { Filters } from "./Filters";
 import { Hits } from "./Hits";
 import { remembered } from "./landing";
@@ -123,7 +124,7 @@ async function openHit(reading: ReadingNow, hit: Hit): Promise<void> {
     if (hit.where === "thinking" && part.part === "thinking") {
       reading.opened.open(`thinking:${passage.key}:${at}`, reading.opened.thinking);
     }
-    if (part.part === "nodes" && part.title) reading.opened.open(`nodes:${passage.key}:${at}`);
+    if (part.part === "nodes" && part.title) reading.opened.open(asideKey(passage, at));
     if (part.part === "compaction") reading.opened.open(`summary:${passage.key}:${at}`);
   });
   await goTo(reading, hit.passage, hit.call, true);
