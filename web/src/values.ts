@@ -259,6 +259,13 @@ export interface Spent {
   context: Fill[];
 }
 
+/** A long text in a node that was not sent whole. */
+export interface Cut {
+  path: number[];
+  lines: number;
+  chars: number;
+}
+
 /** Markdown. */
 export interface TextPart {
   part: "text";
@@ -295,6 +302,7 @@ export interface NodesPart {
   part: "nodes";
   nodes: Node[];
   title: string;
+  cut: Cut[];
 }
 
 /** The conversation was summed up here. */
@@ -360,13 +368,6 @@ export interface Outline {
   total: number;
   stamp: number;
   turns: TurnMark[];
-}
-
-/** A long text in a node that was not sent whole. */
-export interface Cut {
-  path: number[];
-  lines: number;
-  chars: number;
 }
 
 /** A call, opened. */
