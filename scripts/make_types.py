@@ -69,7 +69,7 @@ def written(hint: Any) -> str:
         return f"({item})[]" if " | " in item else f"{item}[]"
     if origin is dict:
         return f"Record<string, {written(inner[1])}>"
-    return PLAIN[hint] if hint in PLAIN else hint.__name__
+    return PLAIN.get(hint) or hint.__name__
 
 
 if __name__ == "__main__":

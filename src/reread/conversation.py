@@ -247,6 +247,10 @@ class Conversation:
         """The messages after which the file says that a turn ended."""
         return frozenset(self._ends)
 
+    def ends_turn(self, message: int) -> bool:
+        """Whether the file says that a turn ended after the message of that index."""
+        return message in self._ends
+
     @property
     def usage(self) -> Usage:
         """The tokens of all its messages, abandoned branches included: they were spent."""
@@ -379,6 +383,30 @@ class Conversation:
     def fate_code(self, index: int) -> int:
         """The fate of a record as a place in FATES, branches aside."""
         return self._marks[index] & FATE
+
+    def count_fate(self, code: int) -> int:
+        """How many records met a fate that keeps them out of the tree."""
+        return self._marks.count(code)
+
+    def touched(self, index: int) -> Iterator[Message]:
+        """The messages that the record at `index` is part of, answers calls of, takes back or hangs on."""
+        code, target = self.fate_code(index), self._targets[index]
+        if code in (DUPLICATE, REAPPENDED):
+            code, target = self.fate_code(target), self._targets[target]
+        if code in (SHOWN, MERGED) or (code == ATTACHED and target >= 0):
+            yield self.messages[target]
+        elif code == PAIRED or (code == ATTACHED and target < -1):
+            yield self.calls[target if code == PAIRED else -2 - target].message
+        head = self.records[index].head
+        content = head.message.content if head.message is not None else None
+        for block in content if type(content) is list else ():
+            call = self._by_call.get(block.tool_use_id or "")
+            if call is not None:
+                yield call.message
+        for uuid in head.supersedes or ():
+            message = self.find_message(uuid)
+            if message is not None:
+                yield message
 
     def change(self, index: int) -> Change:
         """What the record at `index` changed."""

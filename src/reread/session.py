@@ -20,7 +20,7 @@ from reread.folding import Folding, Progress
 from reread.headers import sessions
 from reread.ledger import Ledger
 from reread.lines import Lines
-from reread.messages import Branch, Call, Compaction, Message, Turn, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn, moment
 from reread.prices import in_force
 from reread.rules import Finding
 from reread.scanners import filed
@@ -193,7 +193,7 @@ class Session:
         return ""
 
     def _first_prompt(self) -> str:
-        prompts = (turn.prompt.text for turn in self.turns if turn.prompt is not None)
+        prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
         return next((line[:120] for line in (" ".join(text.split()) for text in prompts) if line), "")
 
     @property

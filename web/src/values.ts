@@ -259,6 +259,13 @@ export interface Spent {
   context: Fill[];
 }
 
+/** A long text in a node that was not sent whole. */
+export interface Cut {
+  path: number[];
+  lines: number;
+  chars: number;
+}
+
 /** Markdown. */
 export interface TextPart {
   part: "text";
@@ -361,13 +368,6 @@ export interface Outline {
   total: number;
   stamp: number;
   turns: TurnMark[];
-}
-
-/** A long text in a node that was not sent whole. */
-export interface Cut {
-  path: number[];
-  lines: number;
-  chars: number;
 }
 
 /** A call, opened. */

@@ -18,6 +18,7 @@ OK, MISUSED = 0, 2
 SAMPLES = Path(__file__).parent.parent / "samples"
 
 VERBS = {
+    "serve": "serving",
     "ls": "listing",
     "show": "showing",
     "tail": "following",
@@ -48,6 +49,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     """Read, check and follow Claude Code sessions.
 
     \b
+    reread                         read them in the browser
     reread ls                      sessions, newest first
     reread show latest             read one
     reread tail 3f2a               follow one while it is written
@@ -59,7 +61,13 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
     """
     ctx.obj = [SAMPLES] if demo else list(root)
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    if sys.stdout.isatty():
+        from reread.cli.serving import serve
+
+        ctx.invoke(serve)
+    else:
         click.echo(ctx.get_help())
 
 

@@ -73,6 +73,7 @@ class BranchMark(Value, frozen=True):
     title: str
     """What it begins with."""
     turns: int
+    """Those that are on no other."""
     parent: int | None = None
 
 
@@ -107,6 +108,7 @@ class Overview(Value, frozen=True):
     versions: list[str]
     models: list[str]
     dialects: list[str]
+    """Those of the first and the last records."""
     started: datetime | None
     ended: datetime | None
     live: bool
@@ -136,6 +138,16 @@ class Spent(Value, frozen=True):
     figures: Figures
     by_model: dict[str, Figures]
     context: list[Fill]
+
+
+class Cut(Value, frozen=True):
+    """A long text in a node that was not sent whole."""
+
+    path: list[int]
+    """The node, by its place in the list and in each section around it."""
+    lines: int
+    """How many it has in all."""
+    chars: int
 
 
 class Part(Value, frozen=True, tag_field="part"):
@@ -187,6 +199,8 @@ class NodesPart(Part, frozen=True, tag="nodes"):
     nodes: list[Node]
     title: str = ""
     """Where it stays closed until asked for: an aside of the client, a file that was attached."""
+    cut: list[Cut] = []
+    """What is not whole here; `whole` asks for all."""
 
 
 class CompactionPart(Part, frozen=True, tag="compaction"):
@@ -257,7 +271,7 @@ class TurnMark(Value, frozen=True):
     """The prompt's first words."""
     time: datetime | None
     marks: str
-    """One letter a call, in order: `.` done, `e` edit, `a` agent, `x` failed, `?` denied or interrupted, `r` running."""
+    """A letter a call, in order: `.` done, `e` edit, `a` agent, `x` failed, `?` denied or interrupted, `r` running."""
     more: int = 0
     """Calls beyond those that have a mark."""
     errors: int = 0
@@ -275,16 +289,6 @@ class Outline(Value, frozen=True):
     total: int
     stamp: int
     turns: list[TurnMark]
-
-
-class Cut(Value, frozen=True):
-    """A long text in a node that was not sent whole."""
-
-    path: list[int]
-    """The node, by its place in the list and in each section around it."""
-    lines: int
-    """How many it has in all."""
-    chars: int
 
 
 class CallBody(Value, frozen=True):

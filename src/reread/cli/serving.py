@@ -1,0 +1,65 @@
+"""`reread serve`, and `reread` alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli.options import asked_roots, root_option
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, metavar="[SESSION|DIR]...")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Listen here; without it, on the first free port from 7373."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; others need a token.")
+@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+@root_option
+@click.pass_context
+def serve(
+    ctx: click.Context, sessions: tuple[str, ...], port: int | None, host: str, no_open: bool, root: tuple[Path, ...]
+) -> None:
+    """Read sessions in the browser.
+
+    Serves on this machine only, and changes nothing. Without arguments, all your sessions.
+
+    \b
+    reread serve
+    reread serve latest
+    reread serve ./run.jsonl ./more --no-open --port 8080
+    reread --demo serve
+    """
+    from reread.cli import SAMPLES
+    from reread.web.serving import serve as run
+
+    roots = asked_roots(ctx, root)
+    files, folders = _named(sessions, roots)
+    demo = SAMPLES in roots
+    if demo:
+        files += sorted((SAMPLES / "streams").glob("*.jsonl"))
+    run(
+        *files,
+        roots=[*roots, *folders] if not sessions else folders,
+        host=host,
+        port=port,
+        demo=demo,
+        open_browser=not no_open,
+        say=lambda text: click.echo(text),
+    )
+
+
+def _named(sessions: tuple[str, ...], roots: list[Path]) -> tuple[list[Path], list[Path]]:
+    """The files and the folders that arguments name."""
+    from reread.session import find
+
+    files: list[Path] = []
+    folders: list[Path] = []
+    for name in sessions:
+        path = Path(name).expanduser()
+        if path.is_dir():
+            folders.append(path)
+        else:
+            files.append(find(name, root=roots or None).absolute())
+    return files, folders
