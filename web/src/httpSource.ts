@@ -25,9 +25,18 @@ async function ask(address: string): Promise<Response> {
     throw new Error("The server does not answer. Is reread still running?");
   });
   if (answer.ok) return answer;
-  const said = (await answer.text()).slice(0, 500);
+  const said = reason(await answer.text());
   if (answer.status === 404) throw new Missing(said || "Nothing is here.");
   throw new Error(said || `The server answered ${answer.status}.`);
+}
+
+/** Why, in the server's words. */
+function reason(body: string): string {
+  try {
+    return String((JSON.parse(body) as { error: unknown }).error);
+  } catch {
+    return body.slice(0, 500); // the guard answers in plain text
+  }
 }
 
 const json = async <T>(address: string): Promise<T> => (await ask(address)).json() as Promise<T>;
@@ -60,6 +69,8 @@ function listen(address: string, heard: Record<string, (value: never) => void>):
 
 export const httpSource: Source = {
   can: { library: true, usage: true, raw: true, live: true },
+  home: "#/",
+  only: null,
   library: () => json("api/library"),
   overview: (at) => json(sessionPath(at) + inThread(at)),
   page: (at, start, count, whole) => json(`${sessionPath(at)}/passages${inThread(at, { start, count, whole })}`),

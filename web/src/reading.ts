@@ -177,8 +177,7 @@ export class Reading extends Store {
 
   grow(grown: Grown): void {
     if (grown.gone) this.gone = true;
-    const more = grown.passages - this.total;
-    this.fresh += Math.max(0, more);
+    this.fresh += Math.max(0, grown.passages - this.total);
     this.total = grown.passages;
     this.turns = grown.turns;
     this.stamp = grown.stamp;

@@ -60,6 +60,10 @@ export interface LibraryNews {
 export interface Source {
   /** What it can do besides reading one session. */
   can: { library: boolean; usage: boolean; raw: boolean; live: boolean };
+  /** Where the reader's name leads. */
+  home: string;
+  /** The address of the one session there is. */
+  only: string | null;
   library(): Promise<Library>;
   overview(at: Thread): Promise<Overview>;
   page(at: Thread, start: number, count: number, whole?: boolean): Promise<Page>;

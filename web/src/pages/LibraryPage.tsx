@@ -163,7 +163,7 @@ function Nothing({ library, filter, captured }: { library: Library; filter: stri
         ))}
       </ul>
       <p>
-        Somewhere else? <code>reread --root DIR serve</code>. To look around: <code>reread serve --demo</code>.
+        Somewhere else? <code>reread --root DIR serve</code>. To look around: <code>reread --demo</code>.
       </p>
     </Empty>
   );

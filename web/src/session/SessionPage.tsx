@@ -7,7 +7,7 @@ import { Reading } from "../reading";
 import type { Route } from "../route";
 import { Bar } from "../shell/Bar";
 import { Failed, Waiting } from "../shell/States";
-import type { Opening } from "../values";
+import type { Grown, Opening } from "../values";
 import { SessionRenderer } from "./SessionRenderer";
 
 export type SessionRoute = Extract<Route, { page: "session" }>;
@@ -27,6 +27,8 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
   useEffect(() => {
     let current = true;
     let timer = 0;
+    let early: Grown | null = null;
+    const waiting = new Set<string>();
     const refresh = (agents: string[]) => {
       for (const id of agents) waiting.add(id);
       timer ||= window.setTimeout(() => {
@@ -36,11 +38,11 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
         latest.current?.refresh(ids).catch((error: unknown) => setFailed(toError(error)));
       }, REFRESH);
     };
-    const waiting = new Set<string>();
     source.overview(thread).then(
       (overview) => {
         if (!current) return;
         latest.current = new Reading(source, thread, overview);
+        if (early) latest.current.grow(early);
         setReading(latest.current);
         document.title = `${overview.title} · reread`;
       },
@@ -49,13 +51,11 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
     const unwatch = source.watch(thread, {
       opening: setProgress,
       grown: (grown) => {
-        const open = latest.current;
-        if (!open) return;
-        if (thread.branch === undefined && grown.branch !== open.overview.branch) {
-          setOpened((times) => times + 1);
+        if (!latest.current) {
+          early = grown;
           return;
         }
-        open.grow(grown);
+        latest.current.grow(grown);
         refresh(grown.agents);
       },
     });

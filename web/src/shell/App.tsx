@@ -12,7 +12,10 @@ import { Keys } from "./Keys";
 
 export function App({ source }: { source: Source }) {
   const hash = useHash();
-  const route = useMemo(() => parseRoute(hash), [hash]);
+  const route = useMemo(() => {
+    const asked = parseRoute(hash);
+    return asked.page === "session" || source.can.library ? asked : parseRoute(source.only ?? "");
+  }, [hash, source]);
   const [help, setHelp] = useState(false);
   useKeys({ "?": () => setHelp(!help), ...(help ? { Escape: () => setHelp(false) } : {}) });
   return (

@@ -6,7 +6,7 @@ import { toggleTheme } from "../kit/theme";
 import type { Route } from "../route";
 
 export function Bar({ page, children }: { page: Route["page"]; children?: ReactNode }) {
-  const { can } = useSource();
+  const { can, home } = useSource();
   const link = (to: Route["page"], href: string, name: string) => (
     <a href={href} aria-current={page === to ? "page" : undefined}>
       {name}
@@ -14,7 +14,7 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
   );
   return (
     <header className="bar">
-      <a className="brand" href="#/">
+      <a className="brand" href={home}>
         reread
       </a>
       <div className="bar-middle">{children}</div>
