@@ -1,6 +1,7 @@
 """The documents say what the program does: their code runs, their verbs exist, their links lead somewhere."""
 
 import re
+import runpy
 from pathlib import Path
 
 import click
@@ -35,6 +36,12 @@ def test_every_verb_says_what_it_does_and_shows_an_example(verb: str) -> None:
     text = COMMANDS[verb].help or ""
     assert text.strip().split("\n")[0].endswith(".")
     assert f"reread {verb}" in text
+
+
+@pytest.mark.parametrize("name", ["reference.md", "commands.md"])
+def test_the_reference_is_what_the_program_says(name: str) -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make_docs.py"))["PAGES"][name]()
+    assert (ROOT / "docs" / name).read_text() == made, "run `python scripts/make_docs.py`"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

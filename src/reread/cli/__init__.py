@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from reread import __version__
-from reread.cli.options import root_option
+from reread.cli.options import SAMPLES, root_option
 from reread.errors import RereadError
 
 OK, MISUSED = 0, 2
-SAMPLES = Path(__file__).parent.parent / "samples"
 
 VERBS = {
     "ls": "listing",
@@ -24,6 +23,7 @@ VERBS = {
     "export": "showing",
     "check": "checking",
     "usage": "counting",
+    "completion": "completing",
 }
 """Every verb with the module that has it, in the order of the day."""
 
