@@ -221,6 +221,19 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in heard)
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("words", [("ls",), ("show", "d2a9"), ("usage",), ("export", "d2a9")], ids=" ".join)
+def test_a_pipe_that_is_not_utf_8_gets_what_it_can_show(words: tuple[str, ...], encoding: str) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": encoding,
+        "HOME": "/nonexistent",
+        "CLAUDE_CONFIG_DIR": "/nonexistent",
+    }
+    done = subprocess.run([*REREAD, "--demo", *words], capture_output=True, env=environment, check=True)
+    assert done.stdout and not done.stderr
+
+
 class TestCompletion:
     """What the shell is offered."""
 

@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
@@ -65,6 +66,9 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
 
 def main() -> None:
     """Run the command line; what went wrong is said in one line, with what to do."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal or pipe that is not UTF-8 gets what it can show
     try:
         code = reread.main(standalone_mode=False)
         sys.stdout.flush()
