@@ -8,7 +8,7 @@ import click
 import pytest
 
 import reread
-from reread.cli import SAMPLES, VERBS
+from reread.cli import HEADINGS, SAMPLES, VERBS
 from reread.cli import reread as group
 from reread.ledger import FATES
 
@@ -29,6 +29,10 @@ def test_the_code_in_the_readme_runs(monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
     named = set(re.findall(r"\| `reread (\w+)", README))
     assert named == set(COMMANDS)
+
+
+def test_the_help_lists_every_verb_once() -> None:
+    assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
