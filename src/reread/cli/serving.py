@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import asked_roots, root_option
+from reread.cli.options import SAMPLES, SESSION, asked_roots, root_option
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, metavar="[SESSION|DIR]...")
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Listen here; without it, on the first free port from 7373."
 )
@@ -31,7 +31,6 @@ def serve(
     reread serve ./run.jsonl ./more --no-open --port 8080
     reread --demo serve
     """
-    from reread.cli import SAMPLES
     from reread.web.serving import serve as run
 
     roots = asked_roots(ctx, root)

@@ -271,7 +271,7 @@ class TurnMark(Value, frozen=True):
     """The prompt's first words."""
     time: datetime | None
     marks: str
-    """A letter a call, in order: `.` done, `e` edit, `a` agent, `x` failed, `?` denied or interrupted, `r` running."""
+    """One letter a call, in order: `.` done, `e` edit, `a` agent, `x` failed, `?` denied or stopped, `r` running."""
     more: int = 0
     """Calls beyond those that have a mark."""
     errors: int = 0
