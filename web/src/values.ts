@@ -316,10 +316,16 @@ export interface CompactionPart {
   chars: number | null;
 }
 
-/** Branches leave here: the one that is shown, and the others. */
+/** A branch where it parts from others. */
+export interface Way {
+  id: number;
+  title: string;
+}
+
+/** Branches part here: the one that is shown, and the others. */
 export interface ForkPart {
   part: "fork";
-  branches: BranchMark[];
+  branches: Way[];
   shown: number;
 }
 

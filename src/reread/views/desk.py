@@ -6,24 +6,28 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
+from reread.accounts import usage
 from reread.charges import Usage, total
+from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.deeds import DENIED, INTERRUPTED, one_line
-from reread.errors import NotFound
+from reread.errors import Misuse, NotFound
 from reread.ledger import MALFORMED
-from reread.messages import TURN_STARTERS, Branch, Call, Message, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn, moment
 from reread.nodes import Picture
+from reread.prices import in_force
 from reread.session import Session
 from reread.views import pages
-from reread.views.parts import started_by
+from reread.views.markdown import talk_markdown
+from reread.views.parts import EVERYTHING, message_parts, started_by, turn_parts
 from reread.views.passages import Address, Pen, run_title
-from reread.views.scroll import Scroll, sort_of
+from reread.views.scroll import RECORD, Scroll, sort_of
 
 LIVE_SECONDS = 30.0
 """A file written to within so long counts as being written."""
@@ -55,6 +59,9 @@ class Desk:
         """What the addresses of pictures begin with; empty where there are none."""
         self._talks: dict[int, Talk] = {}
         """What is kept of each conversation, by its identity; a rewritten file makes new ones."""
+        self._agents: dict[Agent, tuple[int, Call | None]] = {
+            agent: _standing(agent) for agent in session.agents.values()
+        }
 
     # Finding things
 
@@ -85,10 +92,21 @@ class Desk:
 
     def grow(self) -> None:
         """Take in what the session has since it was last looked at."""
-        here = [self.session.conversation, *self.session.agents.values()]
+        agents = self.session.agents
+        here = [self.session.conversation, *agents.values()]
         self._talks = {id(talk): kept for talk in here if (kept := self._talks.get(id(talk))) is not None}
+        before, self._agents = self._agents, {agent: _standing(agent) for agent in agents.values()}
+        for agent, standing in self._agents.items():
+            if before.get(agent) != standing:
+                for _, call in (standing, before.get(agent, standing)):
+                    self._touch(call)
         for kept in self._talks.values():
             kept.grow()
+
+    def _touch(self, call: Call | None) -> None:
+        """The agent of a call went on: so did the call, which shows it."""
+        if call is not None and id(call.conversation) in self._talks:
+            self._talks[id(call.conversation)].touch(call.message)
 
     # The head of the page
 
@@ -152,6 +170,36 @@ class Desk:
         """The agents that a call started."""
         return [self.agent_mark(agent) for agent in started_by(call)]
 
+    def spent(self, agent: str | None = None) -> Callable[[], pages.Spent]:
+        """What was spent, and how full the context was: a function, for counting needs no desk and takes a while."""
+        context, source = self.talk(agent).context(), self.session.path or self.session
+        return lambda: _spent(source, agent, context)
+
+    def markdown(
+        self,
+        *,
+        message: str | None = None,
+        turn: int | None = None,
+        agent: str | None = None,
+        branch: int | None = None,
+    ) -> str:
+        """A message, a turn, or all of it as Markdown."""
+        talk = self.talk(agent)
+        scroll = talk.scroll(branch)
+        if message is not None:
+            found = _find_message(talk.conversation, message)
+            if found is None:
+                raise NotFound(f"there is no message {message!r} here")
+            drawn = message_parts(found, EVERYTHING)
+        elif turn is not None:
+            if not 0 < turn <= scroll.turns:
+                raise NotFound(f"there is no turn {turn}: this branch has {scroll.turns}")
+            start, end = scroll.turn_messages(turn)
+            drawn = turn_parts(talk.conversation, [Turn(turn, None, scroll.messages[start:end])])
+        else:
+            raise Misuse("say which message or which turn")
+        return "\n".join(talk_markdown(drawn, EVERYTHING)).strip() + "\n"
+
     def problems(self) -> pages.Problems:
         """What is odd about the main file."""
         found = self.session.problems
@@ -194,7 +242,7 @@ class Desk:
         ends = scroll.ends_turn(index)
         return pages.Passage(
             index=index,
-            key=first.id,
+            key=scroll.key(index),
             kind="run" if run else _kind(first),
             turn=turn,
             line=first.line,
@@ -333,13 +381,18 @@ class Talk:
         self._open: list[Call] = []
         self._spent: dict[object, tuple[int, Usage]] = {}
         """What was spent from some message on, up to another that can change no more."""
-        self._title: str | None = None
+        self._touched: dict[int, Message] = {}
+        self._context: tuple[int, list[Fill]] | None = None
         self.grow()
+
+    def touch(self, message: Message) -> None:
+        """A message looks another way, though none of its records changed."""
+        self._touched[message.index] = message
 
     def grow(self) -> None:
         """Take in what has come since."""
         conversation = self.conversation
-        touched: dict[int, Message] = {}
+        touched, self._touched = self._touched, {}
         for index in range(self._records, len(conversation.records)):
             touched |= {m.index: m for m in conversation.touched(index) if m.index < self._messages}
         self._records = len(conversation.records)
@@ -393,36 +446,44 @@ class Talk:
     def agent_title(self) -> str:
         """What an agent was asked to do, in a few words."""
         agent = cast(Agent, self.conversation)
-        if self._title is None or not self._title:
-            given = agent.call.input if agent.call is not None else None
-            said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
-            self._title = one_line(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
-        return self._title
+        given = agent.call.input if agent.call is not None else None
+        said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
+        return one_line(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
+
+    def context(self) -> list[Fill]:
+        """How full the context was at the end of each turn."""
+        if self._context is None or self._context[0] != self._records:
+            self._context = (self._records, context_of(self.conversation, in_force()))
+        return self._context[1]
 
     # Branches
 
-    def branch_mark(self, branch: Branch, after: int = -1) -> pages.BranchMark:
-        """A branch by the words it begins with, or those after a record where another leaves it."""
-        own = self._own.get(branch.id, array("I"))
-        messages = self.conversation.messages
-        start = bisect_right(own, after, key=lambda index: messages[index].records[0])
-        texts = (messages[index].text for index in own[start : start + 5])
+    def branch_mark(self, branch: Branch) -> pages.BranchMark:
+        """A branch, where one can be chosen."""
         return pages.BranchMark(
             id=branch.id,
             active=branch.active,
-            title=next((one_line(text, TITLE) for text in texts if text.strip()), ""),
+            title=self._beginning(branch),
             turns=self._own_turns[branch.id],
             parent=branch.parent,
         )
 
     def fork(self, scroll: Scroll, leaving: Sequence[Branch]) -> pages.ForkPart:
-        """The branches that part here, the one that they leave first."""
+        """The branches that part here, the one that the others leave first."""
         by_id = {branch.id: branch for branch in self.conversation.branches}
         stays = by_id[leaving[0].parent or 0]
-        marks = [self.branch_mark(stays, leaving[0].fork), *map(self.branch_mark, leaving)]
-        ways = _ways(by_id, scroll.branch)
-        shown = next((branch.id for branch in leaving if branch.id in ways), stays.id)
-        return pages.ForkPart(branches=marks, shown=shown)
+        ways = [pages.Way(id=stays.id, title=self._beginning(stays, leaving[0].fork))]
+        ways += [pages.Way(id=branch.id, title=self._beginning(branch)) for branch in leaving]
+        above = _above(by_id, scroll.branch)
+        shown = next((branch.id for branch in leaving if branch.id in above), stays.id)
+        return pages.ForkPart(branches=ways, shown=shown)
+
+    def _beginning(self, branch: Branch, after: int = -1) -> str:
+        """The first words of a branch, or those after a record where others leave it."""
+        own = self._own.get(branch.id, array("I"))
+        messages = self.conversation.messages
+        start = bisect_right(own, after, key=lambda index: messages[index].records[0])
+        return one_line(messages[own[start]].text, TITLE) if start < len(own) else ""
 
     # Turns
 
@@ -495,12 +556,28 @@ def figures(usage: Usage) -> pages.Figures:
     )
 
 
+def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> pages.Spent:
+    report = usage(source, by=["agent", "model"])
+    rows = [row for row in report.rows if agent is None or row["agent"] == agent]
+    models = dict.fromkeys(str(row["model"]) for row in rows)
+    return pages.Spent(
+        figures=figures(report.totals if agent is None else total(row.usage for row in rows)),
+        by_model={model: figures(total(r.usage for r in rows if str(r["model"]) == model)) for model in models},
+        context=context,
+    )
+
+
 def is_fresh(path: Path) -> bool:
     """Whether a file was written to just now."""
     try:
         return time.time() - path.stat().st_mtime < LIVE_SECONDS
     except OSError:
         return False
+
+
+def _standing(agent: Agent) -> tuple[int, Call | None]:
+    """What of an agent shows where it is named."""
+    return len(agent.records), agent.call
 
 
 def _kind(message: Message) -> str:
@@ -521,14 +598,14 @@ def _mark(call: Call) -> str:
     return {"edit": "e", "agent": "a"}.get(sort_of(call.name), ".")
 
 
-def _ways(by_id: dict[int, Branch], branch: int) -> set[int]:
+def _above(by_id: dict[int, Branch], branch: int) -> set[int]:
     """A branch and those it leaves."""
-    ways: set[int] = set()
+    found: set[int] = set()
     at: int | None = branch
-    while at is not None and at not in ways:
-        ways.add(at)
+    while at is not None and at not in found:
+        found.add(at)
         at = by_id[at].parent
-    return ways
+    return found
 
 
 def _between(first: datetime | None, last: datetime | None) -> float | None:
@@ -544,11 +621,11 @@ def _records_at(conversation: Conversation, line: int) -> list[int]:
 
 
 def _find_message(conversation: Conversation, name: str) -> Message | None:
-    """A message by its id, by the uuid of one of its records, or as `line 12`."""
-    found = conversation.find_message(name)
-    if found is None and name.startswith("line ") and name[5:].isdecimal():
-        found = _look_up(conversation, None, None, int(name[5:]))[0]
-    return found
+    """A message by its key, its id, or the uuid of one of its records."""
+    word, _, number = name.partition(" ")
+    if word == RECORD and number.isdecimal() and int(number) < len(conversation.records):
+        return next((m for m in conversation.touched(int(number)) if int(number) in m.records), None)
+    return conversation.find_message(name)
 
 
 def _look_up(

@@ -215,10 +215,18 @@ class CompactionPart(Part, frozen=True, tag="compaction"):
     chars: int | None = None
 
 
-class ForkPart(Part, frozen=True, tag="fork"):
-    """Branches leave here: the one that is shown, and the others."""
+class Way(Value, frozen=True):
+    """A branch where it parts from others."""
 
-    branches: list[BranchMark]
+    id: int
+    title: str
+    """What it goes on with."""
+
+
+class ForkPart(Part, frozen=True, tag="fork"):
+    """Branches part here: the one that is shown, and the others."""
+
+    branches: list[Way]
     shown: int
     """The id of the one among them that is on this page."""
 
@@ -229,7 +237,7 @@ class Passage(Value, frozen=True):
     index: int
     """Its place on the branch."""
     key: str
-    """What links call it: the id of its first message."""
+    """What links call it: the id of its first message, else something as good."""
     kind: str
     """prompt, command, response, run, compaction; or what the client says: output, notification, interrupt, hook,
     error, notice, summary, meta."""

@@ -132,9 +132,14 @@ class Ended(Part, frozen=True):
 
 def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
     """The chosen turns of a conversation, in order."""
+    return turn_parts(talk, chosen_turns(talk, choice), choice)
+
+
+def turn_parts(talk: Conversation, turns: Sequence[Turn], choice: Choice = EVERYTHING) -> Iterator[Part]:
+    """Some turns of a conversation, in order."""
     forks = _forks(talk)
     compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
-    for turn in chosen_turns(talk, choice):
+    for turn in turns:
         yield TurnStart(turn)
         for message in turn.messages:
             compaction = compactions.get(id(message))

@@ -18,6 +18,7 @@ FEWEST, LONGEST = 3, 40
 """How many calls make a run, and how many messages it has at most."""
 SILENT = "meta"
 """Messages of this kind go with the passage before them."""
+RECORD = "record"
 HOOK = "hook"
 """Messages of this kind do not interrupt a run."""
 
@@ -56,8 +57,9 @@ class Scroll:
         return self.messages[self._starts[index] : self._end(index)]
 
     def key(self, index: int) -> str:
-        """What links call a passage."""
-        return self.messages[self._starts[index]].id
+        """What links call a passage: the id of its first message, or its first record where another has that id."""
+        first = self.messages[self._starts[index]]
+        return first.id if self.talk.find_message(first.id) is first else f"{RECORD} {first.records[0]}"
 
     def is_run(self, index: int) -> bool:
         """Whether a passage is several small calls folded into one."""

@@ -7,13 +7,15 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from reread import places
+from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
 from reread.headers import Header, read_header
 from reread.sources import identity_and_size
@@ -24,6 +26,8 @@ from reread.web.hub import Hub
 
 LOOK_AGAIN_SECONDS = 2.0
 """How often the folders are looked through while someone watches."""
+USAGE = ("by", "since", "until", "tz", "project", "model")
+"""What can be asked of the usage report."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -104,6 +108,12 @@ class Library:
         roots = [str(path) for path in (self._roots or self._paths or places.config_folders())]
         pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
         return pages.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
+
+    def usage(self, asked: Mapping[str, str]) -> dict[str, Any]:
+        """What the library's sessions spent, grouped and narrowed as asked."""
+        choice: dict[str, Any] = {name: asked[name] for name in USAGE if asked.get(name)}
+        sources = [*self._paths, *self._roots] if self._paths else []
+        return report_value(usage(*sources, root=None if sources else self._roots or None, **choice))
 
     def find(self, key: str) -> Path:
         """The file of a session that is in the library: nothing else can be asked for."""

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from reread import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.views.desk import Desk
+from reread.views.finding import Filter, filtered, find
 from reread.web.hub import Listener, encoded
 from reread.web.library import Library
 from reread.web.rooms import Room, Rooms, View
@@ -34,7 +35,7 @@ TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 NOT_BUILT = "The reader's page is not built: run `make web` in the source folder."
-MOST_PASSAGES, MOST_TURNS = 200, 2000
+MOST_PASSAGES, MOST_TURNS, MOST_FITTING = 200, 2000, 10_000
 STEP_SECONDS = 0.1
 """How often it is told how far a file has been read."""
 MAGIC = {
@@ -121,6 +122,34 @@ def _place(desk: Desk, asked: Asked) -> Any:
     )
 
 
+def _find(desk: Desk, asked: Asked) -> Any:
+    query = asked.text("q")
+    if query is None:
+        raise Misuse("say what to look for: q=")
+    agent, branch = asked.view
+    return find(desk, query, _wanted(asked), start=asked.number("start") or 0, agent=agent, branch=branch)
+
+
+def _filter(desk: Desk, asked: Asked) -> Any:
+    agent, branch = asked.view
+    count = min(asked.number("count") or MOST_FITTING, MOST_FITTING)
+    return filtered(desk, _wanted(asked), start=asked.number("start") or 0, count=count, agent=agent, branch=branch)
+
+
+def _wanted(asked: Asked) -> Filter:
+    return Filter(asked.words("kinds"), asked.words("tools"), asked.flag("errors"))
+
+
+def _markdown(desk: Desk, asked: Asked) -> Response:
+    agent, branch = asked.view
+    text = desk.markdown(message=asked.text("message"), turn=asked.number("turn"), agent=agent, branch=branch)
+    return Response(text, media_type="text/markdown")
+
+
+def _spent(desk: Desk, asked: Asked) -> Any:
+    return desk.spent(asked.view.agent)
+
+
 def _problems(desk: Desk, asked: Asked) -> Any:
     return desk.problems()
 
@@ -147,6 +176,10 @@ ANSWERS: dict[str, Answer] = {
     "/calls/{index:int}": _call,
     "/lines": _lines,
     "/place": _place,
+    "/find": _find,
+    "/filter": _filter,
+    "/markdown": _markdown,
+    "/spent": _spent,
     "/problems": _problems,
     "/pictures/{owner}/{index:int}/{number:int}": _picture,
 }
@@ -161,7 +194,8 @@ def make_app(library: Library) -> Starlette:
         def work(request: Request) -> Any:
             asked = Asked(request)
             with rooms.room(request.path_params["key"]).at_desk() as desk:
-                return answer(desk, asked)
+                value = answer(desk, asked)
+            return value() if callable(value) and not isinstance(value, Response) else value
 
         async def endpoint(request: Request) -> Response:
             value = await run_in_threadpool(work, request)
@@ -171,6 +205,9 @@ def make_app(library: Library) -> Starlette:
 
     async def listing(request: Request) -> Response:
         return json_response(await run_in_threadpool(library.value))
+
+    async def usage(request: Request) -> Response:
+        return json_response(await run_in_threadpool(library.usage, dict(request.query_params)))
 
     async def library_events(request: Request) -> Response:
         return event_stream(library.hub.stream(Listener(None)))
@@ -183,6 +220,7 @@ def make_app(library: Library) -> Starlette:
     routes = [
         Route("/api/library", listing),
         Route("/api/events", library_events),
+        Route("/api/usage", usage),
         Route("/api/sessions/{key}/events", session_events),
         *(Route(f"/api/sessions/{{key}}{path}", answering(answer)) for path, answer in ANSWERS.items()),
         *_static_routes(),
