@@ -68,7 +68,8 @@ class Counter:
                     self._count(kept, path, state)
         kept.close()
         if self._child is not None:
-            self._child.wait()
+            with self._child:  # closes its pipes, and waits
+                self._child.kill()
 
     def _latest(self) -> list[tuple[Path, object]] | None:
         files = self._wanted.get()

@@ -165,16 +165,18 @@ class Room:
             scroll = desk.scroll()
         before = self._branches.get(view, scroll.branch)
         self._branches[view] = scroll.branch
-        if first is None:
+        if rewritten:
+            first = 0
+        elif before != scroll.branch:
+            first = desk.talk(view.agent).shared(before, scroll.branch)
+        elif first is None:
             first = scroll.first_changed
-        if before != scroll.branch:
-            first = min(first, desk.talk(view.agent).shared(before, scroll.branch))
         return pages.Grown(
             stamp=desk.stamp,
             branch=scroll.branch,
             passages=len(scroll),
             turns=scroll.turns,
-            first=0 if rewritten else first,
+            first=first,
             live=self._live,
             agents=agents,
             rewritten=rewritten,
@@ -204,9 +206,8 @@ class Rooms:
                 self._make_space(key)
             return room
 
-    def is_live(self, key: str) -> bool:
-        """Whether an open session is being written."""
-        return key in self._rooms and self._rooms[key].watched and is_fresh(self._rooms[key].path)
+    def __len__(self) -> int:
+        return len(self._rooms)
 
     def _make_space(self, newest: str) -> None:
         idle = sorted((r for r in self._rooms.values() if not r.watched and r.key != newest), key=lambda r: r.used)
