@@ -92,5 +92,5 @@ def test_all_is_printed(tab: Tab, demo: str) -> None:
     page.evaluate("window.print = () => { dispatchEvent(new Event('beforeprint')); window.printed = true }")
     page.get_by_role("button", name="print").click()
     page.wait_for_function("window.printed")
-    expect(page.locator(".message.prompt", has_text="Morning. Write the release notes")).to_have_count(1)
+    expect(page.locator(".message.prompt", has_text="Morning. Write the release note")).to_have_count(1)
     expect(page.locator(".message.prompt", has_text="Events that run out")).to_have_count(1)

@@ -8,6 +8,7 @@ from browser.conftest import DEMO
 from playwright.sync_api import expect
 
 Tab = Callable[..., Any]
+OPEN_ALL = "selector => document.querySelectorAll(selector).forEach(opener => opener.click())"
 
 
 def at(demo: str, name: str, more: str = "") -> str:
@@ -26,7 +27,7 @@ class TestLibrary:
         page = tab(demo)
         expect(page.locator(".project-row").first).to_be_visible()
         titles = page.locator(".session-row .row-title").all_inner_texts()
-        assert titles.index("Make the time axis readable") < titles.index("Dead-letter queue")
+        assert titles.index("Dead-letter queue") < titles.index("Fix the flaky ceiling test")
         row = page.locator(".session-row", has_text="Dead-letter queue")
         expect(row).to_contain_text("13 turns")
         expect(row).to_contain_text("$0.8")
@@ -119,8 +120,8 @@ class TestSession:
         expect(prompt.locator(".fate").first).to_have_text("shown")
 
     def test_a_nested_agent_opens_in_place_and_alone(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters", "?turn=11"))
-        call = page.locator(".call", has_text="reviewer").first
+        page = tab(at(demo, "letters"))
+        call = page.locator(".call", has_text="Find what touches failed events").first
         call.locator(".opener").first.click()
         inner = call.locator(".agent .message")
         expect(inner.first).to_be_visible()
@@ -133,11 +134,11 @@ class TestSession:
         expect(page.get_by_role("heading", name="Dead-letter queue")).to_be_visible()
 
     def test_a_compaction_divides(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters"))
-        page.keyboard.press("Shift+G")
-        page.mouse.wheel(0, -1200)
+        page = tab(at(demo, "letters", "?turn=11"))
+        page.locator(".message.marked").wait_for()
+        page.mouse.wheel(0, -600)
         expect(page.locator(".compaction .divider")).to_contain_text("tokens")
-        page.locator(".compaction .opener").click()
+        page.get_by_role("button", name="what was kept").click()
         expect(page.locator(".compaction .prose").first).to_be_visible()
 
     def test_a_branch_is_switched(self, tab: Tab, demo: str) -> None:
@@ -196,9 +197,8 @@ class TestUsage:
 def test_every_call_of_the_demo_opens(tab: Tab, demo: str, name: str) -> None:
     page = tab(at(demo, name), viewport={"width": 1280, "height": 20_000})
     page.locator(".message").first.wait_for()
-    for opener in page.locator(".run-fold > .fold-line .opener").all():
-        opener.click()
-    for opener in page.locator(".call > .fold > .fold-line > .opener[aria-expanded=false]").all()[:40]:
-        opener.click()
+    for closed in (".run-fold", ".call > .fold"):
+        page.evaluate(OPEN_ALL, f"{closed} > .fold-line > .opener[aria-expanded=false]")
+    expect(page.locator(".call .within").first).to_be_visible()
     expect(page.locator("p.waiting")).to_have_count(0)
     expect(page.locator(".note.error", has_text="could not be drawn")).to_have_count(0)

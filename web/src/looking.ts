@@ -1,5 +1,6 @@
 /** Searching and filtering passages that are here: what the server does, for an exported page. */
 
+import { fitsPart, isPrompt } from "./session/sieve";
 import type { Sieve } from "./source";
 import type { CallBody, Hit, Node, Part, Passage } from "./values";
 
@@ -35,7 +36,7 @@ export function hitsIn(passage: Passage, bodies: Record<string, CallBody>, wante
 }
 
 function placesIn(part: Part, passage: Passage, bodies: Record<string, CallBody>): Place[] {
-  const said = passage.kind === "prompt" || passage.kind === "command" ? "prompt" : passage.kind === "response" ? "text" : "notice";
+  const said = isPrompt(passage) ? "prompt" : passage.kind === "response" ? "text" : "notice";
   switch (part.part) {
     case "text":
       return [{ where: said, call: null, text: part.text }];
@@ -70,17 +71,5 @@ export function nodesText(nodes: Node[]): string {
 /** Fields that say how to draw, not what. */
 const UNREAD = new Set(["node", "language", "stream", "state", "level", "data", "url", "media_type"]);
 
-export function fitsSieve(passage: Passage, sieve: Sieve): boolean {
-  return passage.parts.some((part) => fits(part, passage, sieve));
-}
-
-function fits(part: Part, passage: Passage, sieve: Sieve): boolean {
-  if (sieve.errors) {
-    const failed = part.part === "call" ? part.state === "failed" : passage.flags.includes("error") || passage.kind === "error";
-    if (!failed) return false;
-    if (!sieve.kinds.length && !sieve.tools.length) return true;
-  }
-  if (part.part === "call") return sieve.tools.includes(part.name) || sieve.kinds.includes("call");
-  const prompt = passage.kind === "prompt" || passage.kind === "command";
-  return sieve.kinds.includes(prompt ? "prompt" : part.part);
-}
+export const fitsSieve = (passage: Passage, sieve: Sieve): boolean =>
+  passage.parts.some((part) => fitsPart(part, passage, sieve));

@@ -7,12 +7,14 @@ import type { ForkPart } from "../values";
 import type { PartProps } from "./ContentBlocks";
 
 export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
-  const { thread } = useReading();
+  const { thread, overview } = useReading();
+  const marks = new Map(overview.branches.map((branch) => [branch.id, branch]));
   return (
     <nav className="fork" aria-label="branches">
       <p className="label"><ForkIcon /> {plural(part.branches.length, "branch", "branches")} from here</p>
       <ul>
         {part.branches.map((branch) => {
+          const mark = marks.get(branch.id);
           const shown = branch.id === part.shown;
           return (
             <li key={branch.id}>
@@ -24,10 +26,12 @@ export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
                 <bdi>
                   <Plain text={branch.title || "(nothing)"} />
                 </bdi>
-                <span className="faint">
-                  {plural(branch.turns, "turn")}
-                  {branch.active && " · where it went on"}
-                </span>
+                {mark && (
+                  <span className="faint">
+                    {plural(mark.turns, "turn")}
+                    {mark.active && " · where it went on"}
+                  </span>
+                )}
               </a>
             </li>
           );

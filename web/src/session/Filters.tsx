@@ -6,11 +6,7 @@ import type { Sieve } from "../source";
 import { EVERYTHING, keepsAll } from "./sieve";
 import type { Rows } from "./useFiltered";
 
-const KINDS: [kind: string, name: string][] = [
-  ["prompt", "prompts"],
-  ["text", "text"],
-  ["thinking", "thinking"],
-];
+const KINDS = ["prompts", "text", "thinking"];
 
 interface Props {
   sieve: Sieve;
@@ -23,16 +19,17 @@ export function Filters({ sieve, onChange, found }: Props) {
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
     const kinds = sieve.kinds.includes(kind) ? sieve.kinds.filter((other) => other !== kind) : [...sieve.kinds, kind];
-    onChange({ ...sieve, kinds });
+    onChange({ ...sieve, kinds, tools: [] });
   };
   const chooseTool = (name: string) => {
-    const kinds = sieve.kinds.filter((kind) => kind !== "call");
-    onChange({ ...sieve, kinds: name === "*" ? [...kinds, "call"] : kinds, tools: name && name !== "*" ? [name] : [] });
+    const kinds = sieve.kinds.filter((kind) => kind !== "tools");
+    if (name === "*") onChange({ ...sieve, kinds: [...kinds, "tools"], tools: [] });
+    else onChange({ ...sieve, kinds: name ? [] : kinds, tools: name ? [name] : [] });
   };
   return (
     <div className="filters" role="group" aria-label="show only">
       <span className="faint">only</span>
-      {KINDS.map(([kind, name]) => (
+      {KINDS.map((kind) => (
         <button
           key={kind}
           type="button"
@@ -40,14 +37,14 @@ export function Filters({ sieve, onChange, found }: Props) {
           aria-pressed={sieve.kinds.includes(kind)}
           onClick={() => toggle(kind)}
         >
-          {name}
+          {kind}
         </button>
       ))}
       {tools.length > 0 && (
         <select
-          className={sieve.tools.length || sieve.kinds.includes("call") ? "chip on" : "chip"}
+          className={sieve.tools.length || sieve.kinds.includes("tools") ? "chip on" : "chip"}
           aria-label="calls of a tool"
-          value={sieve.tools[0] ?? (sieve.kinds.includes("call") ? "*" : "")}
+          value={sieve.tools[0] ?? (sieve.kinds.includes("tools") ? "*" : "")}
           onChange={(event) => chooseTool(event.target.value)}
         >
           <option value="">tools</option>

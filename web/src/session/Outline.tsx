@@ -12,6 +12,7 @@ import type { AgentMark, TurnMark } from "../values";
 import { Marks } from "./Marks";
 
 const ESTIMATE = 48;
+const MOST_AGENTS = 200;
 
 export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
   const reading = useReading();
@@ -101,13 +102,20 @@ function Turn({ mark, index, current, onGo }: TurnProps) {
   );
 }
 
+/** Each agent after the one that started it. */
+function inTree(agents: AgentMark[], parent: string | null = null): AgentMark[] {
+  return agents
+    .filter((agent) => agent.parent === parent)
+    .flatMap((agent) => [agent, ...inTree(agents, agent.id)]);
+}
+
 function Agents({ agents }: { agents: AgentMark[] }) {
   const { thread } = useReading();
   if (!agents.length) return null;
   return (
     <section className="outline-agents">
       <h2 className="label">agents</h2>
-      {agents.slice(0, 200).map((agent) => (
+      {inTree(agents).slice(0, MOST_AGENTS).map((agent) => (
         <a
           key={agent.id}
           className={agent.parent ? "turn inner" : "turn"}

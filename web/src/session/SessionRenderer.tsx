@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useReading } from "../contexts";
 import { useVersion } from "../kit/store";
+import { toError } from "../kit/useAsked";
 import { hasTarget, sessionHref } from "../route";
 import { Bar } from "../shell/Bar";
 import type { Hit, TurnMark } from "../values";
@@ -36,11 +37,12 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   useFoundMarks(main, query);
   useArrival(route, hash);
 
+  const tell = (doing: Promise<void>) => void doing.catch((error: unknown) => reading.say(toError(error).message));
   const seek = (passage: number) => replay && setReplay({ ...replay, until: passage + 1 });
   const goToTurn = (turn: TurnMark) => {
     setDrawer(false);
     if (replay) seek(turn.passage);
-    else void goTo(reading, turn.passage, null);
+    else tell(goTo(reading, turn.passage, null));
   };
   const goToHit = (hit: Hit) => {
     setDrawer(false);
@@ -49,7 +51,7 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
       location.hash = sessionHref({ session, agent: hit.agent }, { message: hit.key }, query);
       return;
     }
-    void openHit(reading, hit);
+    tell(openHit(reading, hit));
   };
   const play = () =>
     setReplay((now) => (now ? { ...now, playing: !now.playing } : { playing: true, until: Math.min(1, reading.total) }));
@@ -59,19 +61,19 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     const next = branches[at + step];
     if (next) location.hash = sessionHref({ ...reading.thread, branch: next.id });
   };
-  const number = useNumber((turn) => void goTurn(reading, turn));
+  const number = useNumber((turn) => tell(goTurn(reading, turn)));
 
   useKeys({
     ...number.deeds,
-    j: () => void stepTurn(reading, 1),
-    k: () => void stepTurn(reading, -1),
-    n: () => void stepCall(reading, 1),
-    p: () => void stepCall(reading, -1),
+    j: () => tell(stepTurn(reading, 1)),
+    k: () => tell(stepTurn(reading, -1)),
+    n: () => tell(stepCall(reading, 1)),
+    p: () => tell(stepCall(reading, -1)),
     o: () => toggleCall(reading),
     Enter: () => toggleCall(reading),
-    e: () => void nextError(reading),
+    e: () => tell(nextError(reading)),
     t: () => reading.opened.toggleThinking(),
-    G: () => void goTo(reading, reading.total - 1, null),
+    G: () => tell(goTo(reading, reading.total - 1, null)),
     "[": () => branch(-1),
     "]": () => branch(1),
     " ": play,
@@ -145,15 +147,16 @@ function useArrival({ target, thread }: SessionRoute, hash: string): void {
       return;
     }
     let current = true;
-    void reading.source.place(reading.thread, target).then((place) => {
+    const landed = reading.source.place(reading.thread, target).then((place) => {
       if (!current) return;
       if (!place) return setMissing(true);
       if ((place.agent ?? undefined) !== thread.agent) {
         location.replace(sessionHref({ session: thread.session, agent: place.agent ?? undefined }, target));
         return;
       }
-      void goTo(reading, place.passage, place.call, true);
+      return goTo(reading, place.passage, place.call, true);
     });
+    landed.catch((error: unknown) => reading.say(toError(error).message));
     return () => {
       current = false;
     };

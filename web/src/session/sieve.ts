@@ -1,4 +1,4 @@
-/** Which parts of a passage a filter keeps. */
+/** Filters: which passages one wants to see, and which of their parts. */
 
 import type { Sieve } from "../source";
 import type { Part, Passage } from "../values";
@@ -7,21 +7,27 @@ export const EVERYTHING: Sieve = { kinds: [], tools: [], errors: false };
 
 export const keepsAll = (sieve: Sieve): boolean => !sieve.kinds.length && !sieve.tools.length && !sieve.errors;
 
-export const KINDS = ["prompt", "text", "thinking", "call"] as const;
+export const isPrompt = (passage: Passage): boolean => passage.kind === "prompt" || passage.kind === "command";
 
+/** The parts that fit; a passage of which none does is shown whole. */
 export function keptParts(passage: Passage, sieve: Sieve | null): Part[] {
   if (!sieve || keepsAll(sieve)) return passage.parts;
-  const kept = passage.parts.filter((part) => keeps(part, passage, sieve));
+  const kept = passage.parts.filter((part) => fitsPart(part, passage, sieve));
   return kept.length ? kept : passage.parts;
 }
 
-function keeps(part: Part, passage: Passage, sieve: Sieve): boolean {
-  if (part.part === "call") {
-    if (sieve.errors && part.state !== "failed") return false;
-    if (sieve.tools.length) return sieve.tools.includes(part.name);
-    return sieve.errors || sieve.kinds.includes("call");
-  }
-  if (sieve.errors) return passage.flags.includes("error");
-  const kind = passage.kind === "prompt" || passage.kind === "command" ? "prompt" : part.part;
-  return sieve.kinds.includes(kind);
+/** Whether a part is of one of the kinds, a call of one of the tools, a failure: each where it is asked. */
+export function fitsPart(part: Part, passage: Passage, sieve: Sieve): boolean {
+  if (sieve.kinds.length && !sieve.kinds.includes(kindOf(part, passage))) return false;
+  if (sieve.tools.length && !(part.part === "call" && sieve.tools.includes(part.name))) return false;
+  return !sieve.errors || (part.part === "call" ? WRONG.has(part.state) : passage.kind === "error");
+}
+
+const WRONG = new Set(["failed", "denied", "interrupted"]);
+
+const KINDS: Partial<Record<Part["part"], string>> = { text: "text", thinking: "thinking", call: "tools", nodes: "text" };
+
+function kindOf(part: Part, passage: Passage): string {
+  if (isPrompt(passage)) return "prompts";
+  return passage.kind === "response" || passage.kind === "run" ? (KINDS[part.part] ?? "notices") : "notices";
 }
