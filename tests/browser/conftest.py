@@ -14,7 +14,9 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 SERIOUS = {"serious", "critical"}
 DEMO = {
@@ -83,7 +85,10 @@ def opened(browser: Any, address: str, *, ignored: str | None = None, **options:
     origin = address.split("#")[0]
     wrong: list[str] = []
     page = context.new_page()
-    page.on("console", lambda said: wrong.append(f"console: {said.text}") if said.type == "error" and "404" not in said.text else None)
+    page.on(
+        "console",
+        lambda said: wrong.append(f"console: {said.text}") if said.type == "error" and "404" not in said.text else None,
+    )
     page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
     page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.on("request", lambda asked: None if _is_own(asked.url, origin) else wrong.append(f"asked for {asked.url}"))

@@ -45,7 +45,9 @@ def records() -> list[Any]:
     """Every place that takes text, with tricks in it."""
     return told(
         user(TRICKS, cwd=f"/home/{QUOTES}", gitBranch=QUOTES, version=QUOTES),
-        user([{"type": "text", "text": QUOTES}, _picture("image/svg+xml", SVG), _picture("image/png", HTML), image("!!")]),
+        user(
+            [{"type": "text", "text": QUOTES}, _picture("image/svg+xml", SVG), _picture("image/png", HTML), image("!!")]
+        ),
         reply(thinking(TRICKS), TRICKS, QUOTES, id=f"msg_{QUOTES}"),
         reply(
             use("t1", "Bash", command=TRICKS + ESCAPES, description=QUOTES),
@@ -55,7 +57,11 @@ def records() -> list[Any]:
             use("t5", f"mcp__{QUOTES}__x", a={"b": [TRICKS, QUOTES, {"__proto__": 1}]}),
             use("t6", "TodoWrite", todos=[{"content": TRICKS, "status": QUOTES, "activeForm": QUOTES}]),
             use("t7", "Read", file_path="/a.html"),
-            use("t8", "AskUserQuestion", questions=[{"question": TRICKS, "header": QUOTES, "options": [{"label": QUOTES}]}]),
+            use(
+                "t8",
+                "AskUserQuestion",
+                questions=[{"question": TRICKS, "header": QUOTES, "options": [{"label": QUOTES}]}],
+            ),
             id="msg_2",
         ),
         answer(result("t1", ESCAPES + TRICKS, is_error=True)),
@@ -64,7 +70,9 @@ def records() -> list[Any]:
         answer(result("t4", f'Links: [{{"title":"{FAR}","url":"javascript:alert(1)"}}]')),
         answer(result("t7", TRICKS)),
         system("informational", TRICKS, level=QUOTES),
-        attachment("file", {"filename": QUOTES, "content": {"type": "text", "file": {"content": TRICKS, "filePath": QUOTES}}}),
+        attachment(
+            "file", {"filename": QUOTES, "content": {"type": "text", "file": {"content": TRICKS, "filePath": QUOTES}}}
+        ),
         {"type": QUOTES, "content": TRICKS},
         user("> " * 4000 + "deep"),
         user("[" * 20_000 + "a" + "](" * 5_000),
@@ -96,7 +104,12 @@ def assert_harmless(page: Any) -> None:
     page.locator(".message").first.wait_for()
     open_everything(page)
     expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
-    assert page.locator("main :is(script, iframe, style, link, meta, base, object, embed, form, [onerror], [onload])").count() == 0
+    assert (
+        page.locator(
+            "main :is(script, iframe, style, link, meta, base, object, embed, form, [onerror], [onload])"
+        ).count()
+        == 0
+    )
     hrefs = page.locator("main a[target=_blank]").evaluate_all("links => links.map(link => link.href)")
     assert hrefs and all(href.startswith(("https://", "http://", "mailto:")) for href in hrefs)
     assert page.locator("main img").evaluate_all("images => images.every(image => !image.src.includes('far.example'))")

@@ -19,11 +19,19 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("long") / "long.jsonl"
     with path.open("w") as file:
         for number in range(TURNS):
-            base = {"sessionId": "s", "timestamp": f"2026-01-01T{number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z"}
+            base = {
+                "sessionId": "s",
+                "timestamp": f"2026-01-01T{number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z",
+            }
             prompt = {"role": "user", "content": f"prompt {number} " + "word " * (number * 7 % 90)}
             said = {"type": "text", "text": f"answer {number}\n\n" + "- a line of it\n" * (number * 13 % 17)}
             lines = [
-                {"type": "user", "uuid": f"p{number}", "parentUuid": f"a{number - 1}" if number else None, "message": prompt},
+                {
+                    "type": "user",
+                    "uuid": f"p{number}",
+                    "parentUuid": f"a{number - 1}" if number else None,
+                    "message": prompt,
+                },
                 {
                     "type": "assistant",
                     "uuid": f"a{number}",

@@ -10,7 +10,8 @@ export function start(source: Source): void {
   history.scrollRestoration = "manual";
   const root = document.getElementById("root");
   if (root) {
-    createRoot(root).render(
+    // What a guard caught is shown another way: nothing to report.
+    createRoot(root, { onCaughtError: () => undefined }).render(
       <StrictMode>
         <App source={source} />
       </StrictMode>,
