@@ -261,12 +261,13 @@ class Conversation:
         """What became of every record."""
         return Ledger(self)
 
-    def branch_messages(self, branch: int) -> list[Message]:
-        """The messages from the first to the leaf of a branch."""
+    def branch_messages(self, branch: int, start: int = 0) -> list[Message]:
+        """The messages from the first, or one of all messages, to the leaf of a branch."""
         limits = self._limits(branch)
+        messages = self.messages[start:]
         if len(self._branches) == 1:
-            return list(self.messages)
-        return [m for m in self.messages if m.branch in limits and m.records[0] <= limits[m.branch]]
+            return messages
+        return [m for m in messages if m.branch in limits and m.records[0] <= limits[m.branch]]
 
     def on_branch(self, message: Message, branch: int) -> bool:
         """Whether a message is on the way to the leaf of a branch."""
@@ -394,7 +395,9 @@ class Conversation:
         if code in (DUPLICATE, REAPPENDED):
             code, target = self.fate_code(target), self._targets[target]
         if code in (SHOWN, MERGED) or (code == ATTACHED and target >= 0):
-            yield self.messages[target]
+            message = self.messages[target]
+            summed = self.compaction_of(message) if message.kind == "summary" else None
+            yield from (m for m in (message, summed and summed.boundary) if m is not None)
         elif code == PAIRED or (code == ATTACHED and target < -1):
             yield self.calls[target if code == PAIRED else -2 - target].message
         head = self.records[index].head
@@ -407,6 +410,10 @@ class Conversation:
             message = self.find_message(uuid)
             if message is not None:
                 yield message
+
+    def compaction_of(self, message: Message) -> Compaction | None:
+        """The compaction that a message is the boundary or the summary of."""
+        return next((c for c in reversed(self.compactions) if message in (c.boundary, c.summary)), None)
 
     def change(self, index: int) -> Change:
         """What the record at `index` changed."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
-from reread import jsontext, kinship, places, rules
+from reread import jsontext, places, rules
 from reread.charges import Usage
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
@@ -18,6 +18,7 @@ from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
 from reread.folding import Folding, Progress
 from reread.headers import sessions
+from reread.kinship import Kin
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn, moment
@@ -39,6 +40,7 @@ class Session:
         self.source = source
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
+        self._kin = Kin()
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
 
@@ -136,7 +138,7 @@ class Session:
         found |= {id: cast(Agent, folding.conversation) for id, folding in self.agent_foldings.items()}
         for agent in found.values():
             agent.meet_agents = self._meet_agents
-        kinship.link(self.conversation, found)
+        self._kin.link(self.conversation, found)
         return found
 
     @property

@@ -375,13 +375,15 @@ class Talk:
         self._own: dict[int, array[int]] = {}
         """The messages of each branch alone, by index."""
         self._own_turns: Counter[int] = Counter()
-        self._records = 0
+        self._records = len(conversation.records)
         self._messages = 0
         self._calls = 0
         self._open: list[Call] = []
         self._spent: dict[object, tuple[int, Usage]] = {}
         """What was spent from some message on, up to another that can change no more."""
         self._touched: dict[int, Message] = {}
+        self._marks: dict[tuple[int, int], pages.TurnMark] = {}
+        """The turns of the outlines, by branch and number."""
         self._context: tuple[int, list[Fill]] | None = None
         self.grow()
 
@@ -401,7 +403,15 @@ class Talk:
             earliest = min(touched)
             self._spent = {name: kept for name, kept in self._spent.items() if kept[0] <= earliest}
         for scroll in self.scrolls.values():
-            scroll.grow(touched.values())
+            first = scroll.grow(touched.values())
+            if first < len(scroll):
+                self._forget_marks(scroll.branch, scroll.turn_of(first))
+
+    def _forget_marks(self, branch: int, turn: int) -> None:
+        """Turns from this one on look another way."""
+        stale = [name for name in self._marks if name[0] == branch and name[1] >= turn]
+        for name in stale:
+            del self._marks[name]
 
     def _count(self) -> None:
         conversation = self.conversation
@@ -410,14 +420,11 @@ class Talk:
             self._own_turns[message.branch] += message.kind in TURN_STARTERS
             self.errors += message.kind == "error"
         self._messages = len(conversation.messages)
-        for call in conversation.calls[self._calls :]:
-            self.tools[call.name] += 1
-            self._open.append(call)
-        self._calls = len(conversation.calls)
-        answered = [call for call in self._open if call.answer >= 0]
-        if answered:
-            self.errors += sum(call.is_error for call in answered)
-            self._open = [call for call in self._open if call.answer < 0]
+        fresh = conversation.calls[self._calls :]
+        self._calls += len(fresh)
+        self.tools.update([call.name for call in fresh])
+        self.errors += sum([call.is_error for call in (*self._open, *fresh) if call.answer >= 0])
+        self._open = [call for call in (*self._open, *fresh) if call.answer < 0]
 
     def scroll(self, branch: int | None = None) -> Scroll:
         """A branch; without a number, the active one."""
@@ -522,7 +529,13 @@ class Talk:
         return _between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
     def turn_mark(self, scroll: Scroll, turn: int) -> pages.TurnMark:
-        """A turn in the outline."""
+        """A turn in the outline; of one that can change no more, what was made before."""
+        name = (scroll.branch, turn)
+        if name not in self._marks or turn == scroll.turns:
+            self._marks[name] = self._turn_mark(scroll, turn)
+        return self._marks[name]
+
+    def _turn_mark(self, scroll: Scroll, turn: int) -> pages.TurnMark:
         start, end = scroll.turn_messages(turn)
         messages = scroll.messages[start:end]
         prompt = next((m for m in messages if m.kind in TURN_STARTERS), messages[0])

@@ -9,7 +9,7 @@ from typing import Any, cast
 from reread import nodes as n
 from reread.blocks import RedactedThinking, Text, Thinking, Use
 from reread.deeds import DENIED, FAILED, INTERRUPTED, one_line
-from reread.messages import Call, Compaction, Message
+from reread.messages import Call, Message
 from reread.tools import generic
 from reread.tools.pictures import measured
 from reread.views import pages
@@ -183,7 +183,7 @@ class Pen:
             yield self._nodes(drawn, title=one_line(message.text or said, TITLE) or "context")
 
     def _compaction(self, message: Message) -> Iterator[pages.Part]:
-        found = compaction_at(message)
+        found = message.conversation.compaction_of(message)
         if found is None:
             yield from self._notice(message)
             return
@@ -198,7 +198,7 @@ class Pen:
         )
 
     def _summary(self, message: Message) -> Iterator[pages.Part]:
-        found = compaction_at(message)
+        found = message.conversation.compaction_of(message)
         if found is None:
             yield from self._text(message.text)
         elif found.boundary is None:
@@ -227,11 +227,6 @@ _KINDS: dict[str, Callable[[Pen, Message], Iterator[pages.Part]]] = {
     "summary": Pen._summary,  # pyright: ignore[reportPrivateUsage]
 }
 """How each kind of message is drawn; all others are notices."""
-
-
-def compaction_at(message: Message) -> Compaction | None:
-    """The compaction that a message is the boundary or the summary of."""
-    return next((c for c in message.conversation.compactions if c.boundary is message or c.summary is message), None)
 
 
 def _other_nodes(message: Message) -> list[n.Node]:

@@ -16,8 +16,8 @@ SMALL = frozenset({"read", "search"})
 """The sorts of call that fold into a run."""
 FEWEST, LONGEST = 3, 40
 """How many calls make a run, and how many messages it has at most."""
-SILENT = "meta"
-"""Messages of this kind go with the passage before them."""
+SPEAKS = BITS["text"] | OTHER_BIT
+"""The bits of a response that says or shows something."""
 RECORD = "record"
 HOOK = "hook"
 """Messages of this kind do not interrupt a run."""
@@ -120,10 +120,7 @@ class Scroll:
     def _take_messages(self) -> None:
         """Take in the messages of this branch that have come, and cut them into turns as the library does."""
         talk = self.talk
-        single = len(talk.branches) == 1
-        for message in talk.messages[self._looked_at :]:
-            if not single and not talk.on_branch(message, self.branch):
-                continue
+        for message in talk.branch_messages(self.branch, self._looked_at):
             starts = message.kind in TURN_STARTERS
             last = self.messages[-1] if self.messages else None
             if last is None or (starts and self._opened) or talk.ends_turn(last.index):
@@ -163,12 +160,14 @@ class Scroll:
         """Where the messages end that may make one passage with the one at `start`."""
         messages = self.messages
         first = messages[start]
-        joins = {SILENT, "compaction", "summary"} if first.kind == "compaction" else {SILENT}
-        small = is_small(first)
+        small, compacted = is_small(first), first.kind == "compaction"
         end = start + 1
         while end < len(messages) and end - start < LONGEST and not self._breaks(end):
             message = messages[end]
-            if message.kind not in joins and not (small and (is_small(message) or message.kind == HOOK)):
+            alike = (small and (is_small(message) or message.kind == HOOK)) or (
+                compacted and message.kind == first.kind
+            )
+            if not alike and not joins(message):
                 break
             end += 1
         return end
@@ -184,16 +183,25 @@ class Scroll:
         members = self.messages[start:end]
         if not is_small(members[0]) or sum(len(m.calls) for m in members) >= FEWEST:
             return [start]
-        return [start + n for n, message in enumerate(members) if n == 0 or message.kind != SILENT]
+        return [start + n for n, message in enumerate(members) if n == 0 or not joins(message)]
+
+
+def joins(message: Message) -> bool:
+    """Whether a message goes with the passage before it: what nobody typed, and what its boundary tells of."""
+    if message.kind == "summary":
+        compaction = message.conversation.compaction_of(message)
+        return compaction is not None and compaction.boundary is not None
+    return message.kind == "meta"
 
 
 def is_small(message: Message) -> bool:
     """Whether a response says nothing, and does nothing but look at things."""
-    if message.kind != "response" or message.seen & (BITS["text"] | OTHER_BIT):
+    if message.kind != "response" or message.seen & SPEAKS:
         return False
-    if not message.calls:
-        return bool(message.seen & BITS["thinking"])
-    return all(sort_of(call.name) in SMALL for call in message.calls)
+    for call in message.calls:
+        if sort_of(call.name) not in SMALL:
+            return False
+    return bool(message.calls) or bool(message.seen & BITS["thinking"])
 
 
 @lru_cache(4096)
