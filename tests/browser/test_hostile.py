@@ -35,7 +35,8 @@ graph TD; A[<img src=x onerror=alert(1)>] --> B; click A "javascript:alert(1)"
 
 safe \u202etxt.exe\u202c and \u2066isolated\u2069, zero\u200bwidth, {"W" * 3000} {"😀" * 300}
 """
-ESCAPES = "\x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07 \x1b]0;title\x07 \x1b[2J\x1b[31mred\x1b[0m \x9b31mC1 \x1bPq\x1b\\ \x07"
+LINK = "\x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07"
+ESCAPES = LINK + " \x1b]0;title\x07 \x1b[2J\x1b[31mred\x1b[0m \x9b31mC1 \x1bPq\x1b\\ \x07"
 SVG = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>').decode()
 HTML = base64.b64encode(b"<script>alert(1)</script>").decode()
 QUOTES = """"><script>alert(1)</script>'"`${alert(1)}</script><!--"""

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.test_reading import is_on_top
 from playwright.sync_api import expect
+
+from browser.test_reading import is_on_top
 
 Tab = Callable[..., Any]
 TURNS = 3000

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser.test_reading import at
 from playwright.sync_api import expect
+
+from browser.test_reading import at
 
 Tab = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}

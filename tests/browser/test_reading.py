@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser.conftest import DEMO
 from playwright.sync_api import expect
+
+from browser.conftest import DEMO
 
 Tab = Callable[..., Any]
 OPEN_ALL = "selector => document.querySelectorAll(selector).forEach(opener => opener.click())"

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from playwright.sync_api import expect
+
 from browser.conftest import DEMO
 from browser.test_reading import at, is_on_top
-from playwright.sync_api import expect
 
 Tab = Callable[..., Any]
 

@@ -47,7 +47,7 @@ export function fileSource(page: Document): Source {
     const [passage, call] =
       target.call !== undefined
         ? (calls[target.call] ?? [-1, null])
-        : [target.turn !== undefined ? (outline.turns[target.turn - 1]?.passage ?? -1) : keys.indexOf(target.message ?? ""), null];
+        : [target.turn !== undefined ? (outline.turns.find(({ index }) => index === target.turn)?.passage ?? -1) : keys.indexOf(target.message ?? ""), null];
     const key = keys[passage];
     return key === undefined ? null : { passage, key, branch: thread.branch, agent: thread.agent, call };
   }

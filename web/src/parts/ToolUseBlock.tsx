@@ -8,7 +8,7 @@ import { toError, useAsked } from "../kit/useAsked";
 import { CutsContext, NodeList } from "../nodes/NodeView";
 import { sessionHref } from "../route";
 import { Actions } from "../session/Actions";
-import { AgentInPlace, AgentWords } from "../session/AgentInPlace";
+import { AgentAlone, AgentInPlace, AgentWords } from "../session/AgentInPlace";
 import type { CallBody, CallPart } from "../values";
 import { Fold } from "./Fold";
 import type { PartProps } from "./ContentBlocks";
@@ -81,9 +81,9 @@ function CallView({ part }: { part: CallPart }) {
       <Fold name={`body:${part.index}`} line={<span className="faint">asked and answered</span>}>
         {() => <Body key={bodyName} part={part} name={bodyName} />}
       </Fold>
-      {part.agents.map((agent) => (
-        <AgentInPlace key={agent.id} agent={agent} alone={part.agents.length === 1} />
-      ))}
+      {part.agents.length === 1
+        ? part.agents.map((agent) => <AgentAlone key={agent.id} agent={agent} />)
+        : part.agents.map((agent) => <AgentInPlace key={agent.id} agent={agent} />)}
     </>
   );
 }

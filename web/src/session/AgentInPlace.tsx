@@ -50,12 +50,23 @@ export function AgentFigures({ agent }: { agent: AgentMark }) {
   );
 }
 
-export function AgentInPlace({ agent, alone }: { agent: AgentMark; alone: boolean }) {
-  const { thread } = useReading();
+/** The one agent of a call, whose line has already said what it is. */
+export function AgentAlone({ agent }: { agent: AgentMark }) {
+  return (
+    <div className="agent">
+      <OpenAlone agent={agent} />
+      <div className="within">
+        <AgentThread agent={agent} />
+      </div>
+    </div>
+  );
+}
+
+/** One of several agents of a call. */
+export function AgentInPlace({ agent }: { agent: AgentMark }) {
   return (
     <Fold
       name={`agent:${agent.id}`}
-      byDefault={alone}
       className="agent"
       line={
         <span className="call-title">
@@ -67,14 +78,19 @@ export function AgentInPlace({ agent, alone }: { agent: AgentMark; alone: boolea
           </span>
         </span>
       }
-      aside={
-        <a className="quiet" href={sessionHref({ session: thread.session, agent: agent.id })}>
-          open alone
-        </a>
-      }
+      aside={<OpenAlone agent={agent} />}
     >
       {() => <AgentThread agent={agent} />}
     </Fold>
+  );
+}
+
+function OpenAlone({ agent }: { agent: AgentMark }) {
+  const { thread } = useReading();
+  return (
+    <a className="quiet agent-alone" href={sessionHref({ session: thread.session, agent: agent.id })}>
+      open alone
+    </a>
   );
 }
 

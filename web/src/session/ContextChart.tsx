@@ -6,14 +6,15 @@ import type { Fill } from "../values";
 import { goTurn } from "./walking";
 
 const HEIGHT = 28;
-const BAR = 12;
+const FEWEST = 4;
+const BAR = 10;
 const WIDEST = 480;
 const MOST = 160;
 
 export function ContextChart({ fills }: { fills: Fill[] }) {
   const reading = useReading();
   const bars = bucketed(fills.filter((fill) => fill.tokens !== null));
-  if (bars.length < 2) return null;
+  if (bars.length < FEWEST) return null;
   const peak = Math.max(...bars.map((fill) => fill.peak ?? fill.tokens ?? 0));
   const known = bars.at(-1)?.window ?? null;
   return (

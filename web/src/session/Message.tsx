@@ -15,7 +15,7 @@ import { RawView } from "./RawView";
 import { keptParts } from "./sieve";
 
 /** Kinds that speak for themselves; the others carry their name. */
-const UNNAMED = new Set(["prompt", "response", "run", "compaction"]);
+const UNNAMED = new Set(["prompt", "command", "response", "run", "compaction"]);
 
 const NAMES: Record<string, string> = { interrupt: "interrupted", output: "command output", meta: "client" };
 
@@ -83,18 +83,20 @@ function Labels({ passage }: { passage: Passage }) {
 /** At the end of a turn: who answered, how long it took and what it cost. */
 function TurnEnd({ passage }: { passage: Passage }) {
   const { figures, seconds } = passage;
-  if (!figures && seconds === null) return null;
+  if (!figures?.tokens) return null;
   return (
     <p className="turn-end">
       {passage.model && <span title={passage.model}>{model(passage.model)}</span>}
       {seconds !== null && <span>{duration(seconds)}</span>}
-      {figures && figures.tokens > 0 && (
-        <span>
-          <Count value={figures.tokens} unit="tokens" /> tok
+      <span>
+        <Count value={figures.tokens} unit="tokens" /> tok
+      </span>
+      {figures.cost_usd !== null && <Cost figures={figures} />}
+      {caveats(figures).map((said) => (
+        <span key={said} className="odd-figure">
+          {said}
         </span>
-      )}
-      {figures && figures.cost_usd !== null && <Cost figures={figures} />}
-      {figures && caveats(figures).map((said) => <span key={said} className="odd-figure">{said}</span>)}
+      ))}
     </p>
   );
 }

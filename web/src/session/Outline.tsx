@@ -26,12 +26,13 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
     overscan: 8,
   });
   const items = list.getVirtualItems();
+  const first = reading.turn(0);
   useEffect(() => {
     if (items.length) reading.wantTurns(items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
   });
   useEffect(() => {
-    if (turn) list.scrollToIndex(turn - 1, { align: "auto" });
-  }, [turn, list]);
+    if (first) list.scrollToIndex(turn - first.index, { align: "auto" });
+  }, [turn, first, list]);
   return (
     <nav className="outline" aria-label="turns">
       <div className="outline-scroll" ref={box} tabIndex={-1}>
@@ -43,7 +44,7 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
               ref={list.measureElement}
               style={{ transform: `translateY(${item.start}px)` }}
             >
-              <Turn mark={reading.turn(item.index)} index={item.index + 1} current={turn === item.index + 1} onGo={onGo} />
+              <Turn mark={reading.turn(item.index)} index={item.index + 1} turn={turn} onGo={onGo} />
             </li>
           ))}
         </ol>
@@ -55,27 +56,29 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
 
 interface TurnProps {
   mark: TurnMark | undefined;
+  /** Its number, until the mark is here. */
   index: number;
-  current: boolean;
+  /** The one that is on the screen. */
+  turn: number;
   onGo(turn: TurnMark): void;
 }
 
-function Turn({ mark, index, current, onGo }: TurnProps) {
+function Turn({ mark, index, turn, onGo }: TurnProps) {
   const { thread } = useReading();
+  const number = mark?.index ?? index;
   return (
     <>
-      {mark?.compacted && <p className="divider small">compacted</p>}
       <a
         className="turn"
-        href={sessionHref(thread, { turn: index })}
-        aria-current={current ? "location" : undefined}
+        href={sessionHref(thread, { turn: number })}
+        aria-current={turn === number ? "location" : undefined}
         onClick={(event) => {
           if (!mark || event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
           onGo(mark);
         }}
       >
-        <span className="turn-number">{index}</span>
+        <span className="turn-number">{number}</span>
         <span className="turn-title">
           <Plain text={mark?.title ?? ""} />
         </span>
@@ -98,6 +101,7 @@ function Turn({ mark, index, current, onGo }: TurnProps) {
           </span>
         )}
       </a>
+      {mark?.compacted && <p className="divider small">compacted</p>}
     </>
   );
 }

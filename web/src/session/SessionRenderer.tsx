@@ -122,7 +122,9 @@ type ReadingNow = ReturnType<typeof useReading>;
 
 async function openHit(reading: ReadingNow, hit: Hit): Promise<void> {
   const passage = await reading.load(hit.passage);
+  const open = passage?.parts.some((part) => part.part === "text" && part.text.includes(hit.match)) ?? false;
   passage?.parts.forEach((part, at) => {
+    if (open || hit.call !== null) return;
     if (hit.where === "thinking" && part.part === "thinking") {
       reading.opened.open(`thinking:${passage.key}:${at}`, reading.opened.thinking);
     }

@@ -1,22 +1,27 @@
 /** Steps through the document: turns, calls, errors. */
 
 import type { Reading } from "../reading";
-import type { CallPart, Passage } from "../values";
+import type { CallPart, Passage, TurnMark } from "../values";
 import { callKey } from "../parts/ToolUseBlock";
 
 const isCall = (part: Passage["parts"][number]): part is CallPart => part.part === "call";
 
 export async function goTurn(reading: Reading, turn: number): Promise<void> {
-  const wanted = Math.max(1, Math.min(turn, reading.turns));
-  const mark = await reading.loadTurn(wanted - 1);
+  const mark = await turnMark(reading, turn);
   if (mark) await goTo(reading, mark.passage, null);
+}
+
+/** A turn by its number, or the nearest there is; an exported page may begin with a later one. */
+async function turnMark(reading: Reading, turn: number): Promise<TurnMark | undefined> {
+  const first = (await reading.loadTurn(0))?.index ?? 1;
+  return reading.loadTurn(Math.max(0, Math.min(turn - first, reading.turns - 1)));
 }
 
 /** The next or previous turn; within a turn, going back first goes to its beginning. */
 export async function stepTurn(reading: Reading, step: 1 | -1): Promise<void> {
   const { turn, top } = reading.position;
   if (step === 1) return goTurn(reading, turn + 1);
-  const mark = await reading.loadTurn(turn - 1);
+  const mark = await turnMark(reading, turn);
   return goTurn(reading, mark && top > mark.passage ? turn : turn - 1);
 }
 
