@@ -406,6 +406,8 @@ class Conversation:
             call = self._by_call.get(block.tool_use_id or "")
             if call is not None:
                 yield call.message
+        if index in self.placed:
+            yield from (call.message for call in self.calls if call.answer == index)
         for uuid in head.supersedes or ():
             message = self.find_message(uuid)
             if message is not None:

@@ -65,12 +65,12 @@ class Pen:
         for index in message.attached:
             yield self._attached(message.conversation.native(index))
 
-    def body(self, call: Call) -> pages.CallBody:
-        """A call, opened: all that it was given and gave."""
+    def body(self, call: Call, *, full: bool = True) -> pages.CallBody:
+        """A call, opened; in full, with all that was recorded and that no node shows."""
         self._owner, self._pictures = f"call/{call.index}", 0
         trimmer = self._trimmer()
         return pages.CallBody(
-            id=call.id, nodes=trimmer.nodes([*call.draw(full=True), *_progress(call)]), cut=trimmer.cut
+            id=call.id, nodes=trimmer.nodes([*call.draw(full=full), *_progress(call)]), cut=trimmer.cut
         )
 
     def call(self, call: Call) -> pages.CallPart:
