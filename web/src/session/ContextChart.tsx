@@ -1,5 +1,6 @@
 /** How full the context was at the end of each turn. */
 
+import { memo } from "react";
 import { useReading } from "../contexts";
 import { exact, short } from "../kit/words";
 import type { Fill } from "../values";
@@ -11,7 +12,7 @@ const BAR = 10;
 const WIDEST = 480;
 const MOST = 160;
 
-export function ContextChart({ fills }: { fills: Fill[] }) {
+export const ContextChart = memo(function ContextChart({ fills }: { fills: Fill[] }) {
   const reading = useReading();
   const bars = bucketed(fills.filter((fill) => fill.tokens !== null));
   if (bars.length < FEWEST) return null;
@@ -50,7 +51,7 @@ export function ContextChart({ fills }: { fills: Fill[] }) {
       </figcaption>
     </figure>
   );
-}
+});
 
 function said(fill: Fill): string {
   const share = fill.window && fill.tokens !== null ? ` (${Math.round((fill.tokens / fill.window) * 100)} %)` : "";

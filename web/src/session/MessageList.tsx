@@ -1,14 +1,15 @@
 /** The document, windowed: only what is near the screen is drawn, and only pages near it are kept. */
 
-import { useWindowVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { useReading } from "../contexts";
+import { topOfText } from "../kit/bar";
 import { useVersion } from "../kit/store";
+import { useWindowed, type Windowed } from "../kit/useWindowed";
 import { plural } from "../kit/words";
 import type { Jump, Reading } from "../reading";
 import type { Sieve } from "../source";
-import { followed, landing, remember } from "./landing";
+import { landing, remember, toTheEnd } from "./landing";
 import { Message } from "./Message";
 
 const ESTIMATE = 88;
@@ -25,40 +26,19 @@ interface Props {
   until: number | null;
 }
 
-type List = Virtualizer<Window, Element>;
-
 export function MessageList({ rows, sieve, until }: Props) {
   const reading = useReading();
   useVersion(reading);
   const box = useRef<HTMLDivElement>(null);
-  const [margin, setMargin] = useState(0);
   const printing = usePrinting(reading);
   const count = rows ? rows.length : Math.min(until ?? reading.total, reading.total);
-  const indexAt = (row: number) => (rows ? (rows[row] ?? 0) : row);
+  const indexAt = useCallback((row: number) => (rows ? (rows[row] ?? 0) : row), [rows]);
+  const list = useWindowed(box, count, ESTIMATE, rows);
+  const { heights, first, last } = list;
 
-  const list = useWindowVirtualizer({
-    count,
-    estimateSize: () => ESTIMATE,
-    overscan: 4,
-    scrollMargin: margin,
-    scrollPaddingStart: topOfText(),
-    getItemKey: indexAt,
-  });
-  // What opens below the top of the screen must not move it.
-  list.shouldAdjustScrollPositionOnItemSizeChange = (item, _, self) => item.end <= (self.scrollOffset ?? 0) + topOfText();
-
-  useLayoutEffect(() => {
-    const top = box.current ? box.current.getBoundingClientRect().top + scrollY : 0;
-    if (Math.abs(top - margin) > 0.5) setMargin(top);
-  });
-
-  const items = list.getVirtualItems();
-  const first = items[0];
-  const last = items.at(-1);
   useEffect(() => {
-    if (first && last) reading.want(indexAt(first.index) - AHEAD, indexAt(last.index) + AHEAD);
+    if (count) reading.want(indexAt(first) - AHEAD, indexAt(last) + AHEAD);
   });
-
   usePosition(list, reading, indexAt);
   useJumps(list, reading, rows);
   const following = useFollowing(list, reading, until);
@@ -75,53 +55,45 @@ export function MessageList({ rows, sieve, until }: Props) {
   }
   return (
     <>
-      <div className="message-list" ref={box} style={{ height: list.getTotalSize() }}>
-        <div style={{ transform: `translateY(${(first?.start ?? margin) - margin}px)` }}>
-          {items.map((item) => {
-            const passage = reading.passage(indexAt(item.index));
+      <div className="message-list" ref={box} style={{ height: heights.total }}>
+        <div style={{ transform: `translateY(${heights.top(first)}px)` }}>
+          {Array.from({ length: last - first + 1 }, (_, at) => {
+            const passage = reading.passage(indexAt(first + at));
             return (
-              <div key={item.key} data-index={item.index} ref={list.measureElement} className="row">
+              <div key={indexAt(first + at)} data-index={first + at} ref={list.row} className="row">
                 {passage ? <Message passage={passage} sieve={sieve} /> : <div className="message waiting" />}
               </div>
             );
           })}
         </div>
       </div>
-      <Newer following={following} toEnd={() => toEnd(list)} />
+      <Newer following={following} />
     </>
   );
 }
 
-/** Where text begins under the bar that stays on top. */
-const topOfText = (): number => (document.querySelector(".bar")?.clientHeight ?? 48) + 8;
-
-function toEnd(list: List): void {
-  list.scrollToIndex(list.options.count - 1, { align: "end" });
-  requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
-}
-
-function Newer({ following, toEnd }: { following: boolean; toEnd(): void }) {
+function Newer({ following }: { following: boolean }) {
   const reading = useReading();
   if (following || (!reading.fresh && !reading.overview.live)) return null;
   return (
-    <button type="button" className="newer" onClick={toEnd}>
+    <button type="button" className="newer" onClick={toTheEnd}>
       {reading.fresh ? `${plural(reading.fresh, "new passage")} ↓` : "● live: follow ↓"}
     </button>
   );
 }
 
 /** Tell where one is, and keep it for a reload and for back and forward. */
-function usePosition(list: List, reading: Reading, indexAt: (row: number) => number): void {
+function usePosition({ heights, margin }: Windowed, reading: Reading, indexAt: (row: number) => number): void {
   useEffect(() => {
     let timer = 0;
     const moved = () => {
-      const item = list.getVirtualItemForOffset(scrollY + topOfText());
-      if (!item) return;
-      const passage = reading.passage(indexAt(item.index));
-      reading.position.move(indexAt(item.index), passage?.turn ?? null);
+      const offset = scrollY - margin + topOfText();
+      const row = heights.at(offset);
+      const passage = reading.passage(indexAt(row));
+      reading.position.move(indexAt(row), passage?.turn ?? null);
       clearTimeout(timer);
       timer = window.setTimeout(() => {
-        if (passage) remember({ index: passage.index, key: passage.key, offset: scrollY + topOfText() - item.start });
+        if (passage) remember({ index: passage.index, key: passage.key, offset: offset - heights.top(row) });
       }, 250);
     };
     moved();
@@ -130,14 +102,16 @@ function usePosition(list: List, reading: Reading, indexAt: (row: number) => num
       clearTimeout(timer);
       removeEventListener("scroll", moved);
     };
-  });
+  }, [heights, margin, reading, indexAt]);
 }
 
 /** Go where a link, a key or a hit leads: fetch it first, so that it is measured as it stands. */
-function useJumps(list: List, reading: Reading, rows: number[] | null): void {
+function useJumps(list: Windowed, reading: Reading, rows: number[] | null): void {
   useVersion(reading.jumps);
   const jump = reading.jumps.last;
   const done = useRef<Jump | null>(null);
+  const latest = useRef(list);
+  latest.current = list;
   const land = useCallback(
     async (jump: Jump) => {
       const row = rows ? rows.findIndex((index) => index >= jump.index) : jump.index;
@@ -146,9 +120,9 @@ function useJumps(list: List, reading: Reading, rows: number[] | null): void {
         reading.load(Math.max(0, jump.index - AHEAD)),
         reading.load(Math.min(reading.total - 1, jump.index + AHEAD)),
       ]);
-      if (reading.jumps.last === jump && row >= 0) await landing(list, row, jump);
+      if (reading.jumps.last === jump && row >= 0) await landing(latest.current, row, jump);
     },
-    [list, reading, rows],
+    [reading, rows],
   );
   useEffect(() => {
     if (jump && done.current !== jump) {
@@ -159,13 +133,13 @@ function useJumps(list: List, reading: Reading, rows: number[] | null): void {
 }
 
 /** Stay at the end while it moves, unless one scrolls away. */
-function useFollowing(list: List, reading: Reading, until: number | null): boolean {
+function useFollowing({ heights, margin }: Windowed, reading: Reading, until: number | null): boolean {
   const [following, setFollowing] = useState(false);
   const lastTop = useRef(0);
   const active = following && (reading.overview.live || until !== null);
   useEffect(() => {
     const scrolled = () => {
-      const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - NEAR_END;
+      const atEnd = innerHeight + scrollY >= margin + heights.total - NEAR_END;
       if (atEnd) setFollowing(true);
       else if (scrollY < lastTop.current - 1) setFollowing(false);
       lastTop.current = scrollY;
@@ -173,13 +147,13 @@ function useFollowing(list: List, reading: Reading, until: number | null): boole
     scrolled();
     addEventListener("scroll", scrolled, { passive: true });
     return () => removeEventListener("scroll", scrolled);
-  }, []);
+  }, [heights, margin]);
   useEffect(() => {
     if (until !== null) setFollowing(true);
   }, [until !== null]);
-  const size = list.getTotalSize();
+  const size = heights.total;
   useLayoutEffect(() => {
-    if (active) followed();
+    if (active) toTheEnd();
   }, [active, size, reading.total, until]);
   useEffect(() => {
     if (following) reading.seen();

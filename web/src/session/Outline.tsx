@@ -1,7 +1,7 @@
 /** The turns, with one mark a call: the map of the session. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useReading } from "../contexts";
 import { usePicked, useVersion } from "../kit/store";
 import { ForkIcon } from "../kit/ForkIcon";
@@ -12,12 +12,14 @@ import type { AgentMark, TurnMark } from "../values";
 import { Marks } from "./Marks";
 
 const ESTIMATE = 48;
+/** Milliseconds. */
+const REST = 80;
 const MOST_AGENTS = 200;
 
 export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
   const reading = useReading();
   useVersion(reading);
-  const turn = usePicked(reading.position, (position) => position.turn);
+  const turn = useRested(usePicked(reading.position, (position) => position.turn));
   const box = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: reading.turns,
@@ -52,6 +54,16 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
       </div>
     </nav>
   );
+}
+
+/** A value once it rests: the map need not follow every frame of a scroll. */
+function useRested(value: number): number {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), REST);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return rested;
 }
 
 interface TurnProps {

@@ -1,6 +1,7 @@
 /** Coming to rest exactly where one wanted to be. */
 
-import type { Virtualizer } from "@tanstack/react-virtual";
+import { topOfText } from "../kit/bar";
+import type { Windowed } from "../kit/useWindowed";
 import type { Jump } from "../reading";
 
 /** Where one was, kept with the entry of the browser's history. */
@@ -19,15 +20,14 @@ export const remembered = (): Rest | null => (history.state as { rest?: Rest } |
 const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
 /** Scroll to the row, and again once what is around it has been measured. */
-export async function landing(list: Virtualizer<Window, Element>, row: number, jump: Jump): Promise<void> {
-  list.scrollToIndex(row, { align: "start" });
+export async function landing({ heights, margin }: Windowed, row: number, jump: Jump): Promise<void> {
+  scrollTo(0, margin + heights.top(row) - topOfText());
   for (let tries = 0; tries < 12; tries += 1) {
     await frame();
     const element = document.querySelector<HTMLElement>(`.row[data-index="${row}"]`);
     if (!element || element.querySelector(".waiting")) continue;
     const wanted = wantedTop(element, jump);
-    const bar = (document.querySelector(".bar")?.clientHeight ?? 48) + 8;
-    const off = wanted - bar;
+    const off = wanted - topOfText();
     if (Math.abs(off) < 1) return;
     const before = scrollY;
     scrollBy(0, off);
@@ -45,6 +45,6 @@ function wantedTop(element: HTMLElement, jump: Jump): number {
 }
 
 /** Stay at the very end. */
-export function followed(): void {
+export function toTheEnd(): void {
   scrollTo(0, document.documentElement.scrollHeight);
 }
