@@ -406,6 +406,9 @@ class Conversation:
             call = self._by_call.get(block.tool_use_id or "")
             if call is not None:
                 yield call.message
+            made = self._by_call.get(block.id or "")
+            if made is not None and 0 <= made.answer < index:
+                yield self.messages[0]  # its results stood before it, in any message
         if index in self.placed:
             yield from (call.message for call in self.calls if call.answer == index)
         for uuid in head.supersedes or ():

@@ -96,21 +96,19 @@ def session_html(
     session: Session,
     choice: Choice = EVERYTHING,
     *,
-    images: bool = True,
     assets: Assets | None = None,
     home: str | None = None,
 ) -> Iterator[bytes]:
     """A session as a page, in pieces: no more than one chunk is in memory."""
-    return _Writer(session, choice, images=images, assets=assets or inline_assets(), home=home).pieces()
+    return _Writer(session, choice, assets=assets or inline_assets(), home=home).pieces()
 
 
 class _Writer:
     """Writes one page."""
 
-    def __init__(self, session: Session, choice: Choice, *, images: bool, assets: Assets, home: str | None) -> None:
+    def __init__(self, session: Session, choice: Choice, *, assets: Assets, home: str | None) -> None:
         self.desk = Desk(session, session.id or "session")
         self.choice = choice
-        self.images = images
         self.assets = assets
         self.home = home
         self.plain = _Plain()
@@ -162,7 +160,7 @@ class _Writer:
         for branch in self._branches(talk):
             thread = known[branch.id] = _Thread(self, None, talk, talk.scroll(branch.id))
             above = known.get(branch.parent)
-            if above is not None and self.choice == EVERYTHING:
+            if above is not None and self.choice.shows_all:
                 thread.share(above, talk.shared(above.scroll.branch, branch.id))
             yield from self._thread(thread)
         active = talk.conversation.active_branch
@@ -226,7 +224,7 @@ class _Writer:
     def address(self, owner: str, number: int, picture: Picture) -> str | None:
         """A picture as a chunk of its own, each once."""
         data = picture.data or ""
-        if not self.images or not _BASE64.fullmatch(data) or len(data) % 4:
+        if not self.choice.images or not _BASE64.fullmatch(data) or len(data) % 4:
             return None
         if not base64.b64decode(data[:16]).startswith(MAGIC):
             return None

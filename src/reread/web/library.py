@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ from reread.headers import Header, read_header
 from reread.sources import identity_and_size
 from reread.views import pages
 from reread.views.desk import is_fresh
+from reread.views.keys import key_for
 from reread.web.counting import Counted, Counter
 from reread.web.hub import Hub
 
@@ -28,7 +27,6 @@ LOOK_AGAIN_SECONDS = 2.0
 """How often the folders are looked through while someone watches."""
 USAGE = ("by", "since", "until", "tz", "project", "model")
 """What can be asked of the usage report."""
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class Shelved(msgspec.Struct):
@@ -163,7 +161,7 @@ class Library:
                 continue
             with suppress(Unreadable):
                 header = read_header(path)
-                key = known.key if known is not None else _key(path, taken)
+                key = known.key if known is not None else key_for(path, taken)
                 taken[key] = path
                 counted = known.counted if known is not None else None
                 yield Shelved(key, path, state, header, counted, is_fresh(path))
@@ -190,13 +188,3 @@ class Library:
         while not self._stop.wait(LOOK_AGAIN_SECONDS):
             if self.hub.listeners:
                 self.look()
-
-
-def _key(path: Path, taken: dict[str, Path]) -> str:
-    """The name of a file, where it is plain and no other session has it; else with a mark of where it lies."""
-    stem = path.stem
-    if _PLAIN.fullmatch(stem) and taken.get(stem, path) == path:
-        return stem
-    mark = hashlib.blake2b(os.fsencode(path.absolute()), digest_size=6).hexdigest()
-    plain = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:60].strip("-.") or "session"
-    return f"{plain}~{mark}"
