@@ -156,6 +156,14 @@ def test_copies_do_not_matter(tree: list[str], data: st.DataObject) -> None:
 
 
 @given(tree=trees)
+@settings(max_examples=400, deadline=None)
+def test_sums_are_those_of_each_response(tree: list[str]) -> None:
+    by = ["week", "session", "agent", "model", "branch"]
+    one_by_one = tally(settle(filed(tree), bundled(), exact=True), by, zone=None, prices=bundled())
+    assert tally(settle(filed(tree), bundled(), exact=False), by, zone=None, prices=bundled()) == one_by_one
+
+
+@given(tree=trees)
 @settings(max_examples=100, deadline=None)
 def test_groups_add_up(tree: list[str]) -> None:
     spends = settle(filed(tree), bundled())

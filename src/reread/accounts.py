@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reread.cache import Cache
+from reread.digests import SLOT_MS
 from reread.errors import Misuse
 from reread.prices import Prices, in_force
 from reread.readers import Progress
 from reread.surveys import Asked, Survey, is_session
-from reread.tallies import SLOT_MS, Filter, Report, tally
+from reread.tallies import Filter, Report, tally
 from reread.when import parse_when
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ class Copy(msgspec.Struct, gc=False):
     """One file's word on a response."""
 
     file: Filed
-    number: int
-    """The how-manieth response of the file it is."""
     response: Response
     place: Place
 
@@ -113,4 +111,4 @@ def worth(copy: Copy) -> tuple[object, ...]:
     """Orders rows: the one that ended, then the one with more output, then the later one."""
     response = copy.response
     said = (str(response.charge), str(response.extras))
-    return (response.ended, response.output, response.when or 0, response.charge.counts, said)
+    return (response.ended, response.charge.output, response.when or 0, response.charge.counts, said)

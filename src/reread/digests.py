@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 from reread import places
 from reread.charges import Charge
 from reread.readings import Reading
 
-FORMAT = 3
+FORMAT = 5
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)
@@ -38,28 +36,60 @@ class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
 class Response(msgspec.Struct, gc=False, array_like=True):
     """One API response as one file tells it: where it belongs by its first row, what it used by its best."""
 
+    number: int
+    """The how-manieth response of the file it is."""
     id: str
     request: str | None
     place: int
     when: int | None = None
     """Milliseconds since 1970."""
     ended: bool = False
-    output: int = 0
     charge: Charge = Charge()
-    extras: tuple[Charge, ...] = ()
-    reported: int | None = None
     uuid: str | None = None
     """That of the first row."""
+    extras: tuple[Charge, ...] = ()
+    reported: int | None = None
     proofs: tuple[str, ...] = ()
     """Of rows without a request id: what shows that they are copies of others, or others of them."""
 
 
+class Cell(msgspec.Struct, gc=False, array_like=True):
+    """Plain responses of one place, model, kind of request and quarter of an hour, summed."""
+
+    slot: int | None
+    place: int
+    model: str | None
+    mode: int
+    band: int
+    """How many of BANDS their prompts are longer than."""
+    responses: int = 0
+    input: int = 0
+    output: int = 0
+    write_5m: int = 0
+    write_1h: int = 0
+    read: int = 0
+    searches: int = 0
+    unconfirmed: int = 0
+
+
+SLOT_MS = 900_000
+"""A quarter of an hour: every time zone's day begins on one."""
+BANDS = (100_000, 200_000)
+"""The prompt lengths above which some model is dearer; a table with others counts response by response."""
+
+
 class Digest(msgspec.Struct, array_like=True):
-    """All that one file says of usage."""
+    """All that one file says of usage: plain responses in sums, and each of them for when it stands elsewhere too."""
 
     format: int = FORMAT
     places: list[Place] = []
-    responses: list[Response] = []
+    cells: list[Cell] = []
+    ids: list[str] = []
+    """The ids of all responses, plain or odd."""
+    rows: msgspec.Raw = msgspec.Raw(msgspec.msgpack.encode([]))
+    """The plain responses, as MessagePack of a list of them without their last fields: read only when needed."""
+    odd: list[Response] = []
+    """The others: printed, second-hand, without a request id, with more than one charge or a reported cost."""
     readings: list[Reading] = []
     lines: int = 0
     """How many lines were looked at, at most FIRST_LINES."""
@@ -72,6 +102,11 @@ class Digest(msgspec.Struct, array_like=True):
     printed: bool = False
     resumable: bool = True
     """Whether what is appended can be read alone."""
+
+    def responses(self) -> list[Response]:
+        """Every response, in the order of the file."""
+        plain = msgspec.msgpack.decode(self.rows, type=list[Response])
+        return sorted([*plain, *self.odd], key=lambda response: response.number) if self.odd else plain
 
 
 class Filed(msgspec.Struct):
@@ -87,17 +122,23 @@ class Filed(msgspec.Struct):
     """The session it belongs to, by its place."""
 
 
-def owner(path: Path) -> tuple[str | None, str | None]:
+def owner(path: str) -> tuple[str | None, str | None]:
     """The agent and the session whose file this is, by its place."""
-    if not path.name.startswith(places.AGENT):
-        return None, path.stem
-    parts = path.parts
+    parts = _parts(path)
+    stem = parts[-1].rpartition(".")[0] or parts[-1]
+    if not stem.startswith(places.AGENT):
+        return None, stem
     session = parts[parts.index("subagents") - 1] if "subagents" in parts else None
-    return path.stem.removeprefix(places.AGENT), session
+    return stem.removeprefix(places.AGENT), session
 
 
-def guessed_project(path: Path) -> str | None:
+def guessed_project(path: str) -> str | None:
     """The project by the folder's name, where the file lies as the client puts it."""
-    parts = path.parts
+    parts = _parts(path)
     at = next((n for n, part in enumerate(parts) if part in places.FOLDERS), len(parts))
-    return places.project_guess(Path(*parts[: at + 3])) if at + 2 < len(parts) else None
+    return places.named_project(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path: of thousands of files, and `pathlib` takes its time."""
+    return path.replace("\\", "/").split("/")

@@ -136,7 +136,11 @@ def spilled_result(session: Path, written: str) -> Path | None:
 
 def project_guess(session: Path) -> str:
     """The project by the folder's name alone: a guess, for the name does not tell separators from dashes."""
-    name = session.parent.name
-    if session.parent.parent.name == "conversations":
+    return named_project(session.parent.parent.name, session.parent.name)
+
+
+def named_project(folder: str, name: str) -> str:
+    """The project that a folder's name stands for, by the folder that it is in."""
+    if folder == "conversations":
         return name.replace("_", "/")
     return name.replace("-", "/") if name.startswith("-") else name

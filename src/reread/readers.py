@@ -119,7 +119,7 @@ def read(job: Job) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
     from reread.scanners import Scanner
 
-    agent, session = owner(Path(job.path))
+    agent, session = owner(job.path)
     with Path(job.path).open("rb", buffering=0) as file:
         stat = os.fstat(file.fileno())
         before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None

@@ -84,6 +84,10 @@ class Reading(msgspec.Struct, gc=False, array_like=True):
     """When the counter was started: another start is another counter."""
     uuid: str | None = None
     printed: bool = False
+    place: int | None = None
+    """Where the last response of the main thread before it belongs: what was paid is noted there."""
+    when: int | None = None
+    """When that was."""
 
     @property
     def prompt(self) -> int | None:

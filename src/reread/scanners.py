@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,16 @@ import msgspec
 from msgspec import Raw
 
 from reread import jsontext
-from reread.charges import SYNTHETIC, charge_of, extra_charges, nano_dollars, overlay
+from reread.charges import SYNTHETIC, Figures, charge_of, extra_charges, figures_of, nano_dollars, overlay
 from reread.digests import (
     ANYWHERE,
+    BANDS,
+    OWN,
     RETOLD,
     SIDECHAIN,
+    SLOT_MS,
     SUMMED,
+    Cell,
     Digest,
     Filed,
     Place,
@@ -53,7 +58,9 @@ class _Open(msgspec.Struct, gc=False):
     line: Line | None
     """The first row; None where the response was known before."""
     place: Place | None
+    """Where it belongs; None where that is just what the line says."""
     usage: UsageHead | None
+    """The best row; None where that was known before."""
     model: str | None
     ended: bool
     output: int
@@ -61,7 +68,8 @@ class _Open(msgspec.Struct, gc=False):
     stamp: str | None = None
     """A later row's time, where the first has none."""
     proofs: tuple[str, ...] = ()
-    response: Response | None = None
+    before: Response | None = None
+    """The response as it was known before."""
 
 
 _decode_line = msgspec.json.Decoder(Line).decode
@@ -89,9 +97,7 @@ class Scanner:
         self._buffer = bytearray(ROOM)
         self._end = 0
         self._searched = 0
-        self._index: dict[Key, _Open] = {self._key(response): _reopened(response) for response in self.known.responses}
-        self._places = {place: n for n, place in enumerate(self.known.places)}
-        self._here: tuple[tuple[object, ...], int] = ((), 0)
+        self._index: dict[Key, _Open] = {self._key(known): _reopened(known) for known in self.known.responses()}
         self._changed = False
         self._repeats = False
         self._same: bytes | None = None
@@ -103,8 +109,7 @@ class Scanner:
     def digest(self) -> Digest:
         """What the whole lines so far say."""
         if self._changed:
-            for key, known in self._index.items():
-                self._close(*key, known)
+            _Summing(self.known, self._place_of).sum(self._index)
             self._changed = False
         return self.known
 
@@ -383,37 +388,6 @@ class Scanner:
         if known.stamp is None:
             known.stamp = line.timestamp
 
-    def _close(self, id: str, request: str | None, known: _Open) -> None:
-        """Work out what a response comes to."""
-        response, line, usage = known.response, known.line, known.usage
-        if response is None:
-            if line is None:
-                return
-            named = request if line.requestId or request == ANYWHERE else None
-            response = known.response = Response(id, named, self._number(line, known.place))
-            response.when, response.uuid = milliseconds(line.timestamp), line.uuid
-            self.known.responses.append(response)
-        if usage is not None:
-            response.charge = charge_of(usage, known.model)
-            response.ended, response.output = known.ended, known.output
-            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
-            known.usage = known.line = None
-        if response.when is None:
-            response.when = milliseconds(known.stamp)
-        response.reported, response.proofs = known.reported, known.proofs
-
-    def _number(self, line: Line, place: Place | None) -> int:
-        """The number of the place where a row belongs; most rows belong where the one before does."""
-        if place is None:
-            said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
-            if said != self._here[0]:
-                self._here = (said, self._number(line, self._place_of(line)))
-            return self._here[1]
-        number = self._places.setdefault(place, len(self._places))
-        if number == len(self.known.places):
-            self.known.places.append(place)
-        return number
-
     def _place_of(self, line: Line) -> Place:
         side = line.isSidechain or self.agent is not None
         return Place(
@@ -453,10 +427,120 @@ _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 """The types among them that the client writes to disk."""
 
 
+class _Summing:
+    """Open responses made into a digest: the plain ones summed in cells."""
+
+    def __init__(self, known: Digest, place_of: Callable[[Line], Place]) -> None:
+        self.known = known
+        self.place_of = place_of
+        self.places = {place: n for n, place in enumerate(known.places)}
+        self.said: tuple[object, ...] = ()
+        self.here = 0
+        self.cells: dict[tuple[int | None, int, str | None, int, int], list[int]] = {}
+        self.rows: list[tuple[object, ...]] = []
+        self.odd: list[Response] = []
+
+    def sum(self, index: dict[Key, _Open]) -> None:
+        """Put every response into the digest."""
+        for number, ((id, request), known) in enumerate(index.items()):
+            line, usage = known.line, known.usage
+            more = known.place is not None or known.reported is not None
+            if more or line is None or usage is None or usage.iterations:
+                self._add_odd(number, id, request, known)
+            else:
+                place, when, ended = self._number(line), milliseconds(line.timestamp or known.stamp), known.ended
+                figures = figures_of(usage, known.model)
+                self.rows.append((number, id, request, place, when, ended, figures, line.uuid))
+                self._add_to_cell(place, when, figures, ended)
+        digest = self.known
+        digest.cells = [Cell(*key, *sums) for key, sums in self.cells.items()]
+        digest.odd, digest.ids = self.odd, [id for id, _ in index]
+        digest.rows = msgspec.Raw(msgspec.msgpack.encode(self.rows))
+        for reading in digest.readings:
+            self._locate(reading, index)
+
+    def _add_to_cell(self, place: int, when: int | None, figures: Figures, ended: bool) -> None:
+        model, given, made, five, hour, read, searches, mode = figures
+        prompt = given + five + hour + read
+        slot = None if when is None else when // SLOT_MS
+        key = (slot, place, model, mode, 0 if prompt <= BANDS[0] else 1 if prompt <= BANDS[1] else 2)
+        sums = self.cells.get(key)
+        if sums is None:
+            self.cells[key] = [1, given, made, five, hour, read, searches, 0 if ended else 1]
+        else:
+            sums[0] += 1
+            sums[1] += given
+            sums[2] += made
+            sums[3] += five
+            sums[4] += hour
+            sums[5] += read
+            sums[6] += searches
+            sums[7] += not ended
+
+    def _add_odd(self, number: int, id: str, request: str | None, known: _Open) -> None:
+        """A response that is not plain, or that was known before."""
+        line, usage, response = known.line, known.usage, known.before
+        if response is None and line is not None:
+            named = request if line.requestId or request == ANYWHERE else None
+            place = self._numbered(known.place or self.place_of(line))
+            response = Response(number, id, named, place, milliseconds(line.timestamp), uuid=line.uuid)
+        if response is None:
+            return
+        if usage is not None:
+            response.charge, response.ended = charge_of(usage, known.model), known.ended
+            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
+        if response.when is None:
+            response.when = milliseconds(known.stamp)
+        response.reported, response.proofs = known.reported, known.proofs
+        when, ended, charge = response.when, response.ended, response.charge
+        if self._is_plain(response):
+            self.rows.append((number, id, response.request, response.place, when, ended, charge, response.uuid))
+            self._add_to_cell(response.place, when, msgspec.structs.astuple(charge), ended)
+        else:
+            self.odd.append(response)
+
+    def _is_plain(self, response: Response) -> bool:
+        place = self.known.places[response.place]
+        named = response.request is not None and response.request != ANYWHERE
+        special = response.extras or response.proofs or response.reported is not None
+        return named and not special and not place.printed and place.source == OWN
+
+    def _locate(self, reading: Reading, index: dict[Key, _Open]) -> None:
+        """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
+        if reading.place is not None or not reading.after:
+            return
+        for known in reversed(list(islice(index.values(), reading.after))):
+            place, when = self._where(known)
+            if place.session == reading.session and place.agent is None:
+                reading.place, reading.when = self._numbered(place), when
+                return
+
+    def _where(self, known: _Open) -> tuple[Place, int | None]:
+        if known.before is not None:
+            return self.known.places[known.before.place], known.before.when
+        line = known.line
+        if line is None:
+            return known.place or Place(None, None, None, None), None
+        return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
+
+    def _number(self, line: Line) -> int:
+        """The number of the place where a row belongs; most belong where the one before does."""
+        said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+        if said != self.said:
+            self.said, self.here = said, self._numbered(self.place_of(line))
+        return self.here
+
+    def _numbered(self, place: Place) -> int:
+        number = self.places.setdefault(place, len(self.places))
+        if number == len(self.known.places):
+            self.known.places.append(place)
+        return number
+
+
 def _reopened(response: Response) -> _Open:
     """A response that was known before; a better row may still come."""
-    known = _Open(None, None, None, None, response.ended, response.output, response.reported)
-    known.proofs, known.response = response.proofs, response
+    known = _Open(None, None, None, None, response.ended, response.charge.output, response.reported)
+    known.proofs, known.before = response.proofs, response
     return known
 
 
@@ -481,12 +565,12 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
 
 def filed(read: Read, path: Path | None) -> Filed:
     """All that a source says of usage, a torn tail included, with what its place says."""
-    agent, session = owner(path) if path is not None else (None, None)
+    agent, session = owner(str(path)) if path is not None else (None, None)
     scanner = Scanner(session=session, agent=agent)
     at = 0
     while data := read(at, ROOM):
         scanner.feed(data)
         at += len(data)
     scanner.flush()
-    project = guessed_project(path) if path is not None else None
+    project = guessed_project(str(path)) if path is not None else None
     return Filed(scanner.digest, str(path or ""), project, agent, session)

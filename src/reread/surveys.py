@@ -19,7 +19,6 @@ from reread.prices import Prices
 from reread.readers import Job, Progress, kept_digest, read_all
 from reread.settlement import settle
 from reread.spends import Spend
-from reread.tallies import SLOT_MS
 
 STDIN = "-"
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class Survey:
             return known
         fresh: list[Entry] = []
         files = [*self._files(fresh), *map(_loose, self.asked.loose)]
-        spends = settle(files, self.prices, slot=None if exact else SLOT_MS)
+        spends = settle(files, self.prices, exact=exact)
         if self.cache is not None and not exact and not self.asked.loose:
             self.cache.save(fresh, self.forgotten, key, msgspec.msgpack.encode(spends))
         elif self.cache is not None and (fresh or self.forgotten):
@@ -226,8 +225,7 @@ def _is_below(path: str, folders: list[str]) -> bool:
 
 
 def _filed(path: str, digest: Digest) -> Filed:
-    place = Path(path)
-    return Filed(digest, path, guessed_project(place), *owner(place))
+    return Filed(digest, path, guessed_project(path), *owner(path))
 
 
 def _loose(data: bytes) -> Filed:

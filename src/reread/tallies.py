@@ -10,13 +10,12 @@ from typing import Any
 import msgspec
 
 from reread.charges import Sum, Usage
+from reread.digests import SLOT_MS
 from reread.errors import Misuse
 from reread.prices import Prices, read_name
 from reread.spends import Spend
 
 MAIN, SUBAGENTS = "main", "subagents"
-SLOT_MS = 900_000
-"""Every time zone's day begins on a quarter of an hour."""
 BLOCK = timedelta(hours=5)
 
 Key = Callable[[Spend], str | None]
