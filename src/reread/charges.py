@@ -144,9 +144,12 @@ UNKNOWN = "unknown"
 """How a model is called that no row names."""
 
 
-def dollars(nanos: int) -> float:
-    """Nano-dollars as a number to show."""
-    return nanos / NANO
+def dollars(nanos: int) -> float | None:
+    """Nano-dollars as a number to show; None where no such number is so large."""
+    try:
+        return nanos / NANO
+    except OverflowError:
+        return None
 
 
 def nano_dollars(usd: float) -> int:

@@ -78,6 +78,9 @@ BANDS = (100_000, 200_000)
 """The prompt lengths above which some model is dearer; a table with others counts response by response."""
 
 
+NO_ROWS = msgspec.Raw(msgspec.msgpack.encode([]))
+
+
 class Digest(msgspec.Struct, array_like=True):
     """All that one file says of usage: plain responses in sums, and each of them for when it stands elsewhere too."""
 
@@ -86,10 +89,11 @@ class Digest(msgspec.Struct, array_like=True):
     cells: list[Cell] = []
     ids: list[str] = []
     """The ids of all responses, plain or odd."""
-    rows: msgspec.Raw = msgspec.Raw(msgspec.msgpack.encode([]))
+    rows: msgspec.Raw = NO_ROWS
     """The plain responses, as MessagePack of a list of them without their last fields: read only when needed."""
     odd: list[Response] = []
-    """The others: printed, second-hand, without a request id, with more than one charge or a reported cost."""
+    """The others: printed, second-hand, without a request id, with more than one charge, a reported cost or counts
+    beyond 64 bits."""
     readings: list[Reading] = []
     lines: int = 0
     """How many lines were looked at, at most FIRST_LINES."""
@@ -103,10 +107,22 @@ class Digest(msgspec.Struct, array_like=True):
     resumable: bool = True
     """Whether what is appended can be read alone."""
 
+    def packed(self) -> bytes:
+        """The digest as it is kept; nothing where a number in it is beyond 64 bits: such a file is read again."""
+        return packed(self) or b""
+
     def responses(self) -> list[Response]:
         """Every response, in the order of the file."""
         plain = msgspec.msgpack.decode(self.rows, type=list[Response])
         return sorted([*plain, *self.odd], key=lambda response: response.number) if self.odd else plain
+
+
+def packed(value: object) -> bytes | None:
+    """A value as MessagePack; None where a number in it is beyond 64 bits, which that cannot hold."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except OverflowError:
+        return None
 
 
 class Filed(msgspec.Struct):

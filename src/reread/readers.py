@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from reread.cache import PROOF, Entry
-from reread.digests import FORMAT, Digest, owner
+from reread.digests import FORMAT, Digest, owner, packed
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
@@ -84,7 +84,7 @@ class _Helper:
 def help_out(pipe: Any, jobs: list[Job]) -> None:
     """Read some files and send what they say."""
     gc.disable()
-    pipe.send_bytes(msgspec.msgpack.encode(list(_read_some(jobs, None))))
+    pipe.send_bytes(packed(list(_read_some(jobs, None))) or b"")
     pipe.close()
 
 
@@ -133,7 +133,7 @@ def read(job: Job) -> Read:
     if not scanner.digest.resumable:
         scanner.flush()
         scanner.offset, proof = stat.st_size, b""
-    blob = msgspec.msgpack.encode(scanner.digest)
+    blob = scanner.digest.packed()
     scanner.flush()
     identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return Entry(job.path, *identity, scanner.offset, proof, blob), scanner.digest

@@ -15,6 +15,7 @@ from reread.charges import SYNTHETIC, Figures, charge_of, extra_charges, figures
 from reread.digests import (
     ANYWHERE,
     BANDS,
+    NO_ROWS,
     OWN,
     RETOLD,
     SIDECHAIN,
@@ -27,6 +28,7 @@ from reread.digests import (
     Response,
     guessed_project,
     owner,
+    packed,
 )
 from reread.heads import UsageHead
 from reread.lines import Read
@@ -437,7 +439,7 @@ class _Summing:
         self.said: tuple[object, ...] = ()
         self.here = 0
         self.cells: dict[tuple[int | None, int, str | None, int, int], list[int]] = {}
-        self.rows: list[tuple[object, ...]] = []
+        self.rows: list[tuple[Any, ...]] = []
         self.odd: list[Response] = []
 
     def sum(self, index: dict[Key, _Open]) -> None:
@@ -455,9 +457,19 @@ class _Summing:
         digest = self.known
         digest.cells = [Cell(*key, *sums) for key, sums in self.cells.items()]
         digest.odd, digest.ids = self.odd, [id for id, _ in index]
-        digest.rows = msgspec.Raw(msgspec.msgpack.encode(self.rows))
+        self._pack()
         for reading in digest.readings:
             self._locate(reading, index)
+
+    def _pack(self) -> None:
+        """Keep the plain responses packed; where a count is beyond 64 bits, as they are."""
+        rows = packed(self.rows)
+        if rows is not None:
+            self.known.rows = Raw(rows)
+            return
+        plain = [msgspec.convert(row, Response) for row in self.rows]
+        self.known.rows, self.known.cells = NO_ROWS, []
+        self.known.odd = sorted([*plain, *self.odd], key=lambda response: response.number)
 
     def _add_to_cell(self, place: int, when: int | None, figures: Figures, ended: bool) -> None:
         model, given, made, five, hour, read, searches, mode = figures
@@ -492,10 +504,10 @@ class _Summing:
         if response.when is None:
             response.when = milliseconds(known.stamp)
         response.reported, response.proofs = known.reported, known.proofs
-        when, ended, charge = response.when, response.ended, response.charge
+        when, ended, figures = response.when, response.ended, msgspec.structs.astuple(response.charge)
         if self._is_plain(response):
-            self.rows.append((number, id, response.request, response.place, when, ended, charge, response.uuid))
-            self._add_to_cell(response.place, when, msgspec.structs.astuple(charge), ended)
+            self.rows.append((number, id, response.request, response.place, when, ended, figures, response.uuid))
+            self._add_to_cell(response.place, when, figures, ended)
         else:
             self.odd.append(response)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from reread import places
 from reread.cache import Cache, Entry
-from reread.digests import FORMAT, Digest, Filed, guessed_project, owner
+from reread.digests import FORMAT, Digest, Filed, guessed_project, owner, packed
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.prices import Prices
 from reread.readers import Job, Progress, kept_digest, read_all
@@ -168,8 +168,9 @@ class Survey:
         fresh: list[Entry] = []
         files = [*self._files(fresh), *map(_loose, self.asked.loose)]
         spends = settle(files, self.prices, exact=exact)
-        if self.cache is not None and not exact and not self.asked.loose:
-            self.cache.save(fresh, self.forgotten, key, msgspec.msgpack.encode(spends))
+        settled = None if self.cache is None or exact or self.asked.loose else packed(spends)
+        if self.cache is not None and settled is not None:
+            self.cache.save(fresh, self.forgotten, key, settled)
         elif self.cache is not None and (fresh or self.forgotten):
             self.cache.save(fresh, self.forgotten)
         return spends
