@@ -27,10 +27,10 @@ def wanted_places(files: Sequence[Filed]) -> Callable[[Place], bool]:
     metered = {reading.session for file in files for reading in file.digest.readings if reading.printed}
 
     def summed(place: Place) -> bool:
-        if place.agent == SIDECHAIN:
-            return (place.session, SIDECHAIN) not in own
-        told = place.agent in agents or place.agent in retold
-        return not told and not (place.printed and place.session in metered)
+        # Rows of agents that do not say whose they are: such a session has its agents' rows in its own file.
+        inline = (place.session, SIDECHAIN) in own
+        told = place.agent != SIDECHAIN and (place.agent in agents or place.agent in retold)
+        return not inline and not told and not (place.printed and place.session in metered)
 
     tests: dict[int, Callable[[Place], bool]] = {
         OWN: lambda place: True,
