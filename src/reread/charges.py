@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -185,17 +185,19 @@ COUNTS = (
 """The figures of a charge by their public names, in its order."""
 
 
-def joined(rows: Sequence[UsageRow], new: UsageRow) -> Sequence[UsageRow]:
-    """The rows of a message with another: one whole row wins for each request, and where a row names none, for all."""
-    named = (row for row in rows if row.request == new.request or not (row.request and new.request))
-    old = next(named, None)
+def join_row(rows: dict[str | None, UsageRow], new: UsageRow) -> None:
+    """Take in a row of a message: one whole row wins for each request, and where a row names none, for all."""
+    name = next(iter(rows)) if rows and (new.request is None or None in rows) else new.request
+    old = rows.get(name)
     if old is None:
-        return (*rows, new)
+        rows[name] = new
+        return
     best, other = (new, old) if new.beats(old) else (old, new)
-    if best.request is None or best.cost is None:
-        said = other.cost if best.cost is None else best.cost
-        best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
-    return (best,) if len(rows) == 1 else tuple(best if row is old else row for row in rows)
+    said = other.cost if best.cost is None else best.cost
+    best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
+    if best.request != name:
+        del rows[name]
+    rows[best.request] = best
 
 
 def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:

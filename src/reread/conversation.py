@@ -5,19 +5,19 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
 
 from reread import blocks as b
 from reread import jsontext
-from reread.charges import Usage, overlay, total
+from reread.charges import Usage, total
 from reread.content import content_blocks
 from reread.decode import Record, Records
 from reread.deeds import Deed
 from reread.facts import Facts
-from reread.heads import BlockHead, Head, MessageHead, UsageHead, shape_head
+from reread.heads import AttachmentHead, BlockHead, EventHead, Head, MessageHead, ProgressHead, peek, shape_head
 from reread.ledger import (
     ABANDONED,
     AGENT,
@@ -41,7 +41,6 @@ from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Pa
 from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 
-_Peeked = TypeVar("_Peeked", "AttachmentHead", "ProgressHead", "EventHead")
 Fold = Callable[["Conversation", int, Head, Record], None]
 
 STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
@@ -115,35 +114,6 @@ TWICE = -2
 ROOT_BRANCH = 0
 NATIVES_KEPT = 16
 NO_MESSAGE = MessageHead()
-
-
-class AttachmentHead(msgspec.Struct):
-    """An attachment without its content."""
-
-    type: str = ""
-    commandMode: str | None = None
-    prompt: Raw = Raw()
-    origin: Raw = Raw()
-    isMeta: bool | None = None
-    toolUseID: str | None = None
-
-
-class ProgressHead(msgspec.Struct):
-    """A progress payload without its content."""
-
-    type: str = ""
-    agentId: str | None = None
-    message: Raw = Raw()
-    prompt: str | None = None
-
-
-class EventHead(msgspec.Struct):
-    """An event of the API's stream without its content."""
-
-    type: str = ""
-    message: MessageHead | None = None
-    usage: UsageHead | None = None
-    delta: Raw = Raw()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -586,7 +556,8 @@ class Conversation:
             fate, target = MERGED, message.index
             repeated = self._repeated(index, message, content, record) if content else -1
             if repeated >= 0:
-                self._count(message, head, api)
+                self._know(message, api)
+                message.told = _grown(message.told, index)
                 self._settle(DUPLICATE, repeated)
                 return
             message.records.append(index)
@@ -608,7 +579,7 @@ class Conversation:
                 message.seen |= MANY_BIT
         elif content:
             speaks = SPOKEN
-        self._count(message, head, api)
+        self._know(message, api)
         self._settle(fate, target, speaks)
         if head.supersedes:
             self.superseded.update(head.supersedes)
@@ -677,7 +648,8 @@ class Conversation:
         if call is not None and call.answer < 0:
             call.answer, call.is_error = index, bool(block.is_error)
 
-    def _count(self, message: Message, head: Head, api: MessageHead) -> None:
+    def _know(self, message: Message, api: MessageHead) -> None:
+        """Take in who made a response and how it ended."""
         if message.model is None and api.model:
             message.model = api.model
             if api.model != self._model and api.model != SYNTHETIC:
@@ -685,8 +657,6 @@ class Conversation:
                 self.facts.models.add(api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
-        if api.usage is not None:
-            message.spend(head.requestId, api.usage, api.stop_reason, api.model, head.costUSD)
 
     def fold_system(self, index: int, head: Head, record: Record) -> None:
         """Take in a system record."""
@@ -732,7 +702,7 @@ class Conversation:
         """Take in an attachment record."""
         if self._place(index, head) == TWICE:
             return None
-        payload = _peek(head.attachment, AttachmentHead)
+        payload = peek(head.attachment, AttachmentHead)
         if payload.type == "queued_command":
             return self._queued(index, head, payload)
         if payload.type.startswith(HOOKS):
@@ -770,7 +740,7 @@ class Conversation:
         """Take in a progress record."""
         if self._place(index, head) == TWICE:
             return
-        payload = _peek(head.data, ProgressHead)
+        payload = peek(head.data, ProgressHead)
         if payload.type == "agent_progress" and payload.agentId:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
@@ -784,7 +754,7 @@ class Conversation:
     def fold_stream_event(self, index: int, head: Head, record: Record) -> None:
         """Take in a stream event record."""
         self.facts.note(head, index)
-        event = _peek(head.event, EventHead)
+        event = peek(head.event, EventHead)
         if event.type == "message_start" and event.message is not None:
             id = event.message.id
             self._streaming = self._by_id.get(id) if id else None
@@ -794,7 +764,7 @@ class Conversation:
                 if id:
                     message.id = id
                     self._by_id[id] = message
-                self._count(message, head, event.message)
+                self._know(message, event.message)
                 self._settle_apart(SHOWN, message.index)
                 return
         message = self._streaming
@@ -804,11 +774,9 @@ class Conversation:
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
             message.partial.apply(_dict(_value(head.event)))
-        if event.usage is not None:
-            stop = _str(_dict(_value(event.delta)).get("stop_reason"))
-            message.stop_reason = stop or message.stop_reason
-            usage = overlay(message.rows[0].usage, event.usage) if message.rows else event.usage
-            message.spend(head.requestId, usage, stop, message.model)
+        if event.usage:
+            message.stop_reason = event.stop_reason or message.stop_reason
+            message.told = _grown(message.told, index)
 
     # Agents whose records stand here
 
@@ -963,15 +931,6 @@ def _text_of(block: Any) -> str:
 
 def _origin(raw: Raw) -> str | None:
     return _str(_dict(_value(raw)).get("kind")) if raw else None
-
-
-def _peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
-    """A payload's head; an empty one where it has another shape."""
-    try:
-        return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
-        kind = _dict(_value(raw)).get("type")
-        return shape(type=kind) if isinstance(kind, str) else shape()
 
 
 def _value(raw: Raw) -> Any:

@@ -10,9 +10,9 @@ import msgspec
 
 from reread import blocks as b
 from reread import tools
-from reread.charges import Usage, UsageRow, joined, row_usage, total
+from reread.charges import Usage, UsageRow, join_row, overlay, row_usage, total
 from reread.deeds import AgentStats, Deed
-from reread.heads import UsageHead
+from reread.heads import EventHead, Head, peek, usage_in
 from reread.nodes import Node
 from reread.prices import in_force
 from reread.speech import Aside, Command, Speech, take_apart
@@ -68,8 +68,8 @@ class Message(msgspec.Struct, eq=False):
     """Records that go with it: files mentioned, context injected, hooks."""
     seen: int = 0
     """Which kinds of block it has so far, as bits: lets the fold notice repeats."""
-    rows: Sequence[UsageRow] = ()
-    """The winning usage row of each of its requests."""
+    told: Sequence[int] = ()
+    """Records that add nothing to it but may tell of its usage: repeats, and events of its stream."""
     partial: Partial | None = None
     prints: dict[bytes, int] | None = None
     """Its blocks as JSON with the record that first held each, once a repeat was possible."""
@@ -164,9 +164,31 @@ class Message(msgspec.Struct, eq=False):
         if self.kind != "response":
             return Usage()
         when, prices = milliseconds(self.stamp), in_force()
-        if len(self.rows) == 1:
-            return row_usage(self.rows[0], when, prices)
-        return total(row_usage(row, when, prices) for row in self.rows)
+        usages = [row_usage(row, when, prices) for row in self.rows]
+        return usages[0] if len(usages) == 1 else total(usages)
+
+    @property
+    def rows(self) -> list[UsageRow]:
+        """The winning usage row of each of its requests."""
+        rows: dict[str | None, UsageRow] = {}
+        for index in sorted((*self.records, *self.told)):
+            row = self._row(self.conversation.records[index].head, next(iter(rows.values()), None))
+            if row is not None:
+                join_row(rows, row)
+        return list(rows.values())
+
+    def _row(self, head: Head, first: UsageRow | None) -> UsageRow | None:
+        """The usage row in a record; an event of the stream only says what changed since the first."""
+        event = peek(head.event, EventHead) if head.event else None
+        api = head.message if event is None else event.message
+        if api is not None:
+            usage, stop, model = usage_in(api.usage), api.stop_reason, api.model
+        elif event is not None:
+            usage, stop, model = usage_in(event.usage), event.stop_reason, self.model
+            usage = overlay(first.usage, usage) if first is not None and usage is not None else usage
+        else:
+            return None
+        return None if usage is None else UsageRow(head.requestId or None, usage, stop, model, head.costUSD)
 
     @property
     def line(self) -> int:
@@ -177,24 +199,6 @@ class Message(msgspec.Struct, eq=False):
     def active(self) -> bool:
         """Whether it is on the active branch."""
         return self in self.conversation.branches[0]
-
-    def spend(
-        self,
-        request: str | None,
-        usage: UsageHead,
-        stop_reason: str | None,
-        model: str | None,
-        cost: float | None = None,
-    ) -> None:
-        """Take in a usage row: one whole row wins for each request."""
-        new = UsageRow(request or None, usage, stop_reason, model, cost)
-        if not self.rows:
-            self.rows = (new,)
-        elif len(self.rows) == 1 and new.request and new.request == self.rows[0].request and cost is None:
-            if self.rows[0].cost is None and new.beats(self.rows[0]):
-                self.rows = (new,)
-        else:
-            self.rows = joined(self.rows, new)
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"
