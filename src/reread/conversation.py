@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -41,7 +41,7 @@ from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Pa
 from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 
-Fold = Callable[["Conversation", int, Head, Record], None]
+Fold = Callable[["Conversation", int, Head], None]
 
 STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
 """Types that tell of the session and never speak."""
@@ -369,18 +369,29 @@ class Conversation:
 
     def push(self, record: Record) -> int:
         """Take in one record; gives its index. What it changed: `change(index)`."""
-        head = record.head
-        index = len(self._marks)
-        self.records.add(record)
+        self.records.add(record.line, record.offset, len(record.body))
+        self._fold(len(self._marks), record.head)
+        return len(self._marks) - 1
+
+    def push_lines(self, number: int, starts: array[int], lines: Sequence[bytes], heads: Iterable[Head]) -> None:
+        """Take in whole lines, each of them one record, with their heads."""
+        index, fold = len(self._marks), self._fold
+        self.records.add_lines(number, starts, lines)
+        for head in heads:
+            fold(index, head)
+            index += 1
+
+    def _fold(self, index: int, head: Head) -> None:
         fold = _FOLDS.get(head.type)
         if fold is not None:
             if not self._sidechain and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS)):
                 agent = self._agent_for(head)
                 if agent is not None:
-                    agent.push(record)
+                    agent.records.add(*self.records.place(index))
+                    agent._fold(len(agent._marks), head)
                     self._settle_apart(AGENT, self._numbers[agent.id])
-                    return index
-            fold(self, index, head, record)
+                    return
+            fold(self, index, head)
         elif head.type in STATE_TYPES:
             self.facts.note(head, index)
             self._settle_apart(STATE)
@@ -393,8 +404,7 @@ class Conversation:
                 self._end_turn()
         else:
             self.facts.note(head, index)
-            self._settle_apart(MALFORMED if record.fault else UNKNOWN)
-        return index
+            self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
 
     def _settle(self, fate: int, target: int, speaks: int = SILENCE) -> None:
         """Write down the fate of a record that has its place in the tree: exactly once for each."""
@@ -453,7 +463,7 @@ class Conversation:
     def _compacted_since(self, index: int) -> bool:
         return self._last_boundary > index
 
-    def fold_user(self, index: int, head: Head, record: Record) -> None:
+    def fold_user(self, index: int, head: Head) -> None:
         """Take in a user record."""
         parent = self._place(index, head)
         if parent == TWICE:
@@ -538,7 +548,7 @@ class Conversation:
         last = self._open[-1]
         return next((call for call in last.message.calls if call.answer < 0), last)
 
-    def fold_assistant(self, index: int, head: Head, record: Record) -> None:
+    def fold_assistant(self, index: int, head: Head) -> None:
         """Take in an assistant record."""
         parent = self._place(index, head)
         if parent == TWICE:
@@ -554,7 +564,7 @@ class Conversation:
                 self._by_id[api.id] = message
         else:
             fate, target = MERGED, message.index
-            repeated = self._repeated(index, message, content, record) if content else -1
+            repeated = self._repeated(index, message, content) if content else -1
             if repeated >= 0:
                 self._know(message, api)
                 message.told = _grown(message.told, index)
@@ -591,7 +601,7 @@ class Conversation:
         if head.is_active:
             self._pinned = self._here
 
-    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str, record: Record) -> int:
+    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str) -> int:
         """The record of the same message that holds all these blocks already, or -1."""
         if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
             block = content[0]
@@ -604,10 +614,11 @@ class Conversation:
             message.prints = {}
             for earlier in message.records:
                 self._print(message.prints, self.records[earlier].native, earlier)
-        prints = [jsontext.dumps(block) for block in _raw_blocks(record.native)]
+        native = self.records[index].native
+        prints = [jsontext.dumps(block) for block in _raw_blocks(native)]
         if prints and all(block in message.prints for block in prints):
             return message.prints[prints[0]]
-        self._print(message.prints, record.native, index)
+        self._print(message.prints, native, index)
         return -1
 
     def _print(self, prints: dict[bytes, int], native: dict[str, Any], index: int) -> None:
@@ -658,7 +669,7 @@ class Conversation:
         if api.stop_reason:
             message.stop_reason = api.stop_reason
 
-    def fold_system(self, index: int, head: Head, record: Record) -> None:
+    def fold_system(self, index: int, head: Head) -> None:
         """Take in a system record."""
         if self._place(index, head) == TWICE:
             return
@@ -673,7 +684,7 @@ class Conversation:
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
-            self._notify(message, _str(record.native.get("tool_use_id")))
+            self._notify(message, _str(self.records[index].native.get("tool_use_id")))
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
@@ -698,7 +709,7 @@ class Conversation:
         if call is not None:
             call.notices = _grown(call.notices, message.index)
 
-    def fold_attachment(self, index: int, head: Head, record: Record) -> None:
+    def fold_attachment(self, index: int, head: Head) -> None:
         """Take in an attachment record."""
         if self._place(index, head) == TWICE:
             return None
@@ -736,7 +747,7 @@ class Conversation:
             message.attached = _grown(message.attached, index)
         self._settle(ATTACHED, len(self.messages) - 1)
 
-    def fold_progress(self, index: int, head: Head, record: Record) -> None:
+    def fold_progress(self, index: int, head: Head) -> None:
         """Take in a progress record."""
         if self._place(index, head) == TWICE:
             return
@@ -746,12 +757,12 @@ class Conversation:
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
             if payload.message:
-                agent.push(_retold(record, bytes(payload.message)))
+                agent.push(_retold(self.records[index], bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
 
-    def fold_stream_event(self, index: int, head: Head, record: Record) -> None:
+    def fold_stream_event(self, index: int, head: Head) -> None:
         """Take in a stream event record."""
         self.facts.note(head, index)
         event = peek(head.event, EventHead)
@@ -890,8 +901,8 @@ def _retold(record: Record, message: bytes) -> Record:
     head = shape_head(_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
-        return Record(record.line, record.offset, record.body, head)
-    return Record(record.line, record.offset + at, message, head)
+        return Record(record.line, record.offset, record.body, head.type, head)
+    return Record(record.line, record.offset + at, message, head.type, head)
 
 
 def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:

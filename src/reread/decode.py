@@ -41,6 +41,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     """Where its bytes begin in the file."""
     body: bytes
     """Its bytes, with the line end where it is the whole line."""
+    _type: str = ""
     _head: Head | None = None
     _dialect: str = dialects.NATIVE
     _fault: str | None = None
@@ -60,7 +61,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def type(self) -> str:
         """Its type in the native tongue; `malformed` where it could not be read."""
-        return self.head.type
+        return self._type or self.head.type
 
     @property
     def dialect(self) -> str:
@@ -107,26 +108,26 @@ class Records(Sequence[Record]):
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
-        self.add = self._adder()
 
-    def _adder(self) -> Callable[[Record], None]:
-        """What remembers where a record stands, with the names it needs at hand: it runs for every record."""
-        add_line, add_offset, add_length = self._lines.append, self._offsets.append, self._lengths.append
+    def add(self, line: int, offset: int, length: int) -> None:
+        """Remember where one more record stands."""
+        self._lines.append(line)
+        self._offsets.append(offset)
+        self._lengths.append(length)
 
-        def add(record: Record) -> None:
-            add_line(record.line)
-            add_offset(record.offset)
-            add_length(len(record.body))
-
-        return add
+    def add_lines(self, number: int, starts: array[int], lines: Sequence[bytes]) -> None:
+        """Remember where whole lines stand, each of them one record, of which the first has that number."""
+        self._lines.extend(range(number, number + len(lines)))
+        self._offsets.extend(starts[number - 1 :])
+        self._lengths.extend(map(len, lines))
 
     def line(self, index: int) -> int:
         """The line a record begins on."""
         return self._lines[index]
 
-    def place(self, index: int) -> tuple[int, int]:
-        """Where a record's bytes begin, and how many there are."""
-        return self._offsets[index], self._lengths[index]
+    def place(self, index: int) -> tuple[int, int, int]:
+        """The line that a record begins on, where its bytes begin, and how many there are."""
+        return self._lines[index], self._offsets[index], self._lengths[index]
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -146,10 +147,18 @@ class Records(Sequence[Record]):
             yield self[n]
 
 
-class Decoder:
-    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail."""
+TakeLines = Callable[[int, "array[int]", list[bytes], list[Head]], None]
+"""Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
 
-    def __init__(self) -> None:
+
+class Decoder:
+    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail.
+
+    Lines that are healthy go to `take`, where given, rather than out as records: it is for who wants every head.
+    """
+
+    def __init__(self, take: TakeLines | None = None) -> None:
+        self._take = take
         self._cutter = Cutter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
@@ -194,8 +203,14 @@ class Decoder:
         return self._feed(data)
 
     def _feed_lines(self, data: bytes) -> list[Record]:
-        number = len(self._cutter.starts) + 1
-        return decode_lines(self._cutter.feed(data), number, self._cutter.starts)
+        starts = self._cutter.starts
+        number = len(starts) + 1
+        lines = self._cutter.feed(data)
+        heads = healthy_heads(lines) if self._take is not None else None
+        if self._take is None or heads is None:
+            return decode_lines(lines, number, starts)
+        self._take(number, starts, lines, heads)
+        return []
 
     def _feed_document(self, data: bytes) -> list[Record]:
         self._document = self._document or _Document()
@@ -263,29 +278,51 @@ class _Document:
         return other.end() if other and other.end() < len(self._text) else -1
 
 
+class _Glance(msgspec.Struct, gc=False):
+    """The least that tells what type a record has, whatever its other fields are."""
+
+    sessionId: str | None = None
+    type: str = ""
+
+
+_glance = msgspec.json.Decoder(_Glance).decode
+
+
 def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
     """The records of whole lines, of which the first has that number."""
     out: list[Record] = []
     add = out.append
-    for body in lines:
+    for body, start in zip(lines, starts[number - 1 :], strict=True):
         try:
-            head = decode_head(body)
-            if head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
-                add(Record(number, starts[number - 1], body, head))
+            seen = _glance(body)
+            if seen.type in (SESSIONLESS if seen.sessionId is None else NATIVE_TYPES):
+                add(Record(number, start, body, seen.type))
             else:
-                add(Record(number, starts[number - 1], body))
+                add(Record(number, start, body))
         except jsontext.FAST_FAULTS:
             if _NOT_BLANK.search(body):
-                out += slow_records(body, number, starts[number - 1])
+                out += slow_records(body, number, start)
         number += 1
     return out
+
+
+def healthy_heads(lines: list[bytes]) -> list[Head] | None:
+    """The head of each line; None where one of them is not exactly one record."""
+    try:
+        heads = list(map(decode_head, lines))
+    except jsontext.FAST_FAULTS:
+        return None
+    for n, head in enumerate(heads):
+        if head.type not in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+            heads[n] = decode_body(lines[n])[0]
+    return heads
 
 
 def decode_body(body: bytes) -> tuple[Head, str, str | None]:
     """The head, the dialect and the fault of the record that stands in exactly these bytes."""
     try:
         head = decode_head(body)
-        if _is_native(head):
+        if head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
             return head, dialects.NATIVE, None
     except jsontext.FAST_FAULTS:
         pass
@@ -297,11 +334,6 @@ def decode_body(body: bytes) -> tuple[Head, str, str | None]:
         return Head(type="malformed"), dialects.NATIVE, "not a JSON object"
     dialect, native = dialects.translate(cast(dict[str, Any], value))
     return shape_head(native), dialect, None
-
-
-def _is_native(head: Head) -> bool:
-    """Whether a head that was read without trouble is in the native tongue beyond doubt."""
-    return head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES)
 
 
 def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:
