@@ -31,6 +31,11 @@ def config_folders() -> list[Path]:
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Every session file below the given folders, or below this machine's own."""
+    return map(Path, session_paths(roots))
+
+
+def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
+    """The same as strings: to make a Path of each takes longer than to find it."""
     seen: set[str] = set()
     for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
         if roots and not root.is_dir():
@@ -40,7 +45,7 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
             for path, real in _below(str(folder), os.path.realpath(folder), top=True):
                 if real not in seen:
                     seen.add(real)
-                    yield Path(path)
+                    yield path
 
 
 def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, str]]:
