@@ -24,8 +24,7 @@ _JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
 """What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
 _STARTS = re.compile(r'\{\s*"\w+"\s*:')
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_BARE = re.compile(r"[^,\[\]{}]+")
+_DELIMITER = re.compile(r"[,\[\]{}]")
 _MARK = b"\xef\xbb\xbf"
 _VALUE = b'{["-0123456789tfn]'
 """What the first element of an array, or its end, begins with; a line of a log has other letters."""
@@ -230,52 +229,65 @@ def _is_document(data: bytes) -> bool | None:
 
 
 class _Document:
-    """A JSON array whose objects are records, read element by element."""
+    """A JSON array whose objects are records, read element by element; no byte is looked at twice."""
 
     def __init__(self) -> None:
-        self._text = ""
-        """The bytes not yet read, as Latin-1, so that positions are offsets."""
         self._base = 0
+        """Where the next bytes stand in the file."""
         self._opened = False
+        self._begin = 0
+        """Where the element that has not ended yet begins."""
+        self._pieces: list[str] = []
+        """What there is of it, as Latin-1, so that positions are offsets."""
+        self._find_end: Callable[[str, int], int] | None = None
+        """Where it ends, from a place in the next text on, or -1; None between elements."""
 
     def feed(self, data: bytes, cutter: Cutter) -> list[Record]:
         """The records of the elements that `data` completes."""
-        self._text += data.decode("latin-1")
-        return self._read(cutter, whole=False)
-
-    def flush(self, cutter: Cutter) -> list[Record]:
-        """What an element without end holds."""
-        return self._read(cutter, whole=True)
-
-    def _read(self, cutter: Cutter, *, whole: bool) -> list[Record]:
         out: list[Record] = []
-        at = 0
+        text, at = data.decode("latin-1"), 0
         if not self._opened:
-            at, self._opened = self._text.index("[") + 1, True
-        while element := _ELEMENT.search(self._text, at):
-            start = element.start()
-            end = self._element_end(start)
+            at, self._opened = text.index("[") + 1, True
+        while at < len(text):
+            if self._find_end is None:
+                at = self._open(text, at)
+                continue
+            end = self._find_end(text, at)
+            self._pieces.append(text[at:end] if end >= 0 else text[at:])
             if end < 0:
-                if not whole:
-                    break
-                end = len(self._text)
-            if self._text[start] != "]":
-                offset = self._base + start
-                raw = self._text[start:end].encode("latin-1")
-                out += slow_records(raw, cutter.line_at(offset), offset)
+                break
+            out += self.flush(cutter)
             at = end
-        self._text, self._base = self._text[at:], self._base + at
+        self._base += len(text)
         return out
 
-    def _element_end(self, start: int) -> int:
-        if self._text[start] == "]":
-            return start + 1
-        if self._text[start] == "{":
-            return jsontext.matching_bracket(self._text, start)
-        if self._text[start] == "[":
-            return jsontext.matching_bracket(self._text, start)
-        other = (_STRING if self._text[start] == '"' else _BARE).match(self._text, start)
-        return other.end() if other and other.end() < len(self._text) else -1
+    def flush(self, cutter: Cutter) -> list[Record]:
+        """What the element holds that has been read so far."""
+        raw = "".join(self._pieces).encode("latin-1")
+        self._pieces.clear()
+        self._find_end = None
+        return slow_records(raw, cutter.line_at(self._begin), self._begin) if raw else []
+
+    def _open(self, text: str, at: int) -> int:
+        """Go to the next element; gives where to read on."""
+        element = _ELEMENT.search(text, at)
+        if element is None:
+            return len(text)
+        at = element.start()
+        if text[at] == "]":
+            return at + 1
+        self._begin = self._base + at
+        if text[at] in '{["':
+            self._find_end = jsontext.Extent().end_in
+            return at
+        self._find_end = _bare_end
+        self._pieces.append(text[at])
+        return at + 1
+
+
+def _bare_end(text: str, at: int) -> int:
+    end = _DELIMITER.search(text, at)
+    return end.start() if end else -1
 
 
 class _Glance(msgspec.Struct, gc=False):

@@ -32,6 +32,8 @@ FLAGS = {
     "isAbortedMidStream": "aborted",
 }
 """What a mark on a record says of its message."""
+GROWING = ("text", "thinking", "signature", "partial_json")
+"""The fields of a block that a stream gives in pieces."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -483,6 +485,8 @@ class Partial:
 
     def __init__(self) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
+        self._more: dict[int, dict[str, list[str]]] = {}
+        """What has been added to the fields of each block, in pieces: there are thousands."""
         self._done: set[int] = set()
 
     def apply(self, event: dict[str, Any]) -> None:
@@ -492,8 +496,10 @@ class Partial:
             return
         if event.get("type") == "content_block_start" and isinstance(event.get("content_block"), dict):
             self._blocks[place] = dict(event["content_block"])
+            self._more.pop(place, None)
         elif event.get("type") == "content_block_delta" and isinstance(event.get("delta"), dict):
-            self._grow(self._blocks.setdefault(place, {"type": "text", "text": ""}), event["delta"])
+            self._blocks.setdefault(place, {"type": "text", "text": ""})
+            self._grow(self._more.setdefault(place, {}), event["delta"])
 
     def settle(self, kind: str) -> None:
         """A whole line of this kind has come: its block is pending no longer."""
@@ -504,18 +510,17 @@ class Partial:
 
     def pending(self) -> list[b.Block]:
         """The blocks that no whole line has replaced."""
-        return [b.to_block(self._blocks[place]) for place in sorted(self._blocks) if place not in self._done]
+        return [b.to_block(self._block(place)) for place in sorted(self._blocks) if place not in self._done]
 
-    def _grow(self, block: dict[str, Any], delta: dict[str, Any]) -> None:
-        for source, target in (
-            ("text", "text"),
-            ("thinking", "thinking"),
-            ("signature", "signature"),
-            ("partial_json", "partial_json"),
-        ):
-            piece = delta.get(source)
+    def _block(self, place: int) -> dict[str, Any]:
+        block, more = self._blocks[place], self._more.get(place, {})
+        return block | {name: f"{block.get(name) or ''}{''.join(pieces)}" for name, pieces in more.items()}
+
+    def _grow(self, more: dict[str, list[str]], delta: dict[str, Any]) -> None:
+        for name in GROWING:
+            piece = delta.get(name)
             if isinstance(piece, str):
-                block[target] = f"{block.get(target) or ''}{piece}"
+                more.setdefault(name, []).append(piece)
 
 
 def join_blocks(blocks: list[b.Block], more: Sequence[b.Block]) -> None:
