@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from reread import blocks as b
-from reread import tools
+from reread import jsontext, tools
 from reread.charges import Usage, UsageRow, join_row, overlay, row_usage, total
 from reread.deeds import AgentStats, Deed
 from reread.heads import EventHead, Head, peek, usage_in
@@ -90,9 +90,7 @@ class Message(msgspec.Struct, eq=False):
     @property
     def blocks(self) -> list[b.Block]:
         """Its content blocks in file order, exact repeats dropped."""
-        out: list[b.Block] = []
-        for index in self.records:
-            join_blocks(out, self.conversation.content(index))
+        out = join_blocks([self.conversation.content(index) for index in self.records])
         if self.partial is not None:
             out += self.partial.pending()
         return [block for block in out if not self._is_paired(block)] if self.role == "user" else out
@@ -523,13 +521,23 @@ class Partial:
                 more.setdefault(name, []).append(piece)
 
 
-def join_blocks(blocks: list[b.Block], more: Sequence[b.Block]) -> None:
-    """Append blocks to a message's: exact repeats are dropped; content that repeats all and adds replaces."""
-    if len(more) > len(blocks) > 0 and list(more[: len(blocks)]) == blocks:
-        blocks[:] = more
-        return
-    earlier = list(blocks)
-    blocks += [block for block in more if block not in earlier]
+def join_blocks(contents: Sequence[list[b.Block]]) -> list[b.Block]:
+    """The blocks of several records as one: exact repeats are dropped; content that repeats all and adds replaces."""
+    if len(contents) == 1:
+        return contents[0]
+    blocks: list[b.Block] = []
+    prints: list[bytes] = []
+    seen: set[bytes] = set()
+    for content in contents:
+        more = [jsontext.dumps(block) for block in content]
+        if len(more) > len(prints) and more[: len(prints)] == prints:
+            blocks, prints = list(content), more
+        else:
+            fresh = [n for n, print in enumerate(more) if print not in seen]
+            blocks += [content[n] for n in fresh]
+            prints += [more[n] for n in fresh]
+        seen.update(more)
+    return blocks
 
 
 def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Turn]:
