@@ -27,7 +27,7 @@ _SCHEMA = """
 CREATE TABLE files (
     path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, changed INTEGER,
     read INTEGER, proof BLOB, digest BLOB
-) WITHOUT ROWID;
+);
 CREATE TABLE settled (key BLOB PRIMARY KEY, spends BLOB);
 """
 

@@ -128,6 +128,17 @@ class Sum:
         """Add what the client said."""
         self.reported = (self.reported or 0) + nanos
 
+    def add(self, other: Sum) -> None:
+        """Add other figures."""
+        self.responses += other.responses
+        self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
+        self.picos += other.picos
+        self.priced |= other.priced
+        if other.reported is not None:
+            self.report(other.reported)
+        self.unconfirmed += other.unconfirmed
+        self.unpriced |= other.unpriced
+
     def usage(self) -> Usage:
         """The figures so far."""
         return Usage(

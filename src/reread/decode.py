@@ -15,8 +15,6 @@ from reread.lines import Cutter, Read
 from reread.records import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
-SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
-"""Native types that never name their session, so that its absence says nothing of the dialect."""
 BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Names that a record and a content block share."""
 
@@ -270,7 +268,7 @@ def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Re
     for body in lines:
         try:
             head = decode_head(body)
-            if head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+            if head.type in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
                 add(Record(number, starts[number - 1], body, head))
             else:
                 add(Record(number, starts[number - 1], body))
@@ -301,7 +299,7 @@ def decode_body(body: bytes) -> tuple[Head, str, str | None]:
 
 def _is_native(head: Head) -> bool:
     """Whether a head that was read without trouble is in the native tongue beyond doubt."""
-    return head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES)
+    return head.type in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES)
 
 
 def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:

@@ -8,7 +8,7 @@ from reread import places
 from reread.charges import Charge
 from reread.readings import Reading
 
-FORMAT = 5
+FORMAT = 6
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)

@@ -124,7 +124,8 @@ def tally(
         if sum is None:
             sum = groups[group] = Sum()
         spend.add_to(sum)
-        spend.add_to(everything)
+    for sum in groups.values():
+        everything.add(sum)
     rows = [Row(dict(zip(by, group, strict=True)), groups[group].usage()) for group in sorted(groups, key=_ascending)]
     return Report(tuple(by), rows if by else [], everything.usage(), prices.table.as_of)
 
