@@ -67,6 +67,7 @@ def data() -> Data:
         "REREAD_HOME",
     ):
         os.environ[name] = str(home)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled once
     return Data(root)
 
 

@@ -42,14 +42,13 @@ class Plan(argparse.Namespace):
 
 
 def ccusage() -> list[str]:
-    """The peer's own program, without the script that starts it; installed where it is not there yet."""
+    """The peer as npm installs it; installed where it is not there yet."""
     folder = DATA.root / f"ccusage-{PEER}"
     if not folder.exists():
         print(f"installing ccusage {PEER}", file=sys.stderr)
         command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), f"ccusage@{PEER}"]
         subprocess.run(command, check=True)
-    program = next(folder.glob("node_modules/@ccusage/*/bin/ccusage"))
-    return [str(program), "claude", "daily", "--json", "--offline", "--timezone", "UTC"]
+    return [str(folder / "node_modules/.bin/ccusage"), "daily", "--json", "--offline", "--timezone", "UTC"]
 
 
 def use(tree: Path, *, cached: bool) -> None:
@@ -111,37 +110,29 @@ def memory(plan: Plan) -> Iterator[Row]:
 def growth(plan: Plan) -> Iterator[Row]:
     """What a tree ten times as large costs, beyond the start of the program."""
     start = min(measure.run([*OURS, "--no-cache", os.devnull]).cpu for _ in range(plan.rounds))
-    spent = []
+    spent: list[float] = []
+    sizes: list[float] = []
     for files in (plan.files // SMALL, plan.files):
         use(DATA.tree(files), cached=False)
         spent.append(min(measure.run([*OURS, "--no-cache"]).cpu for _ in range(plan.rounds)) - start)
-    sizes = [
-        sum(path.stat().st_size for path in DATA.tree(n).rglob("*.jsonl")) for n in (plan.files // SMALL, plan.files)
-    ]
-    measured = f"{spent[0]:.2f} s for {sizes[0] / 1e6:.0f} MB, {spent[1]:.2f} s for {sizes[1] / 1e6:.0f} MB"
+        sizes.append(sum(path.stat().st_size for path in DATA.tree(files).rglob("*.jsonl")) / 1e6)
+    measured = f"{spent[0]:.2f} s for {sizes[0]:.0f} MB, {spent[1]:.2f} s for {sizes[1]:.0f} MB"
     yield Row("growth", measured, ratio=f"{spent[1] / spent[0] / (sizes[1] / sizes[0]):.2f} × linear", goal="linear")
 
 
 def tokens(plan: Plan) -> Iterator[Row]:
     """Whether both count the same; what only we count are agents of which nothing is left but the call's result."""
     use(tree(plan), cached=False)
-    theirs = answer(ccusage())["totals"]
-    report = answer([*OURS, "--by", "model"])
+    theirs, report = answer(ccusage())["totals"], answer([*OURS, "--by", "model"])
     second_hand = [row for row in report["rows"] if row["model"] is None]
+    agents = sum(row["responses"] for row in second_hand)
     for name, ours in CLASSES.items():
         here, there = sum(report["totals"][part] for part in ours), theirs[name]
         known = sum(row[part] for row in second_hand for part in ours)
-        agents = sum(row["responses"] for row in second_hand)
-        why = (
-            "equal"
-            if here == there
-            else f"+{here - there:,}, {known:,} of it in the results of {agents} agents without a file"
-        )
-        yield Row(f"tokens: {', '.join(ours)}", f"{here:,}", f"ccusage {PEER}: {there:,}", why, "equal or explained")
+        why = f"{here - there:+,}; of {agents} agents without a file: {known:,}"
+        yield Row(", ".join(ours), f"{here:,}", f"ccusage {PEER}: {there:,}", why if here != there else "equal")
     cost, other = report["totals"]["cost_usd"], theirs["totalCost"]
-    yield Row(
-        "cost", f"{cost:.6f} USD", f"ccusage {PEER}: {other:.6f} USD", f"{cost - other:+.6f}", "equal or explained"
-    )
+    yield Row("cost_usd", f"{cost:.6f}", f"ccusage {PEER}: {other:.6f}", f"{cost - other:+.6f}")
 
 
 def answer(command: list[str]) -> Any:
