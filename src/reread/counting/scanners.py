@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from reread import dialects, jsontext
-from reread.charges import SYNTHETIC, Figures, charge_of, extra_charges, figures_of, nano_dollars, overlay
-from reread.digests import (
+from reread.counting.digests import (
     ANYWHERE,
     BANDS,
     NO_ROWS,
@@ -30,10 +29,11 @@ from reread.digests import (
     owner,
     packed,
 )
+from reread.counting.readings import Reading, read_cost_state, read_result
+from reread.counting.rows import AnyLine, Event, Launched, Line, Message, PlainRow, Told
 from reread.heads import NOTHING, UsageHead
 from reread.lines import Read
-from reread.readings import Reading, read_cost_state, read_result
-from reread.rows import AnyLine, Event, Launched, Line, Message, PlainRow, Told
+from reread.money.charges import SYNTHETIC, Figures, charge_of, extra_charges, figures_of, nano_dollars, overlay
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Scanner:
             self.known.resumable = False
 
     def _take_document(self, records: Any) -> None:
-        from reread.intake import take_records
+        from reread.counting.intake import take_records
 
         self._changed = True
         take_records(self, records)
@@ -265,7 +265,7 @@ class Scanner:
             if line.sessionId is not None or line.type in dialects.SESSIONLESS:
                 known.began = milliseconds(line.timestamp)
             else:
-                from reread.intake import peek
+                from reread.counting.intake import peek
 
                 peek(known, bytes(view[at:end]))
             at = end
@@ -290,7 +290,7 @@ class Scanner:
                 return
         except jsontext.FAST_FAULTS:
             pass
-        from reread.intake import take_line
+        from reread.counting.intake import take_line
 
         take_line(self, bytes(body))
 
@@ -607,7 +607,7 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
     try:
         return msgspec.json.decode(raw, type=shape)
     except jsontext.FAST_FAULTS:
-        from reread.intake import fitted
+        from reread.counting.intake import fitted
 
         return fitted(jsontext.readable(bytes(raw)), shape)
 

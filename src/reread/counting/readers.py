@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from reread.cache import PROOF, Entry
-from reread.digests import FORMAT, Digest, owner, packed
+from reread.counting.cache import PROOF, Entry
+from reread.counting.digests import FORMAT, Digest, owner, packed
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
@@ -105,7 +105,7 @@ def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
 
 
 def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
-    from reread.scanners import ROOM
+    from reread.counting.scanners import ROOM
 
     buffer = bytearray(ROOM)
     for job in jobs:
@@ -119,7 +119,7 @@ def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
 
 def read(job: Job, buffer: bytearray | None = None) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
-    from reread.scanners import Scanner
+    from reread.counting.scanners import Scanner
 
     agent, session = owner(job.path)
     with FileIO(job.path) as file:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from reread.digests import FORMAT
+from reread.counting.digests import FORMAT
 
 VARIABLE = "REREAD_CACHE"
 NAME = "usage.sqlite"

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from reread.charges import Sum, Usage
-from reread.digests import SLOT_MS
+from reread.counting.digests import SLOT_MS
+from reread.counting.spends import Spend
 from reread.errors import Misuse
-from reread.prices import Prices, read_name
-from reread.spends import Spend
+from reread.money.charges import Sum, Usage
+from reread.money.prices import Prices, read_name
 
 MAIN, SUBAGENTS = "main", "subagents"
 BLOCK = timedelta(hours=5)

@@ -9,7 +9,7 @@ import msgspec
 
 from reread import jsontext
 from reread.heads import NOTHING, UsageHead
-from reread.prices import BATCH, FAST, US, Prices
+from reread.money.prices import BATCH, FAST, US, Prices
 
 SYNTHETIC = "<synthetic>"
 """The model of rows that the client wrote itself: they cost nothing and are no responses."""

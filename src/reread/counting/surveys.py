@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeGuard
 import msgspec
 
 from reread import places
-from reread.cache import Cache, Entry
-from reread.digests import FORMAT, Digest, Filed, guessed_project, owner, packed
+from reread.counting.cache import Cache, Entry
+from reread.counting.digests import FORMAT, Digest, Filed, guessed_project, owner, packed
+from reread.counting.readers import Job, Progress, kept_digest, read_all
+from reread.counting.settlement import settle
+from reread.counting.spends import Spend
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.prices import Prices
-from reread.readers import Job, Progress, kept_digest, read_all
-from reread.settlement import settle
-from reread.spends import Spend
+from reread.money.prices import Prices
 
 STDIN = "-"
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _filed(path: str, digest: Digest) -> Filed:
 
 
 def _loose(data: bytes) -> Filed:
-    from reread.scanners import Scanner
+    from reread.counting.scanners import Scanner
 
     scanner = Scanner()
     scanner.feed(data)
