@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.digests import Digest, Filed
-from reread.prices import bundled
-from reread.scanners import Scanner
-from reread.settlement import settle, spent
-from reread.tallies import tally
+from reread.counting.digests import Digest, Filed
+from reread.counting.scanners import Scanner
+from reread.counting.settlement import settle, spent
+from reread.counting.tallies import tally
+from reread.money.prices import bundled
 
 SESSIONS = ("a", "b", "c")
 MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)

@@ -1,17 +1,20 @@
 """The documents say what the program does: their code runs, their verbs exist, their links lead somewhere."""
 
 import re
+import runpy
 from pathlib import Path
 
+import click
 import pytest
 
 import reread
-from reread.cli import SAMPLES
-from reread.cli import reread as command
+from reread.cli import HEADINGS, SAMPLES, VERBS
+from reread.cli import reread as group
 from reread.ledger import FATES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+COMMANDS = {verb: group.get_command(click.Context(group), verb) for verb in VERBS}
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
 
 
@@ -25,21 +28,31 @@ def test_the_code_in_the_readme_runs(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
     named = set(re.findall(r"\| `reread (\w+)", README))
-    assert named == set(command.commands)
+    assert named == set(COMMANDS)
 
 
-@pytest.mark.parametrize("verb", sorted(command.commands))
+def test_the_help_lists_every_verb_once() -> None:
+    assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
+
+
+@pytest.mark.parametrize("verb", sorted(COMMANDS))
 def test_every_verb_says_what_it_does_and_shows_an_example(verb: str) -> None:
-    text = command.commands[verb].help or ""
+    text = COMMANDS[verb].help or ""
     assert text.strip().split("\n")[0].endswith(".")
     assert f"reread {verb}" in text
+
+
+@pytest.mark.parametrize("name", ["reference.md", "commands.md"])
+def test_the_reference_is_what_the_program_says(name: str) -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make_docs.py"))["PAGES"][name]()
+    assert (ROOT / "docs" / name).read_text() == made, "run `python scripts/make_docs.py`"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
     text = path.read_text()
-    known = {word for verb in command.commands.values() for param in verb.params for word in param.opts}
-    known |= {word for param in command.params for word in param.opts} | {"--help", "--version", "--quick"}
+    known = {word for verb in COMMANDS.values() for param in verb.params for word in param.opts}
+    known |= {word for param in group.params for word in param.opts} | {"--help", "--version", "--quick"}
     for line in re.findall(r"`reread [^`]*`", text):
         assert set(re.findall(r"(?<!\w)--[a-z-]+", line)) <= known, line
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):

@@ -246,6 +246,29 @@ class TestExport:
         value = json.loads(export(CEILING, "json"))
         assert all(call["nodes"] and {"node"} <= call["nodes"][0].keys() for call in value["calls"])
 
+    def test_json_has_the_turns_that_are_asked_for(self) -> None:
+        whole, last = json.loads(export(CEILING, "json")), json.loads(export(CEILING, "json", turns=(-1, None)))
+        assert last["turns"] == whole["turns"][-1:]
+        assert [message["id"] for message in last["messages"]] == last["turns"][0]["messages"]
+        assert [call["id"] for call in last["calls"]] == last["turns"][0]["calls"]
+
+    @pytest.mark.parametrize(
+        ("choice", "kinds", "calls"),
+        [
+            ({"thinking": False}, {"text", "tool_use"}, True),
+            ({"tools": False}, {"text", "thinking"}, False),
+            ({"only": "prompts"}, {"text"}, False),
+            ({"only": "text"}, {"text"}, False),
+            ({"only": "tools"}, {"tool_use"}, True),
+        ],
+    )
+    def test_json_has_only_what_is_asked_for(self, choice: dict[str, Any], kinds: set[str], calls: bool) -> None:
+        value = json.loads(export(HARBOR, "json", **choice))
+        assert {block["type"] for message in value["messages"] for block in message["blocks"]} <= kinds
+        assert bool(value["calls"]) is calls and bool(value["agents"]) <= calls
+        if choice.get("only") == "prompts":
+            assert {message["role"] for message in value["messages"]} == {"user"}
+
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(reread.Misuse, match="say markdown or json"):
             export(CEILING, "docx")

@@ -10,17 +10,17 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reread.cache import Cache
-from reread.digests import SLOT_MS
+from reread.counting.cache import Cache
+from reread.counting.digests import SLOT_MS
+from reread.counting.readers import Progress
+from reread.counting.surveys import Asked, Survey, is_session
+from reread.counting.tallies import Filter, Report, tally
 from reread.errors import Misuse
-from reread.prices import Prices, in_force
-from reread.readers import Progress
-from reread.surveys import Asked, Survey, is_session
-from reread.tallies import Filter, Report, tally
+from reread.money.prices import Prices, in_force
 from reread.when import parse_when
 
 if TYPE_CHECKING:
-    from reread.surveys import Source
+    from reread.counting.surveys import Source
 
 When = str | datetime | date
 LOCAL = "local"

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.charges import charges_of
 from reread.conversation import Conversation
 from reread.messages import Compaction, Message, Turn
-from reread.prices import Prices, read_name
+from reread.money.charges import charges_of
+from reread.money.prices import Prices, read_name
 
 LARGE = 1_000_000
 """A prompt longer than its model's window was one of a million tokens."""

@@ -12,7 +12,6 @@ from msgspec import Raw
 
 from reread import blocks as b
 from reread import jsontext
-from reread.charges import Usage, total
 from reread.content import content_blocks
 from reread.decode import Record, Records
 from reread.deeds import Deed
@@ -38,6 +37,7 @@ from reread.ledger import (
 )
 from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
+from reread.money.charges import Usage, total
 from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 

@@ -15,8 +15,6 @@ from reread.lines import Cutter, Read
 from reread.records import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
-SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
-"""Native types that never name their session, so that its absence says nothing of the dialect."""
 BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Names that a record and a content block share."""
 
@@ -307,7 +305,7 @@ def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Re
     for body, start in zip(lines, starts[number - 1 :], strict=True):
         try:
             seen = _glance(body)
-            if seen.type in (SESSIONLESS if seen.sessionId is None else NATIVE_TYPES):
+            if seen.type in (dialects.SESSIONLESS if seen.sessionId is None else NATIVE_TYPES):
                 add(Record(number, start, body, seen.type))
             else:
                 add(Record(number, start, body))
@@ -325,7 +323,7 @@ def healthy_heads(lines: list[bytes]) -> list[Head] | None:
     except jsontext.FAST_FAULTS:
         return None
     for n, head in enumerate(heads):
-        if head.type not in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+        if head.type not in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
             heads[n] = decode_body(lines[n])[0]
     return heads
 
@@ -334,7 +332,7 @@ def decode_body(body: bytes) -> tuple[Head, str, str | None]:
     """The head, the dialect and the fault of the record that stands in exactly these bytes."""
     try:
         head = decode_head(body)
-        if head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+        if head.type in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
             return head, dialects.NATIVE, None
     except jsontext.FAST_FAULTS:
         pass

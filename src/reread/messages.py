@@ -10,11 +10,11 @@ import msgspec
 
 from reread import blocks as b
 from reread import jsontext, tools
-from reread.charges import Usage, UsageRow, join_row, overlay, row_usage, total
 from reread.deeds import AgentStats, Deed
 from reread.heads import EventHead, Head, peek, usage_in
+from reread.money.charges import Usage, UsageRow, join_row, overlay, row_usage, total
+from reread.money.prices import in_force
 from reread.nodes import Node
-from reread.prices import in_force
 from reread.speech import Aside, Command, Speech, take_apart
 from reread.when import milliseconds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,8 @@ FOLDERS = ("projects", "conversations")
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
 BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
+_DRIVE = re.compile(r"[A-Za-z]--")
+"""How the folder of a project on Windows begins."""
 AGENT = "agent-"
 
 
@@ -161,4 +164,6 @@ def named_project(folder: str, name: str) -> str:
     """The project that a folder's name stands for, by the folder that it is in."""
     if folder == "conversations":
         return name.replace("_", "/")
+    if _DRIVE.match(name):
+        return f"{name[0]}:\\" + name[3:].replace("-", "\\")
     return name.replace("-", "/") if name.startswith("-") else name

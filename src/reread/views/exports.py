@@ -20,7 +20,7 @@ def _markdown(session: Session, choice: Choice) -> Iterator[bytes]:
 
 
 def _json(session: Session, choice: Choice) -> Iterator[bytes]:
-    return session_json(session)
+    return session_json(session, choice)
 
 
 FORMATS: dict[str, Format] = {"markdown": _markdown, "json": _json}

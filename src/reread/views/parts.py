@@ -35,6 +35,20 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     full: bool = False
     """Whether long output is shown whole."""
 
+    @property
+    def narrows(self) -> bool:
+        """Whether only some turns, or another branch, are asked for."""
+        return self.turns != (1, None) or self.branch is not None
+
+    def shows(self, kind: str) -> bool:
+        """Whether prompts, text, thinking or tools are shown."""
+        if (kind == "thinking" and not self.thinking) or (kind == "tools" and not self.tools):
+            return False
+        return self.only is None or kind == self.only or (self.only == "text" and kind == "prompts")
+
+
+EVERYTHING = Choice()
+
 
 def parse_turns(text: str) -> tuple[int, int | None]:
     """`3-9`, `3`, `3-`, `-9` (the last nine) as a range of turns."""
@@ -118,11 +132,9 @@ class Ended(Part, frozen=True):
 
 def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
     """The chosen turns of a conversation, in order."""
-    branch = _branch(talk, choice.branch)
-    turns = branch.turns if choice.branch is not None else talk.turns
     forks = _forks(talk)
     compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
-    for turn in _chosen(turns, choice.turns):
+    for turn in chosen_turns(talk, choice):
         yield TurnStart(turn)
         for message in turn.messages:
             compaction = compactions.get(id(message))
@@ -142,8 +154,11 @@ def _branch(talk: Conversation, id: int | None) -> Branch:
     return found
 
 
-def _chosen(turns: Sequence[Turn], bounds: tuple[int, int | None]) -> Sequence[Turn]:
-    first, last = bounds
+def chosen_turns(talk: Conversation, choice: Choice) -> Sequence[Turn]:
+    """The turns that are asked for."""
+    branch = _branch(talk, choice.branch)
+    turns = branch.turns if choice.branch is not None else talk.turns
+    first, last = choice.turns
     return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
 
 

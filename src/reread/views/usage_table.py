@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterator, Sequence
 
 from reread.accounts import FIGURES, figures
-from reread.charges import Usage
-from reread.prices import Price, Prices, Tier, price_on, read_name
-from reread.tallies import Report
+from reread.counting.tallies import Report
+from reread.money.charges import Usage
+from reread.money.prices import Price, Prices, Tier, price_on, read_name
 from reread.views.safety import safe
 from reread.views.words import LARGEST, count_text
 

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from reread import jsontext
-from reread.blocks import Block
+from reread.blocks import Block, RedactedThinking, Thinking, Use
 from reread.conversation import Agent, Change, Conversation
-from reread.messages import Branch, Call, Compaction, Message, Turn
+from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.session import Session
+from reread.views.parts import EVERYTHING, Choice, chosen_turns, started_by
 
 
-def session_json(session: Session) -> Iterator[bytes]:
-    """A whole session as JSON, in pieces, so that a large one need not fit in memory."""
+def session_json(session: Session, choice: Choice = EVERYTHING) -> Iterator[bytes]:
+    """What is chosen of a session as JSON, in pieces, so that a large one need not fit in memory."""
     yield b"{"
-    for name, value in _facts(session).items():
-        yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
-    yield from _talk(session.conversation)
+    yield from _pairs(_facts(session))
+    turns = chosen_turns(session.conversation, choice) if choice.narrows else None
+    yield from _talk(session.conversation, choice, turns)
     yield b',\n"agents": {'
-    for n, (id, agent) in enumerate(session.agents.items()):
+    agents = session.agents if turns is None else _agents_below(session, turns)
+    for n, (id, agent) in enumerate(agents.items() if choice.shows("tools") else ()):
         yield (b",\n" if n else b"\n") + jsontext.dumps(id) + b": {"
-        for name, value in agent_facts(agent).items():
-            yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
-        yield from _talk(agent)
+        yield from _pairs(agent_facts(agent))
+        yield from _talk(agent, choice, None)
         yield b"}"
     yield b"}}\n"
+
+
+def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
+    for name, value in values.items():
+        yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
+
+
+def _agents_below(session: Session, turns: Sequence[Turn]) -> dict[str, Agent]:
+    """The agents that these turns started, and those that they started in turn."""
+    found: dict[str, Agent] = {}
+    waiting = [call for turn in turns for call in turn.calls]
+    while waiting:
+        call = waiting.pop()
+        for agent in started_by(call):
+            if agent.id not in found:
+                found[agent.id] = agent
+                waiting += agent.calls
+    return {id: agent for id, agent in session.agents.items() if id in found}
 
 
 def _facts(session: Session) -> dict[str, Any]:
@@ -67,13 +86,38 @@ def agent_facts(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _talk(talk: Conversation) -> Iterator[bytes]:
-    yield from _array("messages", map(message_value, talk.messages))
-    yield from _array("calls", map(call_value, talk.calls))
-    yield from _array("turns", map(turn_value, talk.turns))
-    yield from _array("branches", map(branch_value, talk.branches))
-    yield from _array("compactions", map(compaction_value, talk.compactions))
-    yield from _array("ledger", map(plain, talk.ledger), last=True)
+def _talk(talk: Conversation, choice: Choice, turns: Sequence[Turn] | None) -> Iterator[bytes]:
+    """A conversation; of chosen turns only what is in them, for the rest tells of the whole file."""
+    messages = talk.messages if turns is None else [message for turn in turns for message in turn.messages]
+    calls = talk.calls if turns is None else [call for turn in turns for call in turn.calls]
+    yield from _array("messages", (value for m in messages if (value := _chosen_value(m, choice)) is not None))
+    shown = calls if choice.shows("tools") else ()
+    yield from _array("calls", (call_value(call, full=choice.full) for call in shown))
+    yield from _array("turns", map(turn_value, talk.turns if turns is None else turns), last=turns is not None)
+    if turns is None:
+        yield from _array("branches", map(branch_value, talk.branches))
+        yield from _array("compactions", map(compaction_value, talk.compactions))
+        yield from _array("ledger", map(plain, talk.ledger), last=True)
+
+
+def _chosen_value(message: Message, choice: Choice) -> dict[str, Any] | None:
+    """A message with the blocks that are wanted; None where none of it is."""
+    if choice.only == "prompts" and message.kind not in TURN_STARTERS:
+        return None
+    blocks = [block for block in message.blocks if choice.shows(_block_kind(message, block))]
+    if choice.only is not None and not blocks:
+        return None
+    value = message_value(message, blocks)
+    return value if choice.shows("tools") else {**value, "calls": []}
+
+
+def _block_kind(message: Message, block: Block) -> str:
+    """The word by which a choice takes a block or leaves it."""
+    if isinstance(block, Use):
+        return "tools"
+    if isinstance(block, Thinking | RedactedThinking):
+        return "thinking"
+    return "prompts" if message.role == "user" else "text"
 
 
 def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[bytes]:
@@ -83,8 +127,8 @@ def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[
     yield b"]" if last else b"],\n"
 
 
-def message_value(message: Message) -> dict[str, Any]:
-    """A message."""
+def message_value(message: Message, blocks: Sequence[Block] | None = None) -> dict[str, Any]:
+    """A message, with all its blocks or these."""
     return {
         "id": message.id,
         "role": message.role,
@@ -93,7 +137,7 @@ def message_value(message: Message) -> dict[str, Any]:
         "model": message.model,
         "stop_reason": message.stop_reason,
         "text": message.text,
-        "blocks": [block_value(block) for block in message.blocks],
+        "blocks": [block_value(block) for block in (message.blocks if blocks is None else blocks)],
         "calls": [call.id for call in message.calls],
         "usage": plain(message.usage),
         "uuids": message.uuids,
@@ -109,7 +153,7 @@ def block_value(block: Block) -> dict[str, Any]:
     return {key: item for key, item in value.items() if item is not None}
 
 
-def call_value(call: Call) -> dict[str, Any]:
+def call_value(call: Call, *, full: bool = False) -> dict[str, Any]:
     """A call with its result."""
     return {
         "id": call.id,
@@ -120,7 +164,7 @@ def call_value(call: Call) -> dict[str, Any]:
         "result": block_value(call.result) if call.result is not None else None,
         "data": call.data,
         "duration": call.duration,
-        "nodes": [plain(node) for node in call.nodes],
+        "nodes": [plain(node) for node in call.draw(full=full)],
         "agent": call.agent.id if call.agent is not None else None,
         "message": call.message.id,
         "line": call.line,

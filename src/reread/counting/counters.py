@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reread.copies import Copy
-from reread.digests import OWN, Filed, Response
-from reread.readings import Reading, Stretch, stated, stretch
+from reread.counting.copies import Copy
+from reread.counting.digests import OWN, Filed, Response
+from reread.counting.readings import Reading, Stretch, stated, stretch
 
 PER_PROCESS = (2, 1, 220)
 """Up to this version a counter began anew with each process; later it goes on through resumes and forks."""

@@ -8,13 +8,13 @@ from itertools import chain
 
 import msgspec
 
-from reread.charges import DAY_MS, Charge, Sum, Usage, cost
-from reread.copies import Copy, gather, wanted_places, worth
-from reread.counters import Counters
-from reread.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
-from reread.prices import Prices, read_name
-from reread.readings import ModelReading, Stretch
-from reread.spends import Spend
+from reread.counting.copies import Copy, gather, wanted_places, worth
+from reread.counting.counters import Counters
+from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
+from reread.counting.readings import ModelReading, Stretch
+from reread.counting.spends import Spend
+from reread.money.charges import DAY_MS, Charge, Sum, Usage, cost
+from reread.money.prices import Prices, read_name
 
 NOWHERE = Place(None, None, None, None)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Filed, Place, Response
+from reread.counting.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Filed, Place, Response
 
 
 class Copy(msgspec.Struct, gc=False):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import msgspec
 
 from reread import dialects, jsontext
+from reread.counting.digests import Digest
+from reread.counting.rows import AnyLine
 from reread.decode import Record, slow_records
-from reread.digests import Digest
-from reread.rows import AnyLine
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
-    from reread.scanners import Scanner
+    from reread.counting.scanners import Scanner
 
 
 def take_line(scanner: Scanner, body: bytes) -> None:

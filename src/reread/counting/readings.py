@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.charges import Charge, charges_of, nano_dollars
 from reread.heads import shape_usage
+from reread.money.charges import Charge, charges_of, nano_dollars
 
 
 class ModelReading(msgspec.Struct, frozen=True, gc=False, array_like=True):

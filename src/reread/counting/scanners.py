@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from reread import jsontext
-from reread.charges import SYNTHETIC, Figures, charge_of, extra_charges, figures_of, nano_dollars, overlay
-from reread.digests import (
+from reread import dialects, jsontext
+from reread.counting.digests import (
     ANYWHERE,
     BANDS,
     NO_ROWS,
@@ -30,10 +29,11 @@ from reread.digests import (
     owner,
     packed,
 )
-from reread.heads import UsageHead
+from reread.counting.readings import Reading, read_cost_state, read_result
+from reread.counting.rows import AnyLine, Event, Launched, Line, Message, PlainRow, Told
+from reread.heads import NOTHING, UsageHead
 from reread.lines import Read
-from reread.readings import Reading, read_cost_state, read_result
-from reread.rows import AnyLine, Event, Launched, Line, Message, Told
+from reread.money.charges import SYNTHETIC, Figures, charge_of, extra_charges, figures_of, nano_dollars, overlay
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
@@ -49,23 +49,29 @@ USER = b'"type":"user",'
 TAIL, OPENING = 1536, 1024
 """A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
 near the end (883 bytes at most in what the client wrote), and such lines are two thirds of all bytes."""
-ROOM = 1 << 18
+SPAN = 96
+"""A row's usage stands about as far before its end as that of the row before it: there it is looked for first."""
+ROOM = 1 << 20
 FIRST_LINES = 8
 """So many lines are read in any case, for what they say of the file."""
+
+
+AnyRow = Line | PlainRow
 
 
 class _Open(msgspec.Struct, gc=False):
     """A response whose best row may still come; what it comes to is worked out at the end, for most rows lose."""
 
-    line: Line | None
+    line: AnyRow | None
     """The first row; None where the response was known before."""
-    place: Place | None
-    """Where it belongs; None where that is just what the line says."""
     usage: UsageHead | None
     """The best row; None where that was known before."""
     model: str | None
     ended: bool
-    output: int
+    plain: bool = True
+    """Whether nothing below is said, and the response is one charge."""
+    place: Place | None = None
+    """Where it belongs; None where that is just what the line says."""
     reported: int | None = None
     stamp: str | None = None
     """A later row's time, where the first has none."""
@@ -73,7 +79,15 @@ class _Open(msgspec.Struct, gc=False):
     before: Response | None = None
     """The response as it was known before."""
 
+    @property
+    def output(self) -> int:
+        """What the best row says was made."""
+        if self.usage is not None:
+            return self.usage.output_tokens or 0
+        return self.before.charge.output if self.before is not None else 0
 
+
+_decode_row = msgspec.json.Decoder(PlainRow).decode
 _decode_line = msgspec.json.Decoder(Line).decode
 _decode_any = msgspec.json.Decoder(AnyLine).decode
 _NO_LINE = Line()
@@ -87,7 +101,14 @@ class Scanner:
     that of whole lines; `flush` adds what stands after the last line end.
     """
 
-    def __init__(self, digest: Digest | None = None, *, session: str | None = None, agent: str | None = None) -> None:
+    def __init__(
+        self,
+        digest: Digest | None = None,
+        *,
+        session: str | None = None,
+        agent: str | None = None,
+        buffer: bytearray | None = None,
+    ) -> None:
         self.session = session
         """The session of rows that name none."""
         self.agent = agent
@@ -96,7 +117,7 @@ class Scanner:
         """How many bytes have been looked at, in whole lines."""
         self.known = digest or Digest()
         """The digest while it is made; read `digest`."""
-        self._buffer = bytearray(ROOM)
+        self._buffer = bytearray(ROOM) if buffer is None else buffer
         self._end = 0
         self._searched = 0
         self._index: dict[Key, _Open] = {self._key(known): _reopened(known) for known in self.known.responses()}
@@ -104,6 +125,7 @@ class Scanner:
         self._repeats = False
         self._same: bytes | None = None
         self._lead = 0
+        self._near = 0
         self._document: Decoder | None = None
         self._streams: dict[str, tuple[Message, UsageHead]] = {}
 
@@ -169,7 +191,7 @@ class Scanner:
             self.known.resumable = False
 
     def _take_document(self, records: Any) -> None:
-        from reread.intake import take_records
+        from reread.counting.intake import take_records
 
         self._changed = True
         take_records(self, records)
@@ -179,15 +201,18 @@ class Scanner:
     def _lines(self, stop: int) -> None:
         """Look at whole lines. Plain rows are taken here, for most of the time is spent on them."""
         find, starts, ends = self._buffer.find, self._buffer.startswith, self._buffer.endswith
-        view, index, self._changed = memoryview(self._buffer), self._index, True
-        self._peek(view, stop)
+        view, index, near, self._changed = memoryview(self._buffer), self._index, self._near, True
+        if self.known.began is None:
+            self._peek(view, stop)
         at = 0
         while at < stop:
             end = find(b"\n", at, stop) + 1
-            tail = end - TAIL
-            hit = find(MARK, tail if tail > at else at, end)
+            start = end - near
+            hit = find(MARK, start, start + SPAN) if start > at else -1
             if hit < 0:
-                if tail > at:
+                tail = end - TAIL
+                hit = find(MARK, tail if tail > at else at, end)
+                if hit < 0 and tail > at:
                     message = find(MESSAGE, at, at + OPENING)
                     if message > at and ends(USER, at, message):
                         at = end
@@ -202,25 +227,30 @@ class Scanner:
                 at = end
                 continue
             try:
-                line = _decode_line(view[at:end])
+                row = _decode_row(view[at:end])
             except jsontext.FAST_FAULTS:
-                line = _NO_LINE
-            message, request = line.message, line.requestId
-            if message is None or not request or line.type != "assistant" or line.sessionId is None:
                 self._take_any(view[at:end])
-            elif (usage := message.usage) is not None and (id := message.id):
-                if usage.iterations:
-                    usage.iterations = usage.iterations.copy()
-                known = index.get((id, request))
-                if known is None:
-                    self._begin((id, request), line, message, usage, None)
-                else:
-                    self._go_on(known, line, message, usage)
-                    if self._repeats and known.ended and line.timestamp is not None:
-                        self._remember(request, at, hit, end)
+                at = end
+                continue
+            near = end - hit + SPAN // 2
+            message = row.message
+            usage = message.usage
+            if usage.iterations:
+                usage.iterations = _kept(usage.iterations)
+            key = (message.id, row.requestId)
+            known = index.get(key)
+            if message.model == SYNTHETIC or row.isApiErrorMessage:
+                pass
+            elif known is None:
+                known = index[key] = _Open(row, usage, message.model, message.stop_reason is not None)
+                if usage.iterations or row.costUSD is not None:
+                    known.plain, known.reported = False, _reported(row)
             else:
-                self._take_any(view[at:end])
+                self._go_on(known, row, message.model, message.stop_reason, usage)
+                if self._repeats and known.ended and row.timestamp is not None:
+                    self._remember(row.requestId, at, hit, end)
             at = end
+        self._near = near
 
     def _peek(self, view: memoryview, stop: int) -> None:
         """See in the first lines when the file began, and whether it was printed."""
@@ -232,10 +262,10 @@ class Scanner:
                 line = _decode_line(view[at:end])
             except jsontext.FAST_FAULTS:
                 line = _NO_LINE
-            if line.sessionId is not None:
+            if line.sessionId is not None or line.type in dialects.SESSIONLESS:
                 known.began = milliseconds(line.timestamp)
             else:
-                from reread.intake import peek
+                from reread.counting.intake import peek
 
                 peek(known, bytes(view[at:end]))
             at = end
@@ -260,7 +290,7 @@ class Scanner:
                 return
         except jsontext.FAST_FAULTS:
             pass
-        from reread.intake import take_line
+        from reread.counting.intake import take_line
 
         take_line(self, bytes(body))
 
@@ -325,7 +355,7 @@ class Scanner:
         usage = first if event.usage is None else overlay(first, event.usage)
         stop = event.delta.stop_reason if event.delta is not None else None
         place = msgspec.structs.replace(self._place_of(line), printed=True, agent=whose or None)
-        self._row(line, Message(message.id, message.model, stop), usage, place)
+        self._row(line, Message(message.model, message.id, stop), usage, place)
 
     def take_system(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a printed run says of itself at its start."""
@@ -351,46 +381,41 @@ class Scanner:
     # Responses
 
     def _row(self, line: Line, message: Message, usage: UsageHead, place: Place) -> None:
-        """Take in one row of a response, whatever it names."""
+        """Take in one row of a response, whatever it names: the first says where it belongs."""
+        if message.model == SYNTHETIC or line.isApiErrorMessage:
+            return
         if usage.iterations:
-            usage.iterations = usage.iterations.copy()
+            usage.iterations = _kept(usage.iterations)
         id, request = message.id, line.requestId
         if not id:
             id, request = request or self._name(line, usage), ANYWHERE
         key = (id, request or line.sessionId or self.session)
         known = self._index.get(key)
         if known is None:
-            known = self._begin(key, line, message, usage, place)
+            ended = message.stop_reason is not None
+            known = self._index[key] = _Open(line, usage, message.model, ended, False, place, _reported(line))
         else:
-            self._go_on(known, line, message, usage)
-        if known is not None and not request:
-            known.proofs = (*known.proofs, *_proofs(line, usage))
+            self._go_on(known, line, message.model, message.stop_reason, usage)
+        if not request:
+            known.plain, known.proofs = False, (*known.proofs, *_proofs(line, usage))
 
-    def _begin(self, key: Key, line: Line, message: Message, usage: UsageHead, place: Place | None) -> _Open | None:
-        """The first row of a response says where it belongs."""
-        model = message.model
-        if model == SYNTHETIC or line.isApiErrorMessage:
-            return None
-        reported = None if line.costUSD is None else nano_dollars(line.costUSD)
-        ended, output = message.stop_reason is not None, usage.output_tokens or 0
-        known = self._index[key] = _Open(line, place, usage, model, ended, output, reported)
-        return known
-
-    def _go_on(self, known: _Open, line: Line, message: Message, usage: UsageHead) -> None:
+    def _go_on(self, known: _Open, line: AnyRow, model: str | None, stop: str | None, usage: UsageHead) -> None:
         """A later row counts if it is better: it ended, or has more output, or is as good."""
-        if message.model == SYNTHETIC or line.isApiErrorMessage:
-            return
-        ended, output = message.stop_reason is not None, usage.output_tokens or 0
-        if ended and known.ended and known.usage == usage:
-            self._repeats = True
-        if ended > known.ended or (ended == known.ended and output >= known.output):
-            known.usage, known.model, known.ended, known.output = usage, message.model, ended, output
-        if line.costUSD is not None:
-            known.reported = nano_dollars(line.costUSD)
+        ended = stop is not None
+        if ended == known.ended:
+            better = (usage.output_tokens or 0) >= known.output
+            self._repeats = self._repeats or (ended and known.usage == usage)
+        else:
+            better = ended
+        if better:
+            known.usage, known.model, known.ended = usage, model, ended
+        if usage.iterations or line.costUSD is not None:
+            known.plain = False
+            known.reported = known.reported if line.costUSD is None else _reported(line)
         if known.stamp is None:
             known.stamp = line.timestamp
 
-    def _place_of(self, line: Line) -> Place:
+    def _place_of(self, line: AnyRow) -> Place:
         side = line.isSidechain or self.agent is not None
         return Place(
             line.sessionId or self.session,
@@ -429,10 +454,13 @@ _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 """The types among them that the client writes to disk."""
 
 
+LOW, HIGH = BANDS
+
+
 class _Summing:
     """Open responses made into a digest: the plain ones summed in cells."""
 
-    def __init__(self, known: Digest, place_of: Callable[[Line], Place]) -> None:
+    def __init__(self, known: Digest, place_of: Callable[[AnyRow], Place]) -> None:
         self.known = known
         self.place_of = place_of
         self.places = {place: n for n, place in enumerate(known.places)}
@@ -444,16 +472,16 @@ class _Summing:
 
     def sum(self, index: dict[Key, _Open]) -> None:
         """Put every response into the digest."""
-        for number, ((id, request), known) in enumerate(index.items()):
+        add_row, add_to_cell, number_of = self.rows.append, self._add_to_cell, self._number
+        for number, (key, known) in enumerate(index.items()):
             line, usage = known.line, known.usage
-            more = known.place is not None or known.reported is not None
-            if more or line is None or usage is None or usage.iterations:
-                self._add_odd(number, id, request, known)
-            else:
-                place, when, ended = self._number(line), milliseconds(line.timestamp or known.stamp), known.ended
-                figures = figures_of(usage, known.model)
-                self.rows.append((number, id, request, place, when, ended, figures, line.uuid))
-                self._add_to_cell(place, when, figures, ended)
+            if line is None or usage is None or not known.plain:
+                self._add_odd(number, *key, known)
+                continue
+            place, when, ended = number_of(line), milliseconds(line.timestamp or known.stamp), known.ended
+            figures = figures_of(usage, known.model)
+            add_row((number, *key, place, when, ended, figures, line.uuid))
+            add_to_cell(place, when, figures, ended)
         digest = self.known
         digest.cells = [Cell(*key, *sums) for key, sums in self.cells.items()]
         digest.odd, digest.ids = self.odd, [id for id, _ in index]
@@ -475,7 +503,7 @@ class _Summing:
         model, given, made, five, hour, read, searches, mode = figures
         prompt = given + five + hour + read
         slot = None if when is None else when // SLOT_MS
-        key = (slot, place, model, mode, 0 if prompt <= BANDS[0] else 1 if prompt <= BANDS[1] else 2)
+        key = (slot, place, model, mode, 0 if prompt <= LOW else 1 if prompt <= HIGH else 2)
         sums = self.cells.get(key)
         if sums is None:
             self.cells[key] = [1, given, made, five, hour, read, searches, 0 if ended else 1]
@@ -535,7 +563,7 @@ class _Summing:
             return known.place or Place(None, None, None, None), None
         return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
 
-    def _number(self, line: Line) -> int:
+    def _number(self, line: AnyRow) -> int:
         """The number of the place where a row belongs; most belong where the one before does."""
         said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
         if said != self.said:
@@ -549,11 +577,20 @@ class _Summing:
         return number
 
 
+def _kept(iterations: Raw) -> Raw:
+    """The steps of a response, apart from the buffer they were read in; of most there are none."""
+    return NOTHING if bytes(iterations) == b"[]" else iterations.copy()
+
+
 def _reopened(response: Response) -> _Open:
     """A response that was known before; a better row may still come."""
-    known = _Open(None, None, None, None, response.ended, response.charge.output, response.reported)
-    known.proofs, known.before = response.proofs, response
-    return known
+    return _Open(
+        None, None, None, response.ended, False, reported=response.reported, proofs=response.proofs, before=response
+    )
+
+
+def _reported(line: AnyRow) -> int | None:
+    return None if line.costUSD is None else nano_dollars(line.costUSD)
 
 
 def _proofs(line: Line, usage: UsageHead) -> list[str]:
@@ -570,7 +607,7 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
     try:
         return msgspec.json.decode(raw, type=shape)
     except jsontext.FAST_FAULTS:
-        from reread.intake import fitted
+        from reread.counting.intake import fitted
 
         return fitted(jsontext.readable(bytes(raw)), shape)
 

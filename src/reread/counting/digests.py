@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from reread import places
-from reread.charges import Charge
-from reread.readings import Reading
+from reread.counting.readings import Reading
+from reread.money.charges import Charge
 
-FORMAT = 5
+FORMAT = 6
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)

@@ -9,7 +9,7 @@ import msgspec
 
 from reread import jsontext
 from reread.heads import NOTHING, UsageHead
-from reread.prices import BATCH, FAST, US, Prices
+from reread.money.prices import BATCH, FAST, US, Prices
 
 SYNTHETIC = "<synthetic>"
 """The model of rows that the client wrote itself: they cost nothing and are no responses."""
@@ -127,6 +127,17 @@ class Sum:
     def report(self, nanos: int) -> None:
         """Add what the client said."""
         self.reported = (self.reported or 0) + nanos
+
+    def add(self, other: Sum) -> None:
+        """Add other figures."""
+        self.responses += other.responses
+        self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
+        self.picos += other.picos
+        self.priced |= other.priced
+        if other.reported is not None:
+            self.report(other.reported)
+        self.unconfirmed += other.unconfirmed
+        self.unpriced |= other.unpriced
 
     def usage(self) -> Usage:
         """The figures so far."""

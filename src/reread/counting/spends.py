@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from reread.charges import Sum
+from reread.money.charges import Sum
 
 
 class Spend(msgspec.Struct, gc=False, array_like=True):

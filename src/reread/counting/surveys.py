@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeGuard
 import msgspec
 
 from reread import places
-from reread.cache import Cache, Entry
-from reread.digests import FORMAT, Digest, Filed, guessed_project, owner, packed
+from reread.counting.cache import Cache, Entry
+from reread.counting.digests import FORMAT, Digest, Filed, guessed_project, owner, packed
+from reread.counting.readers import Job, Progress, kept_digest, read_all
+from reread.counting.settlement import settle
+from reread.counting.spends import Spend
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.prices import Prices
-from reread.readers import Job, Progress, kept_digest, read_all
-from reread.settlement import settle
-from reread.spends import Spend
+from reread.money.prices import Prices
 
 STDIN = "-"
 if TYPE_CHECKING:
@@ -79,30 +79,29 @@ class Asked:
 
     def _add_session(self, path: Path) -> None:
         """A session's file, and those of its agents."""
-        self._add_file(path)
+        self._add_file(str(path.absolute()))
         head = places.first_head(path)
         names = {path.stem, head.sessionId if head is not None and head.sessionId else path.stem}
         for agent in places.agent_files(path, sorted(names)).values():
-            self._add_file(agent)
+            self._add_file(str(agent.absolute()))
 
     def _add_folder(self, folder: Path) -> None:
         whole = str(folder.absolute())
         self.folders.append(whole)
         for path in _below(whole):
-            self._add_file(Path(path))
+            self._add_file(path)
 
-    def _add_file(self, path: Path) -> None:
-        whole = str(path.absolute())
-        if whole in self.found:
+    def _add_file(self, path: str) -> None:
+        if path in self.found:
             return
         try:
-            stat = path.stat()
+            stat = os.stat(path)  # noqa: PTH116 (of thousands of files, and `pathlib` takes its time)
         except FileNotFoundError:
-            raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
+            raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
         except OSError as error:
             reason = error.strerror or str(error)
-            raise Unreadable(f"{path}: {reason}; check its permissions", path=str(path)) from error
-        self.found[whole] = _Found(whole, stat)
+            raise Unreadable(f"{path}: {reason}; check its permissions", path=path) from error
+        self.found[path] = _Found(path, stat)
 
 
 def _bytes(source: Any) -> bytes:
@@ -230,7 +229,7 @@ def _filed(path: str, digest: Digest) -> Filed:
 
 
 def _loose(data: bytes) -> Filed:
-    from reread.scanners import Scanner
+    from reread.counting.scanners import Scanner
 
     scanner = Scanner()
     scanner.feed(data)

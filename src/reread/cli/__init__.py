@@ -1,0 +1,102 @@
+"""The command line: every verb is one public function."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+
+import click
+
+from reread import __version__
+from reread.cli.options import SAMPLES, root_option
+from reread.errors import RereadError
+
+OK, MISUSED = 0, 2
+
+VERBS = {
+    "ls": "listing",
+    "show": "showing",
+    "tail": "following",
+    "export": "showing",
+    "check": "checking",
+    "usage": "counting",
+    "completion": "completing",
+}
+"""Every verb with the module that has it."""
+
+HEADINGS = {
+    "Read": ("ls", "show", "tail"),
+    "Check and count": ("check", "usage"),
+    "Keep and share": ("export",),
+    "Set up": ("completion",),
+}
+"""The verbs by what they are for, as the help shows them."""
+
+
+class Verbs(click.Group):
+    """The verbs, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [verb for verbs in HEADINGS.values() for verb in verbs]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        home = VERBS.get(cmd_name)
+        return getattr(importlib.import_module(f"reread.cli.{home}"), cmd_name) if home else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, verbs in HEADINGS.items():
+            with formatter.section(heading):
+                known = [(verb, self.get_command(ctx, verb)) for verb in verbs]
+                rows = [(f"{verb:10}", command.get_short_help_str(64)) for verb, command in known if command]
+                formatter.write_dl(rows)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="reread")
+@root_option
+@click.option("--demo", is_flag=True, help="Use the bundled sample sessions.")
+@click.pass_context
+def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
+    """Read, check and follow Claude Code sessions.
+
+    \b
+    reread ls                      sessions, newest first
+    reread show latest             read one
+    reread tail 3f2a               follow one while it is written
+    reread export latest -o it.md  write one to a file
+    reread check ~/.claude         validate everything
+    reread usage --since 30d       tokens and cost
+    reread --demo show latest      try it without sessions of your own
+
+    A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
+    """
+    ctx.obj = [SAMPLES] if demo else list(root)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command line; what went wrong is said in one line, with what to do."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal or pipe that is not UTF-8 gets what it can show
+    try:
+        code = reread.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = MISUSED
+    except RereadError as error:
+        click.echo(f"reread: {error}", err=True)
+        code = MISUSED
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = OK
+    gc.freeze()  # the system takes a large session back faster than the interpreter takes it apart
+    sys.exit(code if isinstance(code, int) else OK)

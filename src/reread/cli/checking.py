@@ -1,0 +1,61 @@
+"""`reread check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli.options import SESSION, asked_roots, json_option, root_option
+from reread.cli.output import print_json, progress
+from reread.errors import Misuse
+
+OK, FOUND_ERRORS = 0, 1
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=SESSION, metavar="PATH…")
+@json_option
+@click.option("--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and stop.")
+@click.option("-v", "--verbose", is_flag=True, help="Also what is merely worth knowing.")
+@root_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    as_json: bool,
+    drift: bool,
+    schema: bool,
+    verbose: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Validate sessions, files or folders.
+
+    Exits with 1 where there are errors.
+
+    A PATH is a session, or a folder, which stands for every .jsonl file below it.
+
+    \b
+    reread check latest
+    reread check ~/.claude/projects --json
+    reread check ~/.claude --drift
+    """
+    if schema:
+        from reread.records import json_schema
+
+        return print_json(json_schema())
+    if not paths:
+        raise Misuse("name something to check: a session, a file or a folder; or `--schema`")
+    from reread.reports import report
+
+    with progress("checking", None) as step:
+        checked = report(paths, root=asked_roots(ctx, root) or None, progress=lambda _: step(1))
+    if as_json:
+        print_json(checked)
+    else:
+        from reread.views.listings import drift_lines, report_lines
+
+        for line in drift_lines(checked) if drift else report_lines(checked, verbose=verbose):
+            click.echo(line)
+    return ctx.exit(FOUND_ERRORS if checked.totals.errors else OK)

@@ -1,0 +1,60 @@
+"""`reread tail`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from reread.cli.options import SESSION, open_session, root_option
+
+
+@click.command()
+@click.argument("session", type=SESSION)
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+@click.option("-n", "--last", type=int, default=1, help="How many turns to show first.", show_default=True)
+@click.option("--full", is_flag=True, help="Show long output whole.")
+@root_option
+@click.pass_context
+def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
+    """Follow a session while it is written, agents included.
+
+    Ends with Ctrl-C.
+
+    With --format json, each line is one change: the fate of a record, and the message or call it changed.
+
+    \b
+    reread tail latest
+    reread tail ./session.jsonl --format json
+    """
+    from reread.live import follow
+
+    opened = open_session(ctx, session, root) if not _is_missing_path(session) else None
+    if form == "json":
+        from reread import jsontext
+        from reread.views.values import change_value
+
+        for change in follow(opened or session):
+            click.echo(jsontext.dumps(change_value(change)))
+            sys.stdout.flush()
+        return
+    from reread.views.parts import Choice, parts
+    from reread.views.pictures import protocol
+    from reread.views.terminal import TerminalView, make_console, watch_change
+
+    pictures = protocol() if sys.stdout.isatty() else None
+    console, view = make_console(), TerminalView(Choice(full=full), pictures=pictures)
+    if opened is not None and last > 0:
+        for part in parts(opened.conversation, Choice(turns=(-last, None), full=full)):
+            for item in view.part(part):
+                console.print(item)
+    for change in follow(opened or session):
+        for item in watch_change(change, view):
+            console.print(item, end=getattr(item, "end", "\n"))
+
+
+def _is_missing_path(name: str) -> bool:
+    """Whether this names a file that may still appear."""
+    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not Path(name).exists()

@@ -1,0 +1,112 @@
+"""`reread ls`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reread.cli.options import asked_roots, json_option, root_option
+from reread.cli.output import print_json, progress
+from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.headers import Header
+    from reread.session import Session
+
+_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+@click.command()
+@click.option("--project", metavar="DIR", help="Only sessions that worked in this folder or below.")
+@click.option("--since", metavar="WHEN", help="Only sessions written to since then: 7d, yesterday, 2026-11-15.")
+@click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
+@click.option("--tool", metavar="NAME", help="Only sessions that called this tool (reads the files).")
+@click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
+@click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
+@click.option("-n", "--limit", type=int, help="At most so many.")
+@json_option
+@root_option
+@click.pass_context
+def ls(
+    ctx: click.Context,
+    project: str | None,
+    since: str | None,
+    min_size: str | None,
+    tool: str | None,
+    errors: bool,
+    branches: bool,
+    limit: int | None,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """List sessions by project, newest first.
+
+    \b
+    reread ls --project . --since 7d
+    reread ls --tool WebFetch --errors --json
+    """
+    from reread.headers import sessions
+    from reread.when import parse_when
+
+    roots = asked_roots(ctx, root)
+    headers = sessions(project=project, since=parse_when(since) if since else None, root=roots or None)
+    if min_size is not None:
+        least = parse_size(min_size)
+        headers = (header for header in headers if header.size >= least)
+    if tool or errors or branches:
+        headers = _reading(headers, lambda session: _fits(session, tool, errors, branches))
+    if limit is not None:
+        headers = (header for header, _ in zip(headers, range(limit), strict=False))
+    if as_json:
+        print_json(list(headers))
+    else:
+        _print_headers(list(headers), roots)
+
+
+def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iterator[Header]:
+    """The sessions that fit once they have been read, with progress on a terminal."""
+    from reread.session import open  # noqa: A004
+
+    everything = list(headers)
+    with progress("reading", len(everything)) as step:
+        for header in everything:
+            if fits(open(Path(header.path))):
+                yield header
+            step(1)
+
+
+def _fits(session: Session, tool: str | None, errors: bool, branches: bool) -> bool:
+    talks = [session.conversation, *session.agents.values()]
+    calls = [call for talk in talks for call in talk.calls]
+    if tool and not any(call.name == tool for call in calls):
+        return False
+    if branches and len(set(session.facts.git_branches)) < 2:
+        return False
+    return (
+        not errors
+        or any(any(message.kind == "error" for message in talk.messages) for talk in talks)
+        or any(call.ok is False for call in calls)
+    )
+
+
+def _print_headers(headers: Sequence[Header], roots: Sequence[Path]) -> None:
+    from reread.views.listings import header_lines
+
+    if not headers:
+        where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
+        click.echo(f"No sessions in {where}. `reread --demo ls` shows the samples.", err=True)
+    for line in header_lines(headers):
+        click.echo(line)
+
+
+def parse_size(text: str) -> int:
+    number, unit = text.strip().lower().rstrip("b"), ""
+    if number and number[-1] in _SIZES:
+        number, unit = number[:-1], number[-1]
+    try:
+        return int(float(number) * _SIZES[unit])
+    except ValueError:
+        raise Misuse(f"{text!r} is no size: say 500k, 10M or 1G") from None

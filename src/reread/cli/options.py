@@ -1,0 +1,95 @@
+"""What several verbs share: their options, and the session they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from reread.session import Session
+    from reread.views.parts import Choice
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+LATEST = "latest"
+MOST = 50
+"""How many ids the shell is offered."""
+
+
+class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """What a SESSION argument is; the shell completes ids."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.headers import sessions
+        from reread.views.safety import safe
+
+        above = ctx.parent.params if ctx.parent is not None else {}
+        roots = [SAMPLES] if above.get("demo") else [*above.get("root", ()), *ctx.params.get("root", ())]
+        fits = (header for header in sessions(root=roots or None) if header.id.startswith(incomplete))
+        shown = [
+            CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60]) for header in islice(fits, MOST)
+        ]
+        words = [CompletionItem(LATEST, help="the newest")] if LATEST.startswith(incomplete) else []
+        return [*words, *shown, CompletionItem(incomplete, type="file")]
+
+
+SESSION = SessionName()
+
+
+def root_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--root",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Look for sessions here instead: a configuration or projects folder. Repeatable.",
+    )(command)
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What of a session is shown: the same options for every view."""
+    for option in reversed(
+        [
+            click.option("--turns", metavar="RANGE", help="Only these turns: 3-9, 3, 3-, -5 for the last five."),
+            click.option("--branch", type=int, metavar="N", help="Another branch than the active one."),
+            click.option("--no-thinking", is_flag=True, help="Leave thinking out."),
+            click.option("--no-tools", is_flag=True, help="Leave tool calls out."),
+            click.option("--only", type=click.Choice(["prompts", "text", "tools"]), help="Only one kind of thing."),
+            click.option("--full", is_flag=True, help="Show long output whole, and all that was recorded."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def chosen(options: dict[str, Any]) -> Choice:
+    from reread.views.parts import Choice, parse_turns
+
+    return Choice(
+        turns=parse_turns(options["turns"]) if options["turns"] else (1, None),
+        branch=options["branch"],
+        thinking=not options["no_thinking"],
+        tools=not options["no_tools"],
+        only=options["only"],
+        full=options["full"],
+    )
+
+
+def asked_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
+    return [*ctx.obj, *root]
+
+
+def open_session(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:
+    from reread.session import open  # noqa: A004
+
+    return open(session, root=asked_roots(ctx, root) or None)

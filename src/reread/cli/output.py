@@ -1,0 +1,29 @@
+"""What several verbs print: JSON, and progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+def print_json(value: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value)))
+
+
+@contextmanager
+def progress(label: str, length: int | None) -> Generator[Callable[[int], None]]:
+    """A progress bar on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import Progress
+
+    with Progress(transient=True) as bar:
+        task = bar.add_task(label, total=length)
+        yield lambda steps: bar.advance(task, steps)
