@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
@@ -16,7 +16,7 @@ from reread.content import content_blocks
 from reread.decode import Record, Records
 from reread.deeds import Deed
 from reread.facts import Facts
-from reread.heads import BlockHead, Head, MessageHead, UsageHead, shape_head
+from reread.heads import AttachmentHead, BlockHead, EventHead, Head, MessageHead, ProgressHead, peek, shape_head
 from reread.ledger import (
     ABANDONED,
     AGENT,
@@ -37,12 +37,11 @@ from reread.ledger import (
 )
 from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
-from reread.money.charges import Usage, overlay, total
+from reread.money.charges import Usage, total
 from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 
-_Peeked = TypeVar("_Peeked", "AttachmentHead", "ProgressHead", "EventHead")
-Fold = Callable[["Conversation", int, Head, Record], None]
+Fold = Callable[["Conversation", int, Head], None]
 
 STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
 """Types that tell of the session and never speak."""
@@ -115,35 +114,6 @@ TWICE = -2
 ROOT_BRANCH = 0
 NATIVES_KEPT = 16
 NO_MESSAGE = MessageHead()
-
-
-class AttachmentHead(msgspec.Struct):
-    """An attachment without its content."""
-
-    type: str = ""
-    commandMode: str | None = None
-    prompt: Raw = Raw()
-    origin: Raw = Raw()
-    isMeta: bool | None = None
-    toolUseID: str | None = None
-
-
-class ProgressHead(msgspec.Struct):
-    """A progress payload without its content."""
-
-    type: str = ""
-    agentId: str | None = None
-    message: Raw = Raw()
-    prompt: str | None = None
-
-
-class EventHead(msgspec.Struct):
-    """An event of the API's stream without its content."""
-
-    type: str = ""
-    message: MessageHead | None = None
-    usage: UsageHead | None = None
-    delta: Raw = Raw()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -399,18 +369,29 @@ class Conversation:
 
     def push(self, record: Record) -> int:
         """Take in one record; gives its index. What it changed: `change(index)`."""
-        head = record.head
-        index = len(self._marks)
-        self.records.add(record)
+        self.records.add(record.line, record.offset, len(record.body))
+        self._fold(len(self._marks), record.head)
+        return len(self._marks) - 1
+
+    def push_lines(self, number: int, starts: array[int], lines: Sequence[bytes], heads: Iterable[Head]) -> None:
+        """Take in whole lines, each of them one record, with their heads."""
+        index, fold = len(self._marks), self._fold
+        self.records.add_lines(number, starts, lines)
+        for head in heads:
+            fold(index, head)
+            index += 1
+
+    def _fold(self, index: int, head: Head) -> None:
         fold = _FOLDS.get(head.type)
         if fold is not None:
             if not self._sidechain and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS)):
                 agent = self._agent_for(head)
                 if agent is not None:
-                    agent.push(record)
+                    agent.records.add(*self.records.place(index))
+                    agent._fold(len(agent._marks), head)
                     self._settle_apart(AGENT, self._numbers[agent.id])
-                    return index
-            fold(self, index, head, record)
+                    return
+            fold(self, index, head)
         elif head.type in STATE_TYPES:
             self.facts.note(head, index)
             self._settle_apart(STATE)
@@ -423,8 +404,7 @@ class Conversation:
                 self._end_turn()
         else:
             self.facts.note(head, index)
-            self._settle_apart(MALFORMED if record.fault else UNKNOWN)
-        return index
+            self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
 
     def _settle(self, fate: int, target: int, speaks: int = SILENCE) -> None:
         """Write down the fate of a record that has its place in the tree: exactly once for each."""
@@ -483,7 +463,7 @@ class Conversation:
     def _compacted_since(self, index: int) -> bool:
         return self._last_boundary > index
 
-    def fold_user(self, index: int, head: Head, record: Record) -> None:
+    def fold_user(self, index: int, head: Head) -> None:
         """Take in a user record."""
         parent = self._place(index, head)
         if parent == TWICE:
@@ -568,7 +548,7 @@ class Conversation:
         last = self._open[-1]
         return next((call for call in last.message.calls if call.answer < 0), last)
 
-    def fold_assistant(self, index: int, head: Head, record: Record) -> None:
+    def fold_assistant(self, index: int, head: Head) -> None:
         """Take in an assistant record."""
         parent = self._place(index, head)
         if parent == TWICE:
@@ -584,9 +564,10 @@ class Conversation:
                 self._by_id[api.id] = message
         else:
             fate, target = MERGED, message.index
-            repeated = self._repeated(index, message, content, record) if content else -1
+            repeated = self._repeated(index, message, content) if content else -1
             if repeated >= 0:
-                self._count(message, head, api)
+                self._know(message, api)
+                message.told = _grown(message.told, index)
                 self._settle(DUPLICATE, repeated)
                 return
             message.records.append(index)
@@ -608,7 +589,7 @@ class Conversation:
                 message.seen |= MANY_BIT
         elif content:
             speaks = SPOKEN
-        self._count(message, head, api)
+        self._know(message, api)
         self._settle(fate, target, speaks)
         if head.supersedes:
             self.superseded.update(head.supersedes)
@@ -620,7 +601,7 @@ class Conversation:
         if head.is_active:
             self._pinned = self._here
 
-    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str, record: Record) -> int:
+    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str) -> int:
         """The record of the same message that holds all these blocks already, or -1."""
         if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
             block = content[0]
@@ -633,10 +614,11 @@ class Conversation:
             message.prints = {}
             for earlier in message.records:
                 self._print(message.prints, self.records[earlier].native, earlier)
-        prints = [jsontext.dumps(block) for block in _raw_blocks(record.native)]
+        native = self.records[index].native
+        prints = [jsontext.dumps(block) for block in _raw_blocks(native)]
         if prints and all(block in message.prints for block in prints):
             return message.prints[prints[0]]
-        self._print(message.prints, record.native, index)
+        self._print(message.prints, native, index)
         return -1
 
     def _print(self, prints: dict[bytes, int], native: dict[str, Any], index: int) -> None:
@@ -677,7 +659,8 @@ class Conversation:
         if call is not None and call.answer < 0:
             call.answer, call.is_error = index, bool(block.is_error)
 
-    def _count(self, message: Message, head: Head, api: MessageHead) -> None:
+    def _know(self, message: Message, api: MessageHead) -> None:
+        """Take in who made a response and how it ended."""
         if message.model is None and api.model:
             message.model = api.model
             if api.model != self._model and api.model != SYNTHETIC:
@@ -685,10 +668,8 @@ class Conversation:
                 self.facts.models.add(api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
-        if api.usage is not None:
-            message.spend(head.requestId, api.usage, api.stop_reason, api.model, head.costUSD)
 
-    def fold_system(self, index: int, head: Head, record: Record) -> None:
+    def fold_system(self, index: int, head: Head) -> None:
         """Take in a system record."""
         if self._place(index, head) == TWICE:
             return
@@ -703,7 +684,7 @@ class Conversation:
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
-            self._notify(message, _str(record.native.get("tool_use_id")))
+            self._notify(message, _str(self.records[index].native.get("tool_use_id")))
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
@@ -728,11 +709,11 @@ class Conversation:
         if call is not None:
             call.notices = _grown(call.notices, message.index)
 
-    def fold_attachment(self, index: int, head: Head, record: Record) -> None:
+    def fold_attachment(self, index: int, head: Head) -> None:
         """Take in an attachment record."""
         if self._place(index, head) == TWICE:
             return None
-        payload = _peek(head.attachment, AttachmentHead)
+        payload = peek(head.attachment, AttachmentHead)
         if payload.type == "queued_command":
             return self._queued(index, head, payload)
         if payload.type.startswith(HOOKS):
@@ -766,25 +747,25 @@ class Conversation:
             message.attached = _grown(message.attached, index)
         self._settle(ATTACHED, len(self.messages) - 1)
 
-    def fold_progress(self, index: int, head: Head, record: Record) -> None:
+    def fold_progress(self, index: int, head: Head) -> None:
         """Take in a progress record."""
         if self._place(index, head) == TWICE:
             return
-        payload = _peek(head.data, ProgressHead)
+        payload = peek(head.data, ProgressHead)
         if payload.type == "agent_progress" and payload.agentId:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
             if payload.message:
-                agent.push(_retold(record, bytes(payload.message)))
+                agent.push(_retold(self.records[index], bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
 
-    def fold_stream_event(self, index: int, head: Head, record: Record) -> None:
+    def fold_stream_event(self, index: int, head: Head) -> None:
         """Take in a stream event record."""
         self.facts.note(head, index)
-        event = _peek(head.event, EventHead)
+        event = peek(head.event, EventHead)
         if event.type == "message_start" and event.message is not None:
             id = event.message.id
             self._streaming = self._by_id.get(id) if id else None
@@ -794,7 +775,7 @@ class Conversation:
                 if id:
                     message.id = id
                     self._by_id[id] = message
-                self._count(message, head, event.message)
+                self._know(message, event.message)
                 self._settle_apart(SHOWN, message.index)
                 return
         message = self._streaming
@@ -804,11 +785,9 @@ class Conversation:
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
             message.partial.apply(_dict(_value(head.event)))
-        if event.usage is not None:
-            stop = _str(_dict(_value(event.delta)).get("stop_reason"))
-            message.stop_reason = stop or message.stop_reason
-            usage = overlay(message.rows[0].usage, event.usage) if message.rows else event.usage
-            message.spend(head.requestId, usage, stop, message.model)
+        if event.usage:
+            message.stop_reason = event.stop_reason or message.stop_reason
+            message.told = _grown(message.told, index)
 
     # Agents whose records stand here
 
@@ -922,8 +901,8 @@ def _retold(record: Record, message: bytes) -> Record:
     head = shape_head(_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
-        return Record(record.line, record.offset, record.body, head)
-    return Record(record.line, record.offset + at, message, head)
+        return Record(record.line, record.offset, record.body, head.type, head)
+    return Record(record.line, record.offset + at, message, head.type, head)
 
 
 def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
@@ -963,15 +942,6 @@ def _text_of(block: Any) -> str:
 
 def _origin(raw: Raw) -> str | None:
     return _str(_dict(_value(raw)).get("kind")) if raw else None
-
-
-def _peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
-    """A payload's head; an empty one where it has another shape."""
-    try:
-        return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
-        kind = _dict(_value(raw)).get("type")
-        return shape(type=kind) if isinstance(kind, str) else shape()
 
 
 def _value(raw: Raw) -> Any:

@@ -23,7 +23,7 @@ class Folding:
     def __init__(self, source: Source, conversation: Conversation) -> None:
         self.source = source
         self.conversation = conversation
-        self._decoder = Decoder()
+        self._decoder = Decoder(conversation.push_lines)
         self._taken = 0
         self._proof = b""
         self._flushed = False

@@ -206,7 +206,7 @@ class Scanner:
             elif known is None:
                 known = index[key] = Open(row, usage, message.model, message.stop_reason is not None)
                 if usage.iterations or row.costUSD is not None:
-                    known.plain, known.reported = False, _reported(row)
+                    known.plain, known.reported = False, nano_dollars(row.costUSD)
             else:
                 self._go_on(known, row, message.model, message.stop_reason, usage)
                 if self._repeats and known.ended and row.timestamp is not None:
@@ -355,7 +355,7 @@ class Scanner:
         known = self._index.get(key)
         if known is None:
             ended = message.stop_reason is not None
-            known = self._index[key] = Open(line, usage, message.model, ended, False, place, _reported(line))
+            known = self._index[key] = Open(line, usage, message.model, ended, False, place, nano_dollars(line.costUSD))
         else:
             self._go_on(known, line, message.model, message.stop_reason, usage)
         if not request:
@@ -373,7 +373,7 @@ class Scanner:
             known.usage, known.model, known.ended = usage, model, ended
         if usage.iterations or line.costUSD is not None:
             known.plain = False
-            known.reported = known.reported if line.costUSD is None else _reported(line)
+            known.reported = known.reported if line.costUSD is None else nano_dollars(line.costUSD)
         if known.stamp is None:
             known.stamp = line.timestamp
 
@@ -419,10 +419,6 @@ _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 def _kept(iterations: Raw) -> Raw:
     """The steps of a response, apart from the buffer they were read in; of most there are none."""
     return NOTHING if bytes(iterations) == b"[]" else iterations.copy()
-
-
-def _reported(line: AnyRow) -> int | None:
-    return None if line.costUSD is None else nano_dollars(line.costUSD)
 
 
 def _proofs(line: Line, usage: UsageHead) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import Any, cast
 
 import msgspec
 
 from reread import jsontext
-from reread.heads import NOTHING, UsageHead
+from reread.heads import NOTHING, UsageHead, shape_usage
 from reread.money.prices import BATCH, FAST, US, Prices
 
 SYNTHETIC = "<synthetic>"
@@ -124,9 +125,10 @@ class Sum:
             self.picos += picos
             self.priced = True
 
-    def report(self, nanos: int) -> None:
-        """Add what the client said."""
-        self.reported = (self.reported or 0) + nanos
+    def report(self, nanos: int | None) -> None:
+        """Add what the client said, where it said something."""
+        if nanos is not None:
+            self.reported = (self.reported or 0) + nanos
 
     def add(self, other: Sum) -> None:
         """Add other figures."""
@@ -134,8 +136,7 @@ class Sum:
         self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
         self.picos += other.picos
         self.priced |= other.priced
-        if other.reported is not None:
-            self.report(other.reported)
+        self.report(other.reported)
         self.unconfirmed += other.unconfirmed
         self.unpriced |= other.unpriced
 
@@ -163,9 +164,9 @@ def dollars(nanos: int) -> float | None:
         return None
 
 
-def nano_dollars(usd: float) -> int:
-    """Dollars as a whole number of nano-dollars."""
-    return round(usd * NANO)
+def nano_dollars(usd: float | None) -> int | None:
+    """Dollars as a whole number of nano-dollars; None where that is no amount."""
+    return round(usd * NANO) if usd is not None and 0 <= usd < inf else None
 
 
 def total(parts: Iterable[Usage]) -> Usage:
@@ -177,11 +178,9 @@ def total(parts: Iterable[Usage]) -> Usage:
         for n, name in enumerate(COUNTS):
             out.counts[n] += getattr(part, name)
         out.unpriced.update(part.unpriced_models)
-        if part.cost_usd:
-            out.picos += nano_dollars(part.cost_usd) * 1000
+        out.picos += (nano_dollars(part.cost_usd) or 0) * 1000
         out.priced |= part.cost_usd is not None and (part.responses > 0 or part.cost_usd > 0)
-        if part.reported_cost_usd is not None:
-            out.report(nano_dollars(part.reported_cost_usd))
+        out.report(nano_dollars(part.reported_cost_usd))
     return out.usage()
 
 
@@ -196,17 +195,19 @@ COUNTS = (
 """The figures of a charge by their public names, in its order."""
 
 
-def joined(rows: Sequence[UsageRow], new: UsageRow) -> Sequence[UsageRow]:
-    """The rows of a message with another: one whole row wins for each request, and where a row names none, for all."""
-    named = (row for row in rows if row.request == new.request or not (row.request and new.request))
-    old = next(named, None)
+def join_row(rows: dict[str | None, UsageRow], new: UsageRow) -> None:
+    """Take in a row of a message: one whole row wins for each request, and where a row names none, for all."""
+    name = next(iter(rows)) if rows and (new.request is None or None in rows) else new.request
+    old = rows.get(name)
     if old is None:
-        return (*rows, new)
+        rows[name] = new
+        return
     best, other = (new, old) if new.beats(old) else (old, new)
-    if best.request is None or best.cost is None:
-        said = other.cost if best.cost is None else best.cost
-        best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
-    return (best,) if len(rows) == 1 else tuple(best if row is old else row for row in rows)
+    said = other.cost if best.cost is None else best.cost
+    best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
+    if best.request != name:
+        del rows[name]
+    rows[best.request] = best
 
 
 def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
@@ -216,8 +217,7 @@ def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
     out.unconfirmed = int(row.stop_reason is None)
     for charge in charges_of(row.usage, row.model):
         out.charge(charge, cost(charge, when, prices))
-    if row.cost is not None:
-        out.report(nano_dollars(row.cost))
+    out.report(nano_dollars(row.cost))
     return out.usage()
 
 
@@ -258,18 +258,15 @@ def _steps(usage: UsageHead) -> list[Step]:
 
 
 def _odd_steps(raw: msgspec.Raw) -> list[Step]:
-    """The steps that can be read where some have another shape."""
-    try:
-        steps = msgspec.json.decode(raw, type=list[msgspec.Raw])
-    except jsontext.FAST_FAULTS:
-        return []
-    out: list[Step] = []
-    for step in steps:
-        try:
-            out.append(msgspec.json.decode(step, type=Step))
-        except jsontext.FAST_FAULTS:
-            continue
-    return out
+    """The steps where some have another shape than they should: what does not fit is left out of each."""
+    value = jsontext.readable(bytes(raw))
+    steps = cast(list[Any], value) if isinstance(value, list) else []
+    return [_odd_step(cast(dict[str, Any], step)) for step in steps if isinstance(step, dict)]
+
+
+def _odd_step(step: dict[str, Any]) -> Step:
+    names = {name: step[name] for name in ("type", "model") if isinstance(step.get(name), str)}
+    return Step(**msgspec.structs.asdict(shape_usage(step)), **names)
 
 
 Figures = tuple[str | None, int, int, int, int, int, int, int]
