@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -222,12 +223,18 @@ def _shape_usage(usage: dict[str, Any]) -> dict[str, Any]:
     return fit
 
 
+COUNT = int | None
+"""The type of a count: where it was written as 10.0 it is still one."""
+
+
 def _fitting(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
     fit: dict[str, Any] = {}
     for field in msgspec.structs.fields(shape):
         if field.name not in value:
             continue
         item = value[field.name]
+        if field.type == COUNT and isinstance(item, float) and isfinite(item):
+            item = int(item)
         if field.type is not Raw:
             try:
                 msgspec.convert(item, field.type)

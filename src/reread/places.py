@@ -41,15 +41,20 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
 def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
     """The same as strings: to make a Path of each takes longer than to find it."""
     seen: set[str] = set()
+    for folder in session_folders(roots):
+        for path, real in _below(str(folder), os.path.realpath(folder), top=True):
+            if real not in seen:
+                seen.add(real)
+                yield path
+
+
+def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
+    """The folders that hold projects, below the given ones or this machine's own."""
     for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
         if roots and not root.is_dir():
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
-        folders = [root / name for name in FOLDERS if (root / name).is_dir()]
-        for folder in folders or ([root] if roots else []):
-            for path, real in _below(str(folder), os.path.realpath(folder), top=True):
-                if real not in seen:
-                    seen.add(real)
-                    yield path
+        inner = [root / name for name in FOLDERS if (root / name).is_dir()]
+        yield from inner or ([root] if roots else [])
 
 
 def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, str]]:

@@ -200,7 +200,7 @@ def _int(value: Any) -> int:
 
 
 def _cost(value: Any) -> int | None:
-    return nano_dollars(float(value)) if _is_number(value) else None
+    return nano_dollars(value) if _is_number(value) else None
 
 
 def _is_number(value: Any) -> bool:

@@ -46,8 +46,7 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
             sum.priced = True
         elif self.reported is None or self.responses:
             sum.pay(self.model, None)
-        if self.reported is not None:
-            sum.report(self.reported)
+        sum.report(self.reported)
 
     def join(self, other: Spend) -> None:
         """Take in another that belongs to the same place and time."""

@@ -1,13 +1,11 @@
-"""Surveys: which files are to be counted, and what they say, from the cache where it knows."""
+"""Surveys: all digests of the files that are wanted, from the cache where it knows them, and what they come to."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -17,81 +15,46 @@ from reread.counting.digests import FORMAT, Digest, Filed, guessed_project, owne
 from reread.counting.readers import Job, Progress, kept_digest, read_all
 from reread.counting.settlement import settle
 from reread.counting.spends import Spend
-from reread.errors import Misuse, NotFound, Unreadable
+from reread.errors import NotFound, Unreadable
 from reread.money.prices import Prices
-
-STDIN = "-"
-if TYPE_CHECKING:
-    from reread.session import Session
-
-    Source = str | Path | bytes | IO[bytes] | Session
 
 BESIDE = frozenset({"tool-results", "memory"})
 """Folders that belong to a session and hold no records."""
 
 
-def is_session(source: object) -> TypeGuard[Session]:
-    """Whether this is an open session; told by what it has, so that sessions need not be loaded to count."""
-    return hasattr(source, "agent_files")
-
-
-class _Found(msgspec.Struct):
+class Found(msgspec.Struct):
     """A file to count."""
 
     path: str
     stat: os.stat_result
 
 
-class Asked:
+class Wanted:
     """What is to be counted: files, and bytes that are in no file."""
 
-    def __init__(self, sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> None:
-        self.root = root
-        self.found: dict[str, _Found] = {}
+    def __init__(self) -> None:
+        self.found: dict[str, Found] = {}
         self.folders: list[str] = []
         """Everything below these is counted, so that what was there and is not was deleted."""
         self.loose: list[bytes] = []
-        if not sources:
-            roots = [root] if isinstance(root, str | Path) else root
-            for folder in _session_folders(roots):
-                self._add_folder(folder)
-        for source in sources:
-            self._add(source)
 
-    def _add(self, source: Source) -> None:
-        if isinstance(source, str | Path) and str(source) != STDIN:
-            path = Path(source).expanduser()
-            if path.is_dir():
-                self._add_folder(path)
-            elif path.is_file():
-                self._add_session(path)
-            else:
-                from reread.session import find
-
-                self._add_session(find(source, root=self.root))
-        elif is_session(source):
-            if source.path is None:
-                self.loose.append(source.source.read(0, sys.maxsize >> 1))
-            else:
-                self._add_session(source.path)
-        else:
-            self.loose.append(_bytes(source))
-
-    def _add_session(self, path: Path) -> None:
+    def add_session(self, path: Path) -> None:
         """A session's file, and those of its agents."""
-        self._add_file(str(path.absolute()))
+        self.add_file(str(path.absolute()))
         head = places.first_head(path)
         names = {path.stem, head.sessionId if head is not None and head.sessionId else path.stem}
         for agent in places.agent_files(path, sorted(names)).values():
-            self._add_file(str(agent.absolute()))
+            self.add_file(str(agent.absolute()))
 
-    def _add_folder(self, folder: Path) -> None:
+    def add_folder(self, folder: Path) -> None:
+        """Everything below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path in _below(whole):
-            self._add_file(path)
+        for path in _below(whole, set()):
+            self.add_file(path)
 
-    def _add_file(self, path: str) -> None:
+    def add_file(self, path: str) -> None:
+        """One file, by its whole path."""
         if path in self.found:
             return
         try:
@@ -101,29 +64,11 @@ class Asked:
         except OSError as error:
             reason = error.strerror or str(error)
             raise Unreadable(f"{path}: {reason}; check its permissions", path=path) from error
-        self.found[path] = _Found(path, stat)
+        self.found[path] = Found(path, stat)
 
 
-def _bytes(source: Any) -> bytes:
-    if isinstance(source, bytes | bytearray):
-        return bytes(source)
-    data = sys.stdin.buffer.read() if source == STDIN else source.read()
-    if not isinstance(data, bytes):
-        raise Misuse("open the file in binary mode: reread reads bytes")
-    return data
-
-
-def _session_folders(roots: Sequence[str | Path] | None) -> Iterator[Path]:
-    """The folders that hold projects, below the given ones or this machine's own."""
-    for root in [Path(root).expanduser() for root in roots] if roots else places.config_folders():
-        if roots and not root.is_dir():
-            raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
-        inner = [root / name for name in places.FOLDERS if (root / name).is_dir()]
-        yield from inner or ([root] if roots else [])
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Every file below a folder that can hold records; what cannot be read is passed over."""
+def _below(folder: str, seen: set[str]) -> Iterator[str]:
+    """Every file below a folder that can hold records, each folder once; what cannot be read is passed over."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -132,8 +77,12 @@ def _below(folder: str) -> Iterator[str]:
         if entry.name.endswith(".jsonl"):
             if entry.name not in places.NO_SESSIONS and entry.is_file():
                 yield entry.path
-        elif entry.name not in BESIDE and entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path)
+        elif entry.name not in BESIDE and entry.is_dir():
+            if not entry.is_symlink():
+                yield from _below(entry.path, seen)
+            elif (real := os.path.realpath(entry.path)) not in seen:
+                seen.add(real)
+                yield from _below(entry.path, seen)
 
 
 class Survey:
@@ -141,19 +90,19 @@ class Survey:
 
     def __init__(
         self,
-        asked: Asked,
+        wanted: Wanted,
         cache: Cache | None,
         prices: Prices,
         *,
         keep_deleted: bool,
         progress: Progress | None,
     ) -> None:
-        self.asked = asked
+        self.wanted = wanted
         self.cache = cache
         self.prices = prices
         self.progress = progress
         self.known = cache.entries() if cache is not None else {}
-        gone = [path for path in self.known if path not in asked.found and _is_below(path, asked.folders)]
+        gone = [path for path in self.known if path not in wanted.found and _is_below(path, wanted.folders)]
         self.deleted = [path for path in gone if not Path(path).exists()]
         self.forgotten = [] if keep_deleted else self.deleted
         self.kept = self.deleted if keep_deleted else []
@@ -165,9 +114,9 @@ class Survey:
         if known is not None:
             return known
         fresh: list[Entry] = []
-        files = [*self._files(fresh), *map(_loose, self.asked.loose)]
+        files = [*self._files(fresh), *map(_loose, self.wanted.loose)]
         spends = settle(files, self.prices, exact=exact)
-        settled = None if self.cache is None or exact or self.asked.loose else packed(spends)
+        settled = None if self.cache is None or exact or self.wanted.loose else packed(spends)
         if self.cache is not None and settled is not None:
             self.cache.save(fresh, self.forgotten, key, settled)
         elif self.cache is not None and (fresh or self.forgotten):
@@ -176,8 +125,8 @@ class Survey:
 
     def _settled(self, key: bytes) -> list[Spend] | None:
         """What was settled for just these files when they were as they are."""
-        unchanged = all(self._entry(found) is not None for found in self.asked.found.values())
-        if self.cache is None or self.asked.loose or self.forgotten or not unchanged:
+        unchanged = all(self._entry(found) is not None for found in self.wanted.found.values())
+        if self.cache is None or self.wanted.loose or self.forgotten or not unchanged:
             return None
         settled = self.cache.settled(key)
         try:
@@ -185,24 +134,24 @@ class Survey:
         except (msgspec.DecodeError, UnicodeError):
             return None
 
-    def _entry(self, found: _Found) -> Entry | None:
+    def _entry(self, found: Found) -> Entry | None:
         """What is kept of a file that has not changed."""
         entry = self.known.get(found.path)
         return entry if entry is not None and entry.is_of(found.stat) else None
 
     def _key(self) -> bytes:
         """What a settlement depends on."""
-        stats = [(found.path, found.stat) for found in self.asked.found.values()]
+        stats = [(found.path, found.stat) for found in self.wanted.found.values()]
         files = sorted((path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for path, s in stats)
         said = (FORMAT, files, sorted(self.kept), msgspec.json.encode(self.prices.table))
         return hashlib.blake2b(msgspec.msgpack.encode(said), digest_size=16).digest()
 
     def _files(self, fresh: list[Entry]) -> Iterator[Filed]:
         """Every file's digest; those that were read now are to be kept."""
-        wanted = [path for path in (*self.asked.found, *self.kept) if path in self.known]
+        wanted = [path for path in (*self.wanted.found, *self.kept) if path in self.known]
         blobs = self.cache.digests(wanted) if self.cache is not None else {}
         jobs: list[Job] = []
-        for path, found in self.asked.found.items():
+        for path, found in self.wanted.found.items():
             entry = self._entry(found)
             digest = kept_digest(blobs[path]) if path in blobs and entry and entry.read == entry.size else None
             if digest is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from math import inf
+from typing import Any, cast
 
 import msgspec
 
 from reread import jsontext
-from reread.heads import NOTHING, UsageHead
+from reread.heads import NOTHING, UsageHead, shape_usage
 from reread.money.prices import BATCH, FAST, US, Prices
 
 SYNTHETIC = "<synthetic>"
@@ -124,9 +125,10 @@ class Sum:
             self.picos += picos
             self.priced = True
 
-    def report(self, nanos: int) -> None:
-        """Add what the client said."""
-        self.reported = (self.reported or 0) + nanos
+    def report(self, nanos: int | None) -> None:
+        """Add what the client said, where it said something."""
+        if nanos is not None:
+            self.reported = (self.reported or 0) + nanos
 
     def add(self, other: Sum) -> None:
         """Add other figures."""
@@ -134,8 +136,7 @@ class Sum:
         self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
         self.picos += other.picos
         self.priced |= other.priced
-        if other.reported is not None:
-            self.report(other.reported)
+        self.report(other.reported)
         self.unconfirmed += other.unconfirmed
         self.unpriced |= other.unpriced
 
@@ -163,9 +164,9 @@ def dollars(nanos: int) -> float | None:
         return None
 
 
-def nano_dollars(usd: float) -> int:
-    """Dollars as a whole number of nano-dollars."""
-    return round(usd * NANO)
+def nano_dollars(usd: float | None) -> int | None:
+    """Dollars as a whole number of nano-dollars; None where that is no amount."""
+    return round(usd * NANO) if usd is not None and 0 <= usd < inf else None
 
 
 def total(parts: Iterable[Usage]) -> Usage:
@@ -177,11 +178,9 @@ def total(parts: Iterable[Usage]) -> Usage:
         for n, name in enumerate(COUNTS):
             out.counts[n] += getattr(part, name)
         out.unpriced.update(part.unpriced_models)
-        if part.cost_usd:
-            out.picos += nano_dollars(part.cost_usd) * 1000
+        out.picos += (nano_dollars(part.cost_usd) or 0) * 1000
         out.priced |= part.cost_usd is not None and (part.responses > 0 or part.cost_usd > 0)
-        if part.reported_cost_usd is not None:
-            out.report(nano_dollars(part.reported_cost_usd))
+        out.report(nano_dollars(part.reported_cost_usd))
     return out.usage()
 
 
@@ -218,8 +217,7 @@ def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
     out.unconfirmed = int(row.stop_reason is None)
     for charge in charges_of(row.usage, row.model):
         out.charge(charge, cost(charge, when, prices))
-    if row.cost is not None:
-        out.report(nano_dollars(row.cost))
+    out.report(nano_dollars(row.cost))
     return out.usage()
 
 
@@ -260,18 +258,15 @@ def _steps(usage: UsageHead) -> list[Step]:
 
 
 def _odd_steps(raw: msgspec.Raw) -> list[Step]:
-    """The steps that can be read where some have another shape."""
-    try:
-        steps = msgspec.json.decode(raw, type=list[msgspec.Raw])
-    except jsontext.FAST_FAULTS:
-        return []
-    out: list[Step] = []
-    for step in steps:
-        try:
-            out.append(msgspec.json.decode(step, type=Step))
-        except jsontext.FAST_FAULTS:
-            continue
-    return out
+    """The steps where some have another shape than they should: what does not fit is left out of each."""
+    value = jsontext.readable(bytes(raw))
+    steps = cast(list[Any], value) if isinstance(value, list) else []
+    return [_odd_step(cast(dict[str, Any], step)) for step in steps if isinstance(step, dict)]
+
+
+def _odd_step(step: dict[str, Any]) -> Step:
+    names = {name: step[name] for name in ("type", "model") if isinstance(step.get(name), str)}
+    return Step(**msgspec.structs.asdict(shape_usage(step)), **names)
 
 
 Figures = tuple[str | None, int, int, int, int, int, int, int]
