@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread import cache, readers, scanners
-from reread.scanners import Scanner
+from reread.counting import cache, readers, scanners
+from reread.counting.scanners import Scanner
 
 
 @pytest.fixture(autouse=True)

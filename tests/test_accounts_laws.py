@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.digests import Digest, Filed
-from reread.prices import bundled
-from reread.scanners import Scanner
-from reread.settlement import settle, spent
-from reread.tallies import tally
+from reread.counting.digests import Digest, Filed
+from reread.counting.scanners import Scanner
+from reread.counting.settlement import settle, spent
+from reread.counting.tallies import tally
+from reread.money.prices import bundled
 
 SESSIONS = ("a", "b", "c")
 MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)
@@ -153,6 +153,14 @@ def test_names_do_not_matter(tree: list[str], data: st.DataObject) -> None:
 def test_copies_do_not_matter(tree: list[str], data: st.DataObject) -> None:
     copies = data.draw(st.lists(st.sampled_from(tree), max_size=3))
     assert spent(filed([*tree, *copies]), bundled()) == spent(filed(tree), bundled())
+
+
+@given(tree=trees)
+@settings(max_examples=400, deadline=None)
+def test_sums_are_those_of_each_response(tree: list[str]) -> None:
+    by = ["week", "session", "agent", "model", "branch"]
+    one_by_one = tally(settle(filed(tree), bundled(), exact=True), by, zone=None, prices=bundled())
+    assert tally(settle(filed(tree), bundled(), exact=False), by, zone=None, prices=bundled()) == one_by_one
 
 
 @given(tree=trees)

@@ -12,9 +12,9 @@ import plain
 import pytest
 
 import reread
-from reread.prices import bundled
-from reread.scanners import filed
-from reread.settlement import Settled, responses
+from reread.counting.scanners import filed
+from reread.counting.settlement import Settled, responses
+from reread.money.prices import bundled
 from reread.sources import FileSource
 
 HERE = Path(__file__).parent / "real"

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from reread import jsontext, kinship, places, rules
-from reread.charges import Usage
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
+from reread.counting.scanners import filed
+from reread.counting.settlement import spent
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
@@ -21,10 +22,9 @@ from reread.headers import sessions
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
-from reread.prices import in_force
+from reread.money.charges import Usage
+from reread.money.prices import in_force
 from reread.rules import Finding
-from reread.scanners import filed
-from reread.settlement import spent
 from reread.sources import FileSource, MemorySource, Source, identity_and_size
 
 LATEST = "latest"

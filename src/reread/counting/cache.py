@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from reread.digests import FORMAT
+from reread.counting.digests import FORMAT
 
 VARIABLE = "REREAD_CACHE"
 NAME = "usage.sqlite"
@@ -27,7 +27,7 @@ _SCHEMA = """
 CREATE TABLE files (
     path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, changed INTEGER,
     read INTEGER, proof BLOB, digest BLOB
-) WITHOUT ROWID;
+);
 CREATE TABLE settled (key BLOB PRIMARY KEY, spends BLOB);
 """
 
