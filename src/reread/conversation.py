@@ -101,10 +101,10 @@ SPEAKERS = frozenset({"user", "assistant", "system", "attachment", "stream_event
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 HOOKS = ("hook_", "async_hook_response")
 SYNTHETIC = "<synthetic>"
-SILENCE, PROMPT, SPOKEN, RESULT = range(4)
-"""What a record adds to the talk; a lone call adds nothing until it is answered."""
 FATE, SPEAKS = 0b1111, 4
-"""Which half of a record's mark holds what."""
+"""Which half of a record's mark holds its fate, and where the other half begins."""
+SILENCE, PROMPT, SPOKEN, RESULT = (adds << SPEAKS for adds in range(4))
+"""What a record adds to the talk; a lone call adds nothing until it is answered."""
 OTHER_BIT, MANY_BIT = 4, 8
 BITS = {"text": 1, "thinking": 2}
 FAR = 64
@@ -369,49 +369,54 @@ class Conversation:
 
     def push(self, record: Record) -> int:
         """Take in one record; gives its index. What it changed: `change(index)`."""
+        index = len(self._marks)
         self.records.add(record.line, record.offset, len(record.body))
-        self._fold(len(self._marks), record.head)
-        return len(self._marks) - 1
+        self._fold((record.head,))
+        return index
 
     def push_lines(self, number: int, starts: array[int], lines: Sequence[bytes], heads: Iterable[Head]) -> None:
         """Take in whole lines, each of them one record, with their heads."""
-        index, fold = len(self._marks), self._fold
         self.records.add_lines(number, starts, lines)
-        for head in heads:
-            fold(index, head)
-            index += 1
+        self._fold(heads)
 
-    def _fold(self, index: int, head: Head) -> None:
-        fold = _FOLDS.get(head.type)
-        if fold is not None:
-            if not self._sidechain and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS)):
-                agent = self._agent_for(head)
-                if agent is not None:
-                    agent.records.add(*self.records.place(index))
-                    agent._fold(len(agent._marks), head)
-                    self._settle_apart(AGENT, self._numbers[agent.id])
-                    return
-            fold(self, index, head)
-        elif head.type in STATE_TYPES:
-            self.facts.note(head, index)
-            self._settle_apart(STATE)
-            self.facts.note_state(index, head)
-            if head.type in FACTS:
-                self.facts.of(FACTS[head.type]).append(index)
-            if head.type == "last-prompt":
-                self._go_on_from(head.leafUuid)
-            elif head.type == "result":
-                self._end_turn()
-        else:
-            self.facts.note(head, index)
+    def _fold(self, heads: Iterable[Head]) -> None:
+        """Take in the heads of records whose places are known."""
+        for index, head in enumerate(heads, len(self._marks)):
+            fold = _FOLDS.get(head.type)
+            if fold is None:
+                self._fold_apart(index, head)
+            elif (
+                not self._sidechain
+                and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS))
+                and (agent := self._agent_for(head)) is not None
+            ):
+                agent.records.add(*self.records.place(index))
+                agent._fold((head,))
+                self._settle_apart(AGENT, self._numbers[agent.id])
+            else:
+                fold(self, index, head)
+
+    def _fold_apart(self, index: int, head: Head) -> None:
+        """Take in a record that stands outside the tree."""
+        self.facts.note(head, index)
+        if head.type not in STATE_TYPES:
             self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
+            return
+        self._settle_apart(STATE)
+        self.facts.note_state(index, head)
+        if head.type in FACTS:
+            self.facts.of(FACTS[head.type]).append(index)
+        if head.type == "last-prompt":
+            self._go_on_from(head.leafUuid)
+        elif head.type == "result":
+            self._end_turn()
 
     def _settle(self, fate: int, target: int, speaks: int = SILENCE) -> None:
         """Write down the fate of a record that has its place in the tree: exactly once for each."""
         if self._here != self._run_branches[-1]:
             self._runs.append(len(self._marks))
             self._run_branches.append(self._here)
-        self._marks.append(fate | speaks << SPEAKS)
+        self._marks.append(fate | speaks)
         self._targets.append(target)
 
     def _settle_apart(self, fate: int, target: int = -1) -> None:
@@ -650,7 +655,7 @@ class Conversation:
         if self._unclaimed and id in self._unclaimed:
             call.answer, call.is_error = self._unclaimed.pop(id)
             if self.fate_code(call.answer) == ORPHAN:
-                self._marks[call.answer] = PAIRED | RESULT << SPEAKS
+                self._marks[call.answer] = PAIRED | RESULT
                 self._targets[call.answer] = call.index
 
     def _answer_inline(self, index: int, block: BlockHead) -> None:

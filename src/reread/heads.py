@@ -84,14 +84,11 @@ class Head(Struct, gc=False):
     logicalParentUuid: str | None = None
     parentToolUseID: str | None = None
     toolUseID: str | None = None
-    sourceToolUseID: str | None = None
     entrypoint: str | None = None
     permissionMode: str | None = None
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
-    isAbortedMidStream: bool | None = None
     origin: Raw = NOTHING
-    content: Raw = NOTHING
     attachment: Raw = NOTHING
     data: Raw = NOTHING
     event: Raw = NOTHING
@@ -103,9 +100,6 @@ class Head(Struct, gc=False):
     continuedInSessionId: str | None = None
     supersedes: list[str] | None = None
     is_active: bool | None = None
-    isError: bool | None = None
-    isDeleted: bool | None = None
-    isAborted: bool | None = None
     model: str | None = None
     costUSD: float | None = None
 
@@ -127,7 +121,6 @@ class ProgressHead(Struct):
     type: str = ""
     agentId: str | None = None
     message: Raw = NOTHING
-    prompt: str | None = None
 
 
 class EventHead(Struct):
