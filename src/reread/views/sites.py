@@ -13,7 +13,7 @@ from reread import __version__
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.headers import read_header
 from reread.session import Session
-from reread.sources import FileSource, identity_and_size
+from reread.sources import FileSource
 from reread.views.desk import figures
 from reread.views.html import Assets, reader_file, session_html, shared_assets
 from reread.views.keys import key_for
@@ -105,8 +105,7 @@ class _Writer:
         """Write a session's page, unless it is there and the session as it was."""
         session = Session(FileSource(path))
         known, page = self.notes.pages.get(key), self.folder / f"{key}.html"
-        files = [path, *_agent_files(session)]
-        state = repr([identity_and_size(file) for file in files])
+        state = repr(session.wanted().state)
         if known is not None and known.state == state and page.exists():
             return False
         _replace(page, session_html(session, self.choice, assets=assets, home=INDEX))
@@ -121,16 +120,6 @@ class _Writer:
     def _made_with(self) -> str:
         said = msgspec.json.encode([FORMAT, __version__, self.choice, self.scripts])
         return hashlib.blake2b(said, digest_size=16).hexdigest()
-
-
-def _agent_files(session: Session) -> list[Path]:
-    """The files of a session's agents, as far as its name tells: the session itself is not read for it."""
-    from reread import places
-
-    assert session.path is not None
-    head = places.first_head(session.path)
-    named = [head.sessionId] if head is not None and head.sessionId else []
-    return list(places.agent_files(session.path, [session.path.stem, *named]).values())
 
 
 def _row(key: str, path: Path, session: Session) -> Listed:

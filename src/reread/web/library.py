@@ -16,9 +16,8 @@ from reread import places
 from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
 from reread.headers import Header, read_header
-from reread.sources import identity_and_size
 from reread.views import pages
-from reread.views.desk import is_fresh
+from reread.views.desk import is_fresh, state_of
 from reread.views.keys import key_for
 from reread.web.counting import Counted, Counter
 from reread.web.hub import Hub
@@ -154,7 +153,7 @@ class Library:
     def _looked_at(self, paths: Iterable[Path]) -> Iterator[Shelved]:
         taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}
         for path in paths:
-            state, known = identity_and_size(path), self._shelf.get(path)
+            state, known = state_of(path), self._shelf.get(path)
             if known is not None and known.state == state:
                 known.live = is_fresh(path)
                 yield known
