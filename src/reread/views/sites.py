@@ -147,7 +147,7 @@ def _read_notes(path: Path) -> Notes:
         return msgspec.json.decode(path.read_bytes(), type=Notes)
     except FileNotFoundError:
         return Notes()
-    except (OSError, msgspec.DecodeError, UnicodeError) as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise Unreadable(f"{path}: is not what an earlier export wrote: {error}; name another folder") from error
 
 
