@@ -115,6 +115,7 @@ class _Writer:
         self.chunks = 0
         """How many have been written."""
         self._threads: list[dict[str, Any]] = []
+        self._spent: pages.Spent | None = None
         self._pictures: dict[bytes, int] = {}
         """The chunk of each picture."""
         self._waiting: list[bytes] = []
@@ -208,6 +209,15 @@ class _Writer:
         end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)
         return range(scroll.turn_passage(wanted[0]), end)
 
+    def spent(self, agent: str | None) -> pages.Spent:
+        """What a conversation spent; that of the main thread is counted once for all branches."""
+        if agent is not None:
+            talk = self.desk.talk(agent)
+            return pages.Spent(figures=figures(talk.usage()), by_model={}, context=talk.context())
+        if self._spent is None:
+            self._spent = self.desk.spent()()
+        return self._spent
+
     # Chunks
 
     def chunk(self, value: Any) -> bytes:
@@ -271,6 +281,8 @@ class _Thread:
         """The id of each call, with its passage and its number."""
         self.turns: list[tuple[int, int]] = []
         """Each turn that is written, with the passage at which it begins."""
+        self.marks: dict[int, pages.TurnMark] = {}
+        """Each turn as the outline has it."""
         self.pages: list[int] = []
         self.pen = _Pen(page)
 
@@ -281,6 +293,7 @@ class _Thread:
         self.keys = other.keys[: whole * PAGE]
         self.calls = [named for named in other.calls if named[1] < whole * PAGE]
         self.turns = [named for named in other.turns if named[1] < whole * PAGE]
+        self.marks = {turn: other.marks[turn] for turn, _ in self.turns[:-1]}  # the last one goes on elsewhere
 
     def pieces(self) -> Iterator[bytes]:
         """The chunks of the thread that no other has."""
@@ -329,8 +342,10 @@ class _Thread:
 
     def map(self) -> bytes:
         """The chunk with the outline, and with where each passage and call is."""
-        marks = [replace(self.talk.turn_mark(self.scroll, turn), passage=at) for turn, at in self.turns]
-        outline = pages.Outline(start=0, total=len(marks), stamp=0, turns=marks)
+        for turn, at in self.turns:
+            if turn not in self.marks:
+                self.marks[turn] = replace(self.talk.turn_mark(self.scroll, turn), passage=at)
+        outline = pages.Outline(start=0, total=len(self.turns), stamp=0, turns=[self.marks[n] for n, _ in self.turns])
         calls = {id: (passage, number) for id, passage, number in self.calls}
         return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls})
 
@@ -339,12 +354,11 @@ class _Thread:
         id = self.agent.id if self.agent is not None else None
         overview = self.page.desk.overview(id, self.scroll.branch)
         counts = {"turns": len(self.turns), "passages": len(self.keys), "live": False}
-        spent = pages.Spent(figures=figures(self.talk.usage()), by_model={}, context=self.talk.context())
         return {
             "agent": id,
             "branch": self.scroll.branch,
             "overview": replace(overview, **counts),
-            "spent": spent,
+            "spent": self.page.spent(id),
             "page": PAGE,
             "pages": self.pages,
             "map": map,
