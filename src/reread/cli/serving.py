@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import SAMPLES, SESSION, asked_roots, root_option
+from reread.cli.options import SAMPLES, SESSION, asked_roots, root_option, sessions_below
+from reread.errors import Misuse
 
 
 @click.command()
@@ -34,13 +35,13 @@ def serve(
     from reread.web.serving import serve as run
 
     roots = asked_roots(ctx, root)
-    files, folders = _named(sessions, roots)
+    files = _named(sessions, roots)
     demo = SAMPLES in roots
-    if demo:
-        files += sorted((SAMPLES / "streams").glob("*.jsonl"))
+    if demo and not sessions:
+        files = sorted((SAMPLES / "streams").glob("*.jsonl"))
     run(
         *files,
-        roots=[*roots, *folders] if not sessions else folders,
+        roots=[] if sessions else roots,
         host=host,
         port=port,
         demo=demo,
@@ -49,16 +50,14 @@ def serve(
     )
 
 
-def _named(sessions: tuple[str, ...], roots: list[Path]) -> tuple[list[Path], list[Path]]:
-    """The files and the folders that arguments name."""
+def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
+    """The files that arguments name, those in folders too."""
     from reread.session import find
 
     files: list[Path] = []
-    folders: list[Path] = []
     for name in sessions:
-        path = Path(name).expanduser()
-        if path.is_dir():
-            folders.append(path)
-        else:
-            files.append(find(name, root=roots or None).absolute())
-    return files, folders
+        folder = Path(name).expanduser()
+        files += sessions_below(folder) if folder.is_dir() else [find(name, root=roots or None)]
+    if sessions and not files:
+        raise Misuse(f"no sessions in {', '.join(sessions)}")
+    return [path.absolute() for path in files]

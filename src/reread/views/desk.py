@@ -13,15 +13,15 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from reread.accounts import usage
-from reread.charges import Usage, total
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.deeds import DENIED, INTERRUPTED, one_line
 from reread.errors import Misuse, NotFound
 from reread.ledger import MALFORMED
 from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn, moment
+from reread.money.charges import Usage, total
+from reread.money.prices import in_force
 from reread.nodes import Picture
-from reread.prices import in_force
 from reread.session import Session
 from reread.views import pages
 from reread.views.markdown import talk_markdown
@@ -578,6 +578,15 @@ def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> pa
         by_model={model: figures(total(r.usage for r in rows if str(r["model"]) == model)) for model in models},
         context=context,
     )
+
+
+def state_of(path: Path) -> tuple[int, ...] | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def is_fresh(path: Path) -> bool:

@@ -162,7 +162,8 @@ def _raw(message: Message) -> Iterator[bytes]:
     records = message.conversation.records
     answers = [call.answer for call in message.calls if call.answer >= 0]
     for index in dict.fromkeys([*message.records, *answers, *message.attached]):
-        yield records.read(*records.place(index))
+        _, offset, length = records.place(index)
+        yield records.read(offset, length)
 
 
 def _texts(message: Message) -> Iterator[tuple[str, Call | None, str]]:

@@ -96,27 +96,26 @@ def session_html(
     session: Session,
     choice: Choice = EVERYTHING,
     *,
-    images: bool = True,
     assets: Assets | None = None,
     home: str | None = None,
 ) -> Iterator[bytes]:
     """A session as a page, in pieces: no more than one chunk is in memory."""
-    return _Writer(session, choice, images=images, assets=assets or inline_assets(), home=home).pieces()
+    return _Writer(session, choice, assets=assets or inline_assets(), home=home).pieces()
 
 
 class _Writer:
     """Writes one page."""
 
-    def __init__(self, session: Session, choice: Choice, *, images: bool, assets: Assets, home: str | None) -> None:
+    def __init__(self, session: Session, choice: Choice, *, assets: Assets, home: str | None) -> None:
         self.desk = Desk(session, session.id or "session")
         self.choice = choice
-        self.images = images
         self.assets = assets
         self.home = home
         self.plain = _Plain()
         self.chunks = 0
         """How many have been written."""
         self._threads: list[dict[str, Any]] = []
+        self._spent: pages.Spent | None = None
         self._pictures: dict[bytes, int] = {}
         """The chunk of each picture."""
         self._waiting: list[bytes] = []
@@ -162,7 +161,7 @@ class _Writer:
         for branch in self._branches(talk):
             thread = known[branch.id] = _Thread(self, None, talk, talk.scroll(branch.id))
             above = known.get(branch.parent)
-            if above is not None and self.choice == EVERYTHING:
+            if above is not None and self.choice.shows_all:
                 thread.share(above, talk.shared(above.scroll.branch, branch.id))
             yield from self._thread(thread)
         active = talk.conversation.active_branch
@@ -210,6 +209,15 @@ class _Writer:
         end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)
         return range(scroll.turn_passage(wanted[0]), end)
 
+    def spent(self, agent: str | None) -> pages.Spent:
+        """What a conversation spent; that of the main thread is counted once for all branches."""
+        if agent is not None:
+            talk = self.desk.talk(agent)
+            return pages.Spent(figures=figures(talk.usage()), by_model={}, context=talk.context())
+        if self._spent is None:
+            self._spent = self.desk.spent()()
+        return self._spent
+
     # Chunks
 
     def chunk(self, value: Any) -> bytes:
@@ -226,7 +234,7 @@ class _Writer:
     def address(self, owner: str, number: int, picture: Picture) -> str | None:
         """A picture as a chunk of its own, each once."""
         data = picture.data or ""
-        if not self.images or not _BASE64.fullmatch(data) or len(data) % 4:
+        if not self.choice.images or not _BASE64.fullmatch(data) or len(data) % 4:
             return None
         if not base64.b64decode(data[:16]).startswith(MAGIC):
             return None
@@ -273,6 +281,8 @@ class _Thread:
         """The id of each call, with its passage and its number."""
         self.turns: list[tuple[int, int]] = []
         """Each turn that is written, with the passage at which it begins."""
+        self.marks: dict[int, pages.TurnMark] = {}
+        """Each turn as the outline has it."""
         self.pages: list[int] = []
         self.pen = _Pen(page)
 
@@ -283,6 +293,7 @@ class _Thread:
         self.keys = other.keys[: whole * PAGE]
         self.calls = [named for named in other.calls if named[1] < whole * PAGE]
         self.turns = [named for named in other.turns if named[1] < whole * PAGE]
+        self.marks = {turn: other.marks[turn] for turn, _ in self.turns[:-1]}  # the last one goes on elsewhere
 
     def pieces(self) -> Iterator[bytes]:
         """The chunks of the thread that no other has."""
@@ -331,8 +342,10 @@ class _Thread:
 
     def map(self) -> bytes:
         """The chunk with the outline, and with where each passage and call is."""
-        marks = [replace(self.talk.turn_mark(self.scroll, turn), passage=at) for turn, at in self.turns]
-        outline = pages.Outline(start=0, total=len(marks), stamp=0, turns=marks)
+        for turn, at in self.turns:
+            if turn not in self.marks:
+                self.marks[turn] = replace(self.talk.turn_mark(self.scroll, turn), passage=at)
+        outline = pages.Outline(start=0, total=len(self.turns), stamp=0, turns=[self.marks[n] for n, _ in self.turns])
         calls = {id: (passage, number) for id, passage, number in self.calls}
         return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls})
 
@@ -341,12 +354,11 @@ class _Thread:
         id = self.agent.id if self.agent is not None else None
         overview = self.page.desk.overview(id, self.scroll.branch)
         counts = {"turns": len(self.turns), "passages": len(self.keys), "live": False}
-        spent = pages.Spent(figures=figures(self.talk.usage()), by_model={}, context=self.talk.context())
         return {
             "agent": id,
             "branch": self.scroll.branch,
             "overview": replace(overview, **counts),
-            "spent": spent,
+            "spent": self.page.spent(id),
             "page": PAGE,
             "pages": self.pages,
             "map": map,

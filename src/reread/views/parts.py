@@ -34,11 +34,18 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """prompts, text or tools; None for everything."""
     full: bool = False
     """Whether long output is shown whole."""
+    images: bool = True
+    """Whether a page holds its pictures."""
 
     @property
     def narrows(self) -> bool:
         """Whether only some turns, or another branch, are asked for."""
         return self.turns != (1, None) or self.branch is not None
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether nothing is left out but pictures, and what is recorded besides."""
+        return self.thinking and self.tools and self.only is None and not self.narrows
 
     def shows(self, kind: str) -> bool:
         """Whether prompts, text, thinking or tools are shown."""

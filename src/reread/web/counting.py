@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread import cache
+from reread.counting import cache
 from reread.views.pages import Figures
 
 NAME = "library.sqlite"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,9 +16,9 @@ from reread import places
 from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
 from reread.headers import Header, read_header
-from reread.sources import identity_and_size
 from reread.views import pages
-from reread.views.desk import is_fresh
+from reread.views.desk import is_fresh, state_of
+from reread.views.keys import key_for
 from reread.web.counting import Counted, Counter
 from reread.web.hub import Hub
 
@@ -28,7 +26,6 @@ LOOK_AGAIN_SECONDS = 2.0
 """How often the folders are looked through while someone watches."""
 USAGE = ("by", "since", "until", "tz", "project", "model")
 """What can be asked of the usage report."""
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class Shelved(msgspec.Struct):
@@ -156,14 +153,14 @@ class Library:
     def _looked_at(self, paths: Iterable[Path]) -> Iterator[Shelved]:
         taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}
         for path in paths:
-            state, known = identity_and_size(path), self._shelf.get(path)
+            state, known = state_of(path), self._shelf.get(path)
             if known is not None and known.state == state:
                 known.live = is_fresh(path)
                 yield known
                 continue
             with suppress(Unreadable):
                 header = read_header(path)
-                key = known.key if known is not None else _key(path, taken)
+                key = known.key if known is not None else key_for(path, taken)
                 taken[key] = path
                 counted = known.counted if known is not None else None
                 yield Shelved(key, path, state, header, counted, is_fresh(path))
@@ -190,13 +187,3 @@ class Library:
         while not self._stop.wait(LOOK_AGAIN_SECONDS):
             if self.hub.listeners:
                 self.look()
-
-
-def _key(path: Path, taken: dict[str, Path]) -> str:
-    """The name of a file, where it is plain and no other session has it; else with a mark of where it lies."""
-    stem = path.stem
-    if _PLAIN.fullmatch(stem) and taken.get(stem, path) == path:
-        return stem
-    mark = hashlib.blake2b(os.fsencode(path.absolute()), digest_size=6).hexdigest()
-    plain = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:60].strip("-.") or "session"
-    return f"{plain}~{mark}"

@@ -17,8 +17,11 @@ from starlette.routing import Route
 
 from reread import jsontext
 from reread.errors import Misuse, NotFound, RereadError
+from reread.session import open  # noqa: A004
 from reread.views.desk import Desk
 from reread.views.finding import Filter, filtered, find
+from reread.views.html import session_html
+from reread.views.parts import Choice
 from reread.web.hub import Listener, encoded
 from reread.web.library import Library
 from reread.web.rooms import Room, Rooms, View
@@ -150,6 +153,15 @@ def _spent(desk: Desk, asked: Asked) -> Any:
     return desk.spent(asked.view.agent)
 
 
+def _export(desk: Desk, asked: Asked) -> Callable[[], Response]:
+    path = desk.session.path
+    source = path if path is not None and path.exists() else desk.session
+    choice = Choice(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
+    name = f"{asked.path['key']}.html"
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return lambda: StreamingResponse(session_html(open(source), choice), media_type="text/html", headers=headers)
+
+
 def _problems(desk: Desk, asked: Asked) -> Any:
     return desk.problems()
 
@@ -181,6 +193,7 @@ ANSWERS: dict[str, Answer] = {
     "/markdown": _markdown,
     "/spent": _spent,
     "/problems": _problems,
+    "/export": _export,
     "/pictures/{owner}/{index:int}/{number:int}": _picture,
 }
 """What can be asked of a session, below its address."""
