@@ -81,7 +81,7 @@ def tab(browser: Any) -> Iterator[Callable[..., Any]]:
 def opened(browser: Any, address: str, *, ignored: str | None = None, **options: Any) -> Iterator[Any]:
     """A tab at an address, watched until it is closed; errors with `ignored` in them are expected."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(6_000)
+    context.set_default_timeout(15_000)
     origin = address.split("#")[0]
     wrong: list[str] = []
     page = context.new_page()
@@ -97,6 +97,15 @@ def opened(browser: Any, address: str, *, ignored: str | None = None, **options:
     yield page
     context.close()
     assert [fault for fault in wrong if ignored is None or ignored not in fault] == []
+
+
+def until(page: Any, expression: str) -> None:
+    """Wait for something to be true; Playwright's own way needs what the page's policy forbids."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never true: {expression}")
 
 
 def _is_own(address: str, origin: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from browser.conftest import until
 from browser.test_reading import at
 
 Tab = Callable[..., Any]
@@ -92,6 +93,6 @@ def test_all_is_printed(tab: Tab, demo: str) -> None:
     page.locator(".message").first.wait_for()
     page.evaluate("window.print = () => { dispatchEvent(new Event('beforeprint')); window.printed = true }")
     page.get_by_role("button", name="print").click()
-    page.wait_for_function("window.printed")
+    until(page, "window.printed")
     expect(page.locator(".message.prompt", has_text="Morning. Write the release note")).to_have_count(1)
     expect(page.locator(".message.prompt", has_text="Events that run out")).to_have_count(1)

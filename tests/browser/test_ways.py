@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from browser.conftest import DEMO
+from browser.conftest import DEMO, until
 from browser.test_reading import at, is_on_top
 
 Tab = Callable[..., Any]
@@ -97,11 +97,12 @@ class TestLinks:
         page.locator(".message").first.wait_for()
         page.mouse.move(700, 400)
         page.mouse.wheel(0, 2500)
-        page.wait_for_timeout(600)
+        until(page, "history.state?.rest?.index > 5")
+        page.wait_for_timeout(400)
         before = page.evaluate("document.elementFromPoint(700, 80).closest('[data-key]').dataset.key")
         page.reload()
         page.locator(f'[data-key="{before}"]').wait_for()
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(500)
         assert page.evaluate("document.elementFromPoint(700, 80).closest('[data-key]').dataset.key") == before
 
     def test_a_place_that_is_not_there_is_told(self, browser: Any, demo: str) -> None:

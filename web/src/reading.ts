@@ -109,11 +109,15 @@ export class Reading extends Store {
     this.gone = overview.replaced;
   }
 
-  /** The reading of an agent inside this one; what was open in it stays so. */
-  agent(overview: Overview, id: string): Reading {
-    const kept = this.agents.get(id);
-    if (kept) return kept;
-    const inner = new Reading(this.source, { session: this.thread.session, agent: id }, overview);
+  /** The reading of an agent inside this one, where it was open before: it is drawn again at once. */
+  knownAgent(id: string): Reading | undefined {
+    return this.agents.get(id);
+  }
+
+  async agent(id: string): Promise<Reading> {
+    const thread = { session: this.thread.session, agent: id };
+    const inner = new Reading(this.source, thread, await this.source.overview(thread));
+    await inner.load(0);
     this.agents.set(id, inner);
     return inner;
   }

@@ -52,7 +52,7 @@ export function useWindowed(box: RefObject<HTMLElement | null>, count: number, e
         if (above === null) return;
         flushSync(draw);
         // What changes above the top of the screen must not move what is on it.
-        if (above) scrollBy(0, above);
+        if (above) scrollTo(0, scrollY + above);
       }),
     [heights, margin],
   );

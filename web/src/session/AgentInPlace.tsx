@@ -9,7 +9,8 @@ import { Plain } from "../kit/visible";
 import { duration, plural } from "../kit/words";
 import { Fold } from "../parts/Fold";
 import { sessionHref } from "../route";
-import type { AgentMark, Overview } from "../values";
+import type { Reading } from "../reading";
+import type { AgentMark } from "../values";
 import { Message } from "./Message";
 
 const FIRST = 30;
@@ -95,17 +96,16 @@ function OpenAlone({ agent }: { agent: AgentMark }) {
 }
 
 function AgentThread({ agent }: { agent: AgentMark }) {
-  const { source, thread } = useReading();
-  const inner = { session: thread.session, agent: agent.id };
-  const asked = useAsked(agent.id, () => source.overview(inner));
+  const outer = useReading();
+  const known = outer.knownAgent(agent.id);
+  const asked = useAsked(agent.id, () => (known ? Promise.resolve(known) : outer.agent(agent.id)));
+  const reading = known ?? (asked.state === "here" ? asked.value : null);
+  if (reading) return <AgentPassages reading={reading} />;
   if (asked.state === "failed") return <p className="note error">{asked.error.message}</p>;
-  if (asked.state === "waiting") return <p className="faint waiting">fetching…</p>;
-  return <AgentPassages agent={agent} overview={asked.value} />;
+  return <p className="faint waiting">fetching…</p>;
 }
 
-function AgentPassages({ agent, overview }: { agent: AgentMark; overview: Overview }) {
-  const outer = useReading();
-  const reading = outer.agent(overview, agent.id);
+function AgentPassages({ reading }: { reading: Reading }) {
   useVersion(reading);
   const [shown, setShown] = useState(FIRST);
   useEffect(() => reading.want(0, shown - 1));

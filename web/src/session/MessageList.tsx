@@ -86,21 +86,27 @@ function Newer({ following }: { following: boolean }) {
 function usePosition({ heights, margin }: Windowed, reading: Reading, indexAt: (row: number) => number): void {
   useEffect(() => {
     let timer = 0;
-    const moved = () => {
+    const here = () => {
       const offset = scrollY - margin + topOfText();
       const row = heights.at(offset);
-      const passage = reading.passage(indexAt(row));
-      reading.position.move(indexAt(row), passage?.turn ?? null);
-      clearTimeout(timer);
-      timer = window.setTimeout(() => {
-        if (passage) remember({ index: passage.index, key: passage.key, offset: offset - heights.top(row) });
-      }, 250);
+      return { index: indexAt(row), passage: reading.passage(indexAt(row)), offset: offset - heights.top(row) };
     };
-    moved();
+    const keep = () => {
+      const { index, passage, offset } = here();
+      if (passage) remember({ index, key: passage.key, offset });
+    };
+    const moved = () => {
+      const { index, passage } = here();
+      reading.position.move(index, passage?.turn ?? null);
+      clearTimeout(timer);
+      timer = window.setTimeout(keep, 250);
+    };
     addEventListener("scroll", moved, { passive: true });
+    addEventListener("pagehide", keep);
     return () => {
       clearTimeout(timer);
       removeEventListener("scroll", moved);
+      removeEventListener("pagehide", keep);
     };
   }, [heights, margin, reading, indexAt]);
 }

@@ -17,7 +17,8 @@ export function remember(rest: Rest): void {
 
 export const remembered = (): Rest | null => (history.state as { rest?: Rest } | null)?.rest ?? null;
 
-const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+/** After the next frame: what it drew has been measured by then. */
+const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 /** Scroll to the row, and again once what is around it has been measured. */
 export async function landing({ heights, margin }: Windowed, row: number, jump: Jump): Promise<void> {

@@ -1,0 +1,100 @@
+"""An exported page, opened from its file with the network off."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import jsonl
+from playwright.sync_api import expect
+
+from browser.conftest import DEMO, opened, until
+from browser.test_hostile import assert_harmless, hostile, records
+from browser.test_looks import SIDEWAYS
+
+__all__ = ["hostile"]
+
+
+def exported(home: Path, *arguments: str) -> Path:
+    """What `reread export` wrote."""
+    target = home / "page.html"
+    environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+    command = [sys.executable, "-m", "reread", *arguments, "-f", "html", "-o", str(target)]
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    return target
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's longest session as a page."""
+    return exported(tmp_path_factory.mktemp("home"), "--demo", "export", DEMO["letters"])
+
+
+@pytest.fixture
+def offline(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens files; nothing can be fetched."""
+    closing: list[Any] = []
+
+    def open_file(path: Path, hash: str = "", **options: Any) -> Any:
+        tab = opened(browser, path.as_uri() + hash, offline=True, **options)
+        closing.append(tab)
+        return tab.__enter__()
+
+    yield open_file
+    for tab in closing:
+        tab.__exit__(None, None, None)
+
+
+def test_it_reads_like_the_reader(offline: Callable[..., Any], letters: Path) -> None:
+    page = offline(letters)
+    expect(page.get_by_role("heading", name="Dead-letter queue")).to_be_visible()
+    expect(page.locator(".totals")).to_contain_text("$")
+    expect(page.get_by_role("button", name="raw")).to_have_count(0)
+    call = page.locator(".call", has_text="Find what touches failed events").first
+    call.locator(".opener").first.click()
+    expect(call.locator(".agent .message").first).to_be_visible()
+    page.locator(".turn", has_text="Have the reviewer").click()
+    expect(page.locator(".message.prompt", has_text="Have the reviewer")).to_be_in_viewport()
+    page.keyboard.press("/")
+    page.keyboard.type("bury")
+    page.locator(".hit", has_text="call").first.click()
+    expect(page.locator(".call.current .within").first).to_contain_text("bury")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="prompts").click()
+    expect(page.locator(".message.response")).to_have_count(0)
+
+
+def test_links_branches_and_reload(offline: Callable[..., Any], letters: Path) -> None:
+    page = offline(letters, f"#/s/{DEMO['letters']}?turn=6")
+    page.locator(".fork a:not([aria-current])").click()
+    expect(page.locator(".message.prompt", has_text="puts everything back")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".message.prompt", has_text="spread over a few minutes")).to_be_visible()
+    page.reload()
+    expect(page.locator(".message.prompt", has_text="spread over a few minutes")).to_be_visible()
+
+
+def test_pictures_phone_and_dark(offline: Callable[..., Any], tmp_path: Path) -> None:
+    page_file = exported(tmp_path, "--demo", "export", DEMO["axis"])
+    page = offline(page_file, viewport={"width": 390, "height": 844}, color_scheme="dark")
+    picture = page.locator(".picture img").first
+    expect(picture).to_be_visible()
+    until(page, "document.querySelector('.picture img').naturalWidth > 0")
+    assert not page.evaluate(SIDEWAYS)
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(23, 24, 27)"
+
+
+def test_a_hostile_session_is_harmless_here_too(offline: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(jsonl(*records()))
+    page = offline(exported(tmp_path, "export", str(path)), viewport={"width": 1280, "height": 6000})
+    assert_harmless(page)
+
+
+def test_without_javascript_it_says_so_and_shows_what_was_said(browser: Any, letters: Path) -> None:
+    with opened(browser, letters.as_uri(), java_script_enabled=False, offline=True) as page:
+        expect(page.locator("body")).to_contain_text("needs JavaScript")
+        expect(page.locator("body")).to_contain_text("Events that run out of retries")
