@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { useReading } from "../contexts";
 import { useVersion } from "../kit/store";
 import { toError } from "../kit/useAsked";
+import { nodesText } from "../looking";
 import { hasTarget, sessionHref } from "../route";
 import { Bar } from "../shell/Bar";
 import type { Hit, TurnMark } from "../values";
@@ -122,14 +123,12 @@ type ReadingNow = ReturnType<typeof useReading>;
 
 async function openHit(reading: ReadingNow, hit: Hit): Promise<void> {
   const passage = await reading.load(hit.passage);
-  const open = passage?.parts.some((part) => part.part === "text" && part.text.includes(hit.match)) ?? false;
   passage?.parts.forEach((part, at) => {
-    if (open || hit.call !== null) return;
     if (hit.where === "thinking" && part.part === "thinking") {
       reading.opened.open(`thinking:${passage.key}:${at}`, reading.opened.thinking);
     }
-    if (part.part === "nodes" && part.title) reading.opened.open(asideKey(passage, at));
-    if (part.part === "compaction") reading.opened.open(`summary:${passage.key}:${at}`);
+    if (part.part === "nodes" && part.title && nodesText(part.nodes).includes(hit.match)) reading.opened.open(asideKey(passage, at));
+    if (part.part === "compaction" && part.summary.includes(hit.match)) reading.opened.open(`summary:${passage.key}:${at}`);
   });
   await goTo(reading, hit.passage, hit.call, true);
 }
