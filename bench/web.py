@@ -28,6 +28,9 @@ PEERS = {
 }
 """Others that make pages of sessions, from PyPI, and how each is told to."""
 APPENDS = 20
+ROUNDS = 3
+ENOUGH = 15
+"""CPU seconds after which a program is not run again."""
 
 
 class Plan(argparse.Namespace):
@@ -50,19 +53,26 @@ def html(plan: Plan) -> Iterator[Row]:
             out = Path(scratch) / name
             out.mkdir()
             works[name] = [installed(name), *(a.format(session=session, out=out) for a in arguments)]
-        runs = {name: measure.run(command, watch=True) for name, command in works.items()}
-        sizes = {name: size_of(Path(scratch)) for name in ("reread",)}
+        runs = best_runs(works)
+        size = Path(scratch, "reread.html").stat().st_size
     ours, peer = runs["reread"], runs["claude-code-transcripts"]
     for name, run in runs.items():
         ratio = f"{ours.cpu / peer.cpu:.2f} × claude-code-transcripts" if name == "reread" else ""
         goal = "≤ 0.4 × CPU, ≤ 150 MB" if name == "reread" else ""
-        size = f", {sizes[name] / 1e6:.0f} MB written" if name in sizes else ""
-        measured = f"{run.cpu:.1f} s CPU, {run.peak / 1e6:.0f} MB{size}"
+        written = f", {size / 1e6:.0f} MB written" if name == "reread" else ""
+        measured = f"{run.cpu:.1f} s CPU, {run.peak / 1e6:.0f} MB{written}"
         yield Row(f"50 MB → HTML, {name}", measured, ratio=ratio, goal=goal)
 
 
-def size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.glob("reread.html"))
+def best_runs(works: dict[str, list[str]]) -> dict[str, measure.Run]:
+    """The least CPU of each command, in turns; one that takes very long runs once."""
+    best: dict[str, measure.Run] = {}
+    for number in range(ROUNDS):
+        for name, command in works.items():
+            if number == 0 or best[name].cpu < ENOUGH:
+                run = measure.run(command, watch=True)
+                best[name] = min(best.get(name, run), run, key=lambda run: run.cpu)
+    return best
 
 
 def installed(name: str) -> str:
