@@ -27,7 +27,7 @@ from reread.web.counting import count
 from reread.web.guard import HEADERS, Guard
 from reread.web.library import Library
 from reread.web.routes import ANSWERS, make_app
-from reread.web.serving import Server, bind, is_loopback
+from reread.web.serving import Server, bind, is_loopback, names_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 HTML = "<script>alert(1)</script>"
@@ -116,7 +116,7 @@ def running(library: Library, *, host: str = "127.0.0.1", token: str | None = No
     listening = bind("127.0.0.1", 0)
     port = listening.getsockname()[1]
     app = make_app(library)
-    server = Server(app, Guard(app, port=port, host=host, token=token))
+    server = Server(app, Guard(app, port=port, hosts=names_of(host), token=token))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
 
@@ -346,6 +346,12 @@ def test_another_address_needs_the_token() -> None:
 def test_what_counts_as_this_machine() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "localhost", "::1")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.1.2", "localhost.evil.example", "")))
+
+
+def test_the_names_of_an_address() -> None:
+    assert names_of("192.168.1.2") == ["192.168.1.2"]
+    assert names_of("fe80::1") == ["[fe80::1]"]
+    assert socket.gethostname() in names_of("0.0.0.0")
 
 
 # How it follows

@@ -184,6 +184,7 @@ class Conversation:
         """Whether sidechain records are this conversation's own: an agent's file."""
         self.last_deed: tuple[object, Deed] | None = None
         self._natives: dict[int, dict[str, Any]] = {}
+        self._contents: dict[int, list[b.Block]] = {}
         self._ends: set[int] = set()
         self._streaming: Message | None = None
         self._model: str | None = None
@@ -238,6 +239,10 @@ class Conversation:
         if len(self._branches) == 1:
             return messages
         return [m for m in messages if m.branch in limits and m.records[0] <= limits[m.branch]]
+
+    def fork_of(self, branch: int) -> int:
+        """The record after which a branch leaves another; -1 for the first."""
+        return self._branches[branch].fork
 
     def on_branch(self, message: Message, branch: int) -> bool:
         """Whether a message is on the way to the leaf of a branch."""
@@ -324,8 +329,14 @@ class Conversation:
         return found
 
     def content(self, index: int) -> list[b.Block]:
-        """The content blocks that a record holds."""
-        return content_blocks(self.native(index))
+        """The content blocks that a record holds; kept as `native` is."""
+        found = self._contents.get(index)
+        if found is None:
+            found = content_blocks(self.native(index))
+            if len(self._contents) >= NATIVES_KEPT:
+                del self._contents[next(iter(self._contents))]
+            self._contents[index] = found
+        return list(found)
 
     def fate_codes(self) -> Iterator[int]:
         """The fate of each record, as a place in FATES."""

@@ -433,16 +433,13 @@ class Talk:
             if not 0 <= number < len(self.conversation.branches):
                 known = ", ".join(str(b.id) for b in sorted(self.conversation.branches, key=lambda b: b.id))
                 raise NotFound(f"there is no branch {branch}: this conversation has {known}")
-            self.scrolls[number] = Scroll(self.conversation, number)
+            parent = next(b.parent for b in self.conversation.branches if b.id == number)
+            self.scrolls[number] = Scroll(self.conversation, number, self.scrolls.get(-1 if parent is None else parent))
         return self.scrolls[number]
 
     def shared(self, one: int, other: int) -> int:
         """How many passages two branches begin with alike."""
-        first, second = self.scroll(one), self.scroll(other)
-        pairs = zip(range(len(first)), range(len(second)), strict=False)
-        same = (first.passage(a) == second.passage(b) for a, b in pairs)
-        alike = next((n for n, equal in enumerate(same) if not equal), min(len(first), len(second)))
-        return max(0, alike - 1)
+        return max(0, self.scroll(one).shared(self.scroll(other)) - 1)
 
     def dialects(self) -> list[str]:
         """The dialects that the first and the last records are written in."""

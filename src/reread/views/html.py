@@ -116,6 +116,7 @@ class _Writer:
         """How many have been written."""
         self._threads: list[dict[str, Any]] = []
         self._spent: pages.Spent | None = None
+        self._overview: pages.Overview | None = None
         self._pictures: dict[bytes, int] = {}
         """The chunk of each picture."""
         self._waiting: list[bytes] = []
@@ -208,6 +209,14 @@ class _Writer:
             return range(0)
         end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)
         return range(scroll.turn_passage(wanted[0]), end)
+
+    def overview(self, agent: str | None) -> pages.Overview:
+        """The head of a conversation's page; that of the main thread is made once for all branches."""
+        if agent is not None:
+            return self.desk.overview(agent)
+        if self._overview is None:
+            self._overview = self.desk.overview()
+        return self._overview
 
     def spent(self, agent: str | None) -> pages.Spent:
         """What a conversation spent; that of the main thread is counted once for all branches."""
@@ -352,8 +361,8 @@ class _Thread:
     def value(self, map: int) -> dict[str, Any]:
         """What the page's index says of the thread."""
         id = self.agent.id if self.agent is not None else None
-        overview = self.page.desk.overview(id, self.scroll.branch)
-        counts = {"turns": len(self.turns), "passages": len(self.keys), "live": False}
+        overview = self.page.overview(id)
+        counts = {"branch": self.scroll.branch, "turns": len(self.turns), "passages": len(self.keys), "live": False}
         return {
             "agent": id,
             "branch": self.scroll.branch,

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from reread import nodes as n
+from reread import tools
 from reread.blocks import RedactedThinking, Text, Thinking, Use
-from reread.deeds import DENIED, FAILED, INTERRUPTED, one_line
+from reread.deeds import DENIED, FAILED, INTERRUPTED, Outcome, one_line
 from reread.messages import Call, Message
 from reread.tools import generic
 from reread.tools.pictures import measured
@@ -75,7 +76,8 @@ class Pen:
 
     def call(self, call: Call) -> pages.CallPart:
         """A call on one line."""
-        title = call.title
+        deed = call.deed
+        title = tools.title(deed)
         name, _, rest = title.partition(" ")
         labelled = name == call.name
         return pages.CallPart(
@@ -85,11 +87,11 @@ class Pen:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             sort=sort_of(call.name),
-            state=call.deed.outcome.state,
-            note=_note(call),
-            seconds=call.duration,
+            state=deed.outcome.state,
+            note=_note(deed.outcome),
+            seconds=deed.seconds,
             line=call.line,
-            agents=self._agents(call),
+            agents=self._agents(call) if deed.agent is not None else [],
         )
 
     def text(self, text: str) -> tuple[str, int | None]:
@@ -269,8 +271,7 @@ def _progress(call: Call) -> list[n.Node]:
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
 
 
-def _note(call: Call) -> str:
-    outcome = call.deed.outcome
+def _note(outcome: Outcome) -> str:
     if outcome.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
     code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""

@@ -26,7 +26,8 @@ HOOK = "hook"
 class Scroll:
     """The passages of a branch: each a stretch of its messages."""
 
-    def __init__(self, talk: Conversation, branch: int) -> None:
+    def __init__(self, talk: Conversation, branch: int, above: Scroll | None = None) -> None:
+        """A branch; one that leaves another begins as that does, where its scroll is at hand."""
         self.talk = talk
         self.branch = branch
         self.messages: list[Message] = []
@@ -42,6 +43,8 @@ class Scroll:
         """The place among the messages where each turn begins."""
         self._opened = False
         self._looked_at = 0
+        if above is not None:
+            self._begin_as(above)
         self.grow(())
 
     def __len__(self) -> int:
@@ -92,6 +95,14 @@ class Scroll:
         at = self.position(message)
         return None if at is None else bisect_right(self._starts, at) - 1
 
+    def shared(self, other: Scroll) -> int:
+        """How many passages both begin with; the last of them may end elsewhere."""
+        most = range(min(len(self.messages), len(other.messages)))
+        common = bisect_left(most, True, key=lambda at: self.messages[at] is not other.messages[at])
+        whole = min(bisect_right(range(len(one)), common, key=one._end) for one in (self, other))
+        pairs = zip(self._starts[:whole], other._starts[:whole], strict=True)
+        return next((n for n, (mine, theirs) in enumerate(pairs) if mine != theirs), whole)
+
     def grow(self, touched: Iterable[Message]) -> int:
         """Take in what has come since, `touched` being the earlier messages that changed; gives the first passage
         that is not as it was."""
@@ -116,6 +127,24 @@ class Scroll:
             first = min(first, before - 1)  # what stood at the end of its turn does so no longer
         self.first_changed = first
         return first
+
+    def _begin_as(self, above: Scroll) -> None:
+        """Take over whole turns that both branches have, but for the last."""
+        shared = bisect_right(above.messages, self.talk.fork_of(self.branch), key=lambda m: m.records[0])
+        turns = bisect_right(above._turns, shared) - 1
+        if turns < 1:
+            return
+        messages = above._turns[turns]
+        passages = bisect_left(above._starts, messages)
+        self.messages = above.messages[:messages]
+        self.forks = {index: branches for index, branches in above.forks.items() if index < self.messages[-1].index}
+        self._turns, self._starts, self._chunks = (
+            above._turns[:turns],
+            above._starts[:passages],
+            above._chunks[:passages],
+        )
+        self._looked_at = self.messages[-1].index + 1
+        self._opened = True
 
     def _take_messages(self) -> None:
         """Take in the messages of this branch that have come, and cut them into turns as the library does."""

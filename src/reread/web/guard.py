@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
@@ -50,9 +51,9 @@ def new_token() -> str:
 class Guard:
     """Lets through what comes from this reader's own page, and adds the headers that keep it so."""
 
-    def __init__(self, app: ASGIApp, *, port: int, host: str | None = None, token: str | None = None) -> None:
+    def __init__(self, app: ASGIApp, *, port: int, hosts: Sequence[str] = (), token: str | None = None) -> None:
         self.app = app
-        self.hosts = {_with_port(name, port) for name in (*LOOPBACK, *([_bracketed(host)] if host else []))}
+        self.hosts = {_with_port(name, port) for name in (*LOOPBACK, *hosts)}
         """What the Host header may say, exactly: another name may be an attacker's that points here."""
         self.token = token
         self.cookie = f"reread_{port}"
@@ -127,7 +128,3 @@ def _with_headers(send: Send) -> Send:
 
 def _with_port(host: str, port: int) -> str:
     return host.lower() if port == HTTP_PORT else f"{host.lower()}:{port}"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -155,7 +155,7 @@ class Library:
         for path in paths:
             state, known = state_of(path), self._shelf.get(path)
             if known is not None and known.state == state:
-                known.live = is_fresh(path)
+                known.live = known.live and is_fresh(path)
                 yield known
                 continue
             with suppress(Unreadable):

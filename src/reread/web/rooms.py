@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,7 +84,8 @@ class Room:
             self._live = self._desk.live
         except RereadError as fault:
             self._fault = fault
-        self._opened.set()
+        finally:
+            self._opened.set()
 
     def _note_progress(self, read: int) -> None:
         self.read = read
@@ -142,11 +143,12 @@ class Room:
             return
         self._looked = time.monotonic()
         changed, rewritten, agents = False, False, dict[str, None]()
-        for change in self._follower.changes(touched):
-            changed = True
-            rewritten = rewritten or _is_rewritten(change)
-            if change.agent is not None:
-                agents[change.agent.id] = None
+        with suppress(RereadError):  # a file that vanishes while it is looked at is looked at again
+            for change in self._follower.changes(touched):
+                changed = True
+                rewritten = rewritten or _is_rewritten(change)
+                if change.agent is not None:
+                    agents[change.agent.id] = None
         gone, live = not self.path.exists(), self._desk.live
         if changed:
             self._desk.grow()

@@ -16,6 +16,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from reread.errors import Misuse
+from reread.tools import tools
 from reread.web.guard import Guard, new_token
 from reread.web.library import Library
 from reread.web.routes import make_app
@@ -44,9 +45,11 @@ def serve(
     library = Library(roots, paths=paths, demo=demo)
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
     app = make_app(library)
-    address = f"http://{_named(host)}:{chosen}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
-    server = Server(app, Guard(app, port=chosen, host=_named(host), token=token))
+    names = names_of(host)
+    address = f"http://{names[0]}:{chosen}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
+    server = Server(app, Guard(app, port=chosen, hosts=names, token=token))
     library.start()
+    threading.Thread(target=tools, daemon=True).start()  # loaded by the time that the first page is drawn
     say(f"The reader is at {address} (Ctrl-C ends it).")
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -118,8 +121,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _named(host: str) -> str:
-    """A host as an address names it; one that stands for all interfaces is this machine's name."""
-    if host in ("0.0.0.0", "::"):
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
+def names_of(host: str) -> list[str]:
+    """The names by which an address can be asked for, the best first; all interfaces have those of this machine."""
+    if host not in ("0.0.0.0", "::", ""):
+        return [f"[{host}]" if ":" in host else host]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing, and tells which interface would
+            own = [probe.getsockname()[0]]
+        except OSError:
+            own = []
+    return [*own, socket.gethostname(), f"{socket.gethostname()}.local"]

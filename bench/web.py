@@ -1,0 +1,196 @@
+"""The reader's speed: a session to HTML against two peers, the first page of a large session, and a line appended."""
+
+import argparse
+import http.client
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import measure
+from measure import Row
+
+DATA = measure.data()
+PEERS = {
+    "claude-code-transcripts": ("json", "{session}", "-o", "{out}"),
+    "claude-code-log": ("{session}", "-o", "{out}/session.html", "--no-cache"),
+}
+"""Others that make pages of sessions, from PyPI, and how each is told to."""
+APPENDS = 20
+ROUNDS = 3
+ENOUGH = 15
+"""CPU seconds after which a program is not run again."""
+
+
+class Plan(argparse.Namespace):
+    """What one run measures."""
+
+    quick: bool
+    only: list[str]
+
+    @property
+    def large(self) -> Path:
+        return DATA.session(100 if self.quick else 1000)
+
+
+def html(plan: Plan) -> Iterator[Row]:
+    """A session to HTML, by each program in turns."""
+    session = DATA.session(50)
+    with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
+        works = {"reread": [sys.executable, "-m", "reread", "export", str(session), "-o", f"{scratch}/reread.html"]}
+        for name, arguments in PEERS.items():
+            out = Path(scratch) / name
+            out.mkdir()
+            works[name] = [installed(name), *(a.format(session=session, out=out) for a in arguments)]
+        runs = best_runs(works)
+        size = Path(scratch, "reread.html").stat().st_size
+    ours, peer = runs["reread"], runs["claude-code-transcripts"]
+    for name, run in runs.items():
+        ratio = f"{ours.cpu / peer.cpu:.2f} × claude-code-transcripts" if name == "reread" else ""
+        goal = "≤ 0.4 × CPU, ≤ 150 MB" if name == "reread" else ""
+        written = f", {size / 1e6:.0f} MB written" if name == "reread" else ""
+        measured = f"{run.cpu:.1f} s CPU, {run.peak / 1e6:.0f} MB{written}"
+        yield Row(f"50 MB → HTML, {name}", measured, ratio=ratio, goal=goal)
+
+
+def best_runs(works: dict[str, list[str]]) -> dict[str, measure.Run]:
+    """The least CPU of each command, in turns; one that takes very long runs once."""
+    best: dict[str, measure.Run] = {}
+    for number in range(ROUNDS):
+        for name, command in works.items():
+            if number == 0 or best[name].cpu < ENOUGH:
+                run = measure.run(command, watch=True)
+                best[name] = min(best.get(name, run), run, key=lambda run: run.cpu)
+    return best
+
+
+def installed(name: str) -> str:
+    """A program from PyPI in an environment of its own, installed once."""
+    home = DATA.root / "environments" / name
+    scripts = home / Path(sysconfig.get_path("scripts")).name
+    if not (scripts / name).exists():
+        venv.create(home, with_pip=True)
+        quiet = ("--quiet", "--disable-pip-version-check")
+        subprocess.run([str(scripts / "python"), "-m", "pip", "install", *quiet, name], check=True)
+    return str(scripts / name)
+
+
+def first_page(plan: Plan) -> Iterator[Row]:
+    """From the first request for a session to its head and its first passages."""
+    size = plan.large.stat().st_size / 1e6
+    with serving(plan.large) as site:
+        for words, goal in (("the first time", "≤ 4 s"), ("again", "≤ 1 s")):
+            began, cpu = time.perf_counter(), site.cpu()
+            site.get("")
+            site.get("/passages?count=50")
+            site.get("/outline?count=200")
+            took, spent = time.perf_counter() - began, site.cpu() - cpu
+            yield Row(f"first page of {size:.0f} MB, {words}", f"{took:.2f} s, {spent:.2f} s CPU", goal=goal)
+
+
+def appended(plan: Plan) -> Iterator[Row]:
+    """From just before a line is appended until the reader is told."""
+    size = plan.large.stat().st_size / 1e6
+    with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
+        path = Path(shutil.copy(plan.large, Path(scratch) / "large.jsonl"))
+        with serving(path) as site, site.events() as next_event:
+            while next_event()[0] != "open":
+                pass
+            delays = [delay(path, number, next_event) for number in range(APPENDS)]
+    slow = statistics.quantiles(delays, n=20)[-1]
+    measured = f"p50 {statistics.median(delays):.0f} ms, p95 {slow:.0f} ms"
+    yield Row(f"append to `grown`, {size:.0f} MB session", measured, goal="p95 ≤ 100 ms")
+
+
+def delay(path: Path, number: int, next_event: Callable[[], tuple[str, Any]]) -> float:
+    time.sleep(0.2)
+    uuid = f"00000000-0000-4000-a000-{number:012d}"
+    line = {"type": "user", "uuid": uuid, "message": {"role": "user", "content": f"appended {number}"}}
+    began = time.perf_counter()
+    with path.open("ab", buffering=0) as file:
+        file.write(json.dumps(line).encode() + b"\n")
+    while next_event()[0] != "grown":
+        pass
+    return (time.perf_counter() - began) * 1000
+
+
+class Site:
+    """A running reader over one session."""
+
+    def __init__(self, port: int, key: str, process: int) -> None:
+        self.port = port
+        self.address = f"/api/sessions/{key}"
+        self.process = process
+
+    def get(self, path: str) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection.request("GET", self.address + path)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.status
+        return json.loads(answer.read())
+
+    def cpu(self) -> float:
+        """The CPU seconds that the server has used (Linux)."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @contextmanager
+    def events(self) -> Iterator[Callable[[], tuple[str, Any]]]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection.request("GET", f"{self.address}/events")
+        answer = connection.getresponse()
+
+        def next_event() -> tuple[str, Any]:
+            name = ""
+            while line := answer.readline():
+                if line.startswith(b"event: "):
+                    name = line[7:].strip().decode()
+                elif line.startswith(b"data: "):
+                    return name, json.loads(line[6:])
+            raise EOFError
+
+        yield next_event
+        connection.close()
+
+
+@contextmanager
+def serving(path: Path) -> Iterator[Site]:
+    command = [sys.executable, "-m", "reread", "serve", str(path), "--no-open", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    ) as server:
+        assert server.stdout is not None
+        found = re.search(r":(\d+)/#/s/(\S+)", server.stdout.readline())
+        assert found
+        try:
+            yield Site(int(found[1]), found[2], server.pid)
+        finally:
+            server.terminate()
+
+
+ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {"html": html, "page": first_page, "append": appended}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("only", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all of them if none is named")
+    parser.add_argument("--quick", action="store_true", help="100 MB instead of 1 GB")
+    plan = parser.parse_args(namespace=Plan())
+    if unknown := set(plan.only) - set(ROWS):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    measure.report(row for name in plan.only or ROWS for row in ROWS[name](plan))
+
+
+if __name__ == "__main__":
+    main()
