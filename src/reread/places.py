@@ -23,6 +23,8 @@ FOLDERS = (PROJECTS, CONVERSATIONS)
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
 BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
+_DRIVE = re.compile(r"[A-Za-z]--")
+"""How the folder of a project on Windows begins."""
 AGENT = "agent-"
 _PLAIN_ID = re.compile(r"[\w-]+")
 
@@ -185,4 +187,6 @@ def project_guess(session: Path) -> str:
     name = session.parent.name
     if session.parent.parent.name == "conversations":
         return name.replace("_", "/")
+    if _DRIVE.match(name):
+        return f"{name[0]}:\\" + name[3:].replace("-", "\\")
     return name.replace("-", "/") if name.startswith("-") else name

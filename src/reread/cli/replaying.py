@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots, root_option
 
 
 @click.command()
-@click.argument("conversation")
+@click.argument("conversation", type=SESSION)
 @click.option("--speed", type=float, default=1.0, show_default=True, metavar="N", help="So many times as fast.")
 @click.option("--instant", is_flag=True, help="All at once.")
 @click.option("--max-gap", metavar="SPAN", help="Wait no longer than this between two lines: 2s, 500ms.")
