@@ -68,3 +68,13 @@ def test_every_kind_of_message_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     kinds = {m.kind for h in reread.sessions(root=SAMPLES) for m in reread.open(Path(h.path)).messages}
     assert all(f"`{kind}`" in reading for kind in kinds)
+
+
+def test_the_code_about_capturing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "capturing.md").read_text(), re.DOTALL):
+        exec(compile(code, "capturing.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "result {'type': 'result'}" in printed and "my-notes None [] [None]" in printed

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reread.charges import Usage
     from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
-    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
+    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
     from reread.headers import Header, sessions
     from reread.ledger import Fate
     from reread.lines import Line
@@ -47,7 +47,6 @@ _HOMES = {
     "Store": "store",
     "Turn": "messages",
     "Unreadable": "errors",
-    "Unwritable": "errors",
     "Usage": "charges",
     "capture": "recorder",
     "check": "session",
@@ -82,7 +81,6 @@ __all__ = [
     "Store",
     "Turn",
     "Unreadable",
-    "Unwritable",
     "Usage",
     "capture",
     "check",
