@@ -1,6 +1,7 @@
 """What reread and its peers take for the same work, and what each loses: `python bench/peers`."""
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -49,7 +50,7 @@ def one_session(plan: Plan) -> Path:
     if not tree.exists():
         made = DATA.session(mb)
         with made.open("rb") as file:
-            id = next(row["sessionId"] for row in map(truth.json.loads, file) if "sessionId" in row)
+            id = next(row["sessionId"] for row in map(json.loads, file) if "sessionId" in row)
         path = tree / "projects" / "-home-dev-proj" / f"{id}.jsonl"
         path.parent.mkdir(parents=True)
         shutil.copyfile(made, path)
@@ -83,8 +84,6 @@ WORKS = (
     Work("browse", small_tree, "a tree → something to browse, the first time"),
     Work("browse_again", small_tree, "a tree → something to browse, again"),
 )
-UNBUILT = {"html", "browse", "browse_again"}
-"""What reread is to do and may not yet: said, not left out."""
 
 
 def main() -> None:
@@ -117,9 +116,7 @@ def speed(plan: Plan, programs: Sequence[Program]) -> None:
             row(f"{work.title} ({describe(tree)})", program.name, *cells(best))
 
 
-def timed(
-    plan: Plan, work: Work, tree: Path, programs: Sequence[Program]
-) -> Iterator[tuple[Program, Run | str]]:
+def timed(plan: Plan, work: Work, tree: Path, programs: Sequence[Program]) -> Iterator[tuple[Program, Run | str]]:
     """The best round of each program, the programs taking turns."""
     able = [program for program in programs if hasattr(program, work.name)]
     runs: dict[Program, list[Run]] = {program: [] for program in able}
@@ -169,7 +166,7 @@ def describe(tree: Path) -> str:
 
 
 def bytes_of(count: int) -> str:
-    return f"{count / 1e6:.0f} MB" if count >= 1e7 else f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.0f} kB"
+    return f"{count / 1e6:.3g} MB" if count >= 1e5 else f"{count / 1e3:.0f} kB"
 
 
 def content(plan: Plan, programs: Sequence[Program]) -> None:
@@ -213,16 +210,16 @@ def counts(items: Iterable[truth.Item]) -> list[str]:
 
 
 def tokens(plan: Plan, programs: Sequence[Program]) -> None:
-    """The tokens that each program counts, and how far they are from those that were spent."""
+    """The tokens that each program counts, against those in the files and those that the API answered."""
     able = [program for program in programs if type(program).spent is not Program.spent]
-    head("data", "field", "spent", *(program.name for program in able))
+    head("data", "tokens", "the API's word", "in the files", *(program.name for program in able))
     for tree in [SAMPLES, *real_trees(plan)]:
-        spent = truth.spent(tree)
+        answered, written = truth.total(truth.answered(tree).values()), truth.total(truth.written(tree).values())
         counted = [attempt(program.spent, copied(tree, program)) for program in able]
         name = "samples" if tree == SAMPLES else f"real client {tree.name}"
-        for field, right in zip(truth.Tokens._fields, spent, strict=True):
+        for field, said, right in zip(truth.Tokens._fields, answered, written, strict=True):
             found = [c if isinstance(c, str) else against(getattr(c, field), right) for c in counted]
-            row(name, field.replace("_", " "), f"{right:,}", *found)
+            row(name, field.replace("_", " "), f"{said:,}" if said else "", f"{right:,}", *found)
 
 
 def against(count: int, right: int) -> str:

@@ -10,6 +10,7 @@ import truth
 from truth import Item
 
 LONG = 12_000_000
+SUMMARY = b'{"type":"summary","summary":"%b","leafUuid":"x"}'
 Lines = list[bytes]
 
 
@@ -39,8 +40,8 @@ def harm(lines: Lines, place: int) -> dict[str, Damaged]:
         "two records in one line (`}{`)": Damaged(joined([*before[:-1], before[-1] + here, *after]), lines),
         "512 NUL bytes before a record": Damaged(instead(b"\0" * 512 + here), lines),
         "a line of 12 MB": Damaged(instead(longer(here)), lines),
-        "bytes that are not UTF-8": Damaged(with_line(b'{"type":"summary","summary":"\xff\xfe","leafUuid":"x"}'), lines),
-        "half a surrogate pair": Damaged(with_line(b'{"type":"summary","summary":"\\ud83d","leafUuid":"x"}'), lines),
+        "bytes that are not UTF-8": Damaged(with_line(SUMMARY % b"\xff\xfe"), lines),
+        "half a surrogate pair": Damaged(with_line(SUMMARY % b"\\ud83d"), lines),
         "an unknown type, and lines that are no objects": Damaged(
             with_line(b'{"type":"hologram","uuid":7}\nnull\n[1]\n"x"'), lines
         ),

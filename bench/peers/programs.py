@@ -71,7 +71,8 @@ def run(case: Case, task: Task) -> Run:
         "get": [(url, str(path)) for url, path in task.get],
     }
     launcher = [sys.executable, "-S", HERE / "launch.py"]
-    told = json.loads(subprocess.run(launcher, input=json.dumps(order), text=True, check=True, capture_output=True).stdout)
+    answer = subprocess.run(launcher, input=json.dumps(order), text=True, check=True, stdout=subprocess.PIPE).stdout
+    told = json.loads(answer)
     if told.pop("code"):
         raise Failed(last_words(errors) or last_words(case.printed))
     return Run(**told, made=size(task.made))
@@ -316,7 +317,7 @@ class CCUsage(Program):
 
     def listed(self, case: Case) -> set[str]:
         run(case, Task([self.command, "claude", "session", "--offline", "--json"], case.printed))
-        return {row["period"] for row in json.loads(case.printed.read_text("utf-8"))["session"]}
+        return {row["sessionId"] for row in json.loads(case.printed.read_text("utf-8"))["sessions"]}
 
     def spent(self, case: Case) -> Tokens:
         run(case, self.usage(case))
@@ -386,7 +387,8 @@ class Reread(Library):
 
     @property
     def forms(self) -> Mapping[str, Callable[[Case], dict[str, str]]]:
-        return {"Markdown": self._markdown_pages} | ({"HTML": self._html_pages} if self.has_html else {})
+        markdown = {"Markdown": self._markdown_pages, "Markdown, each branch": self._branches}
+        return markdown | ({"HTML": self._html_pages} if self.has_html else {})
 
     def list(self, case: Case) -> Task:
         return Task([*self._command, "ls", "--json"], case.printed)
@@ -407,8 +409,9 @@ class Reread(Library):
         if not self.has_server:
             return None
         port, made = free_port(), case.out / "library.json"
-        argv = [*self._command, "serve", "--no-browser", "--port", str(port)]
-        return Task(argv, made, {"XDG_CACHE_HOME": case.out / "cache"}, [(f"http://127.0.0.1:{port}/api/library", made)])
+        argv = [*self._command, "serve", "--no-open", "--port", str(port)]
+        page = f"http://127.0.0.1:{port}/api/library"
+        return Task(argv, made, {"XDG_CACHE_HOME": case.out / "cache"}, [(page, made)])
 
     browse_again = browse
 
@@ -431,6 +434,9 @@ class Reread(Library):
 
     def _markdown_pages(self, case: Case) -> dict[str, str]:
         return {id: truth.plain_text(text) for id, text in self._answer(case, "dump", "markdown").items()}
+
+    def _branches(self, case: Case) -> dict[str, str]:
+        return {id: truth.plain_text(text) for id, text in self._answer(case, "branches", "markdown").items()}
 
     def _html_pages(self, case: Case) -> dict[str, str]:
         return {id: truth.squash(unpacked(page)) for id, page in self._answer(case, "dump", "html").items()}

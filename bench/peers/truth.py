@@ -15,6 +15,8 @@ _NOT_SAID = ("<", "[Request interrupted", "Caveat:")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07")
 _TAGS = re.compile(r"</?[a-zA-Z!][^<>]*>")
 _LINKS = re.compile(r"""href=["']([^"']*)["']""")
+_LAYOUT = re.compile(r"^[ \t]*(?:```\S*|\d+[.)](?=\s))", re.MULTILINE)
+"""What a line begins with that a renderer draws otherwise: a fence with its language, the number of a list's item."""
 _SEAMS = re.compile(r"[\n\r\t→*`~#|\[\]()<>]+")
 """Where Markdown or a line number may be cut off or drawn otherwise."""
 _MARKS = re.compile(r"[\W_]+")
@@ -96,13 +98,17 @@ def items_of(objects: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
     for row in objects:
         if row.get("type") in ("user", "assistant") and not row.get("isMeta") and not row.get("isCompactSummary"):
             for kind, text in _said(row):
-                pieces = tuple(filter(_counts, map(squash, _SEAMS.split(_TAGS.sub("\n", _ESCAPES.sub("", text))))))
-                if pieces:
+                if pieces := tuple(pieces_of(text)):
                     yield Item("agents" if row.get("isSidechain") else kind, pieces)
 
 
-def _counts(piece: str) -> bool:
-    return bool(piece) and not piece.isdigit()
+def pieces_of(text: str) -> Iterator[str]:
+    """The runs of letters and digits that stay together however a text is laid out."""
+    for layout in (_ESCAPES, _TAGS, _LAYOUT):
+        text = layout.sub("\n", text)
+    for piece in map(squash, _SEAMS.split(text)):
+        if piece and not piece.isdigit():
+            yield piece
 
 
 def _said(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -135,24 +141,28 @@ def is_in(item: Item, text: str) -> bool:
     return all(piece in text for piece in item.pieces)
 
 
-def spent(tree: Path) -> Tokens:
-    """The tokens of a tree, each response once: by its `truth.jsonl` where the API's own word is kept, else as written."""
-    written: dict[str, dict[str, Any]] = {}
+def written(tree: Path) -> dict[str, dict[str, Any]]:
+    """The usage of each response in a tree's files, by message id: the line that counts most, as lines before it may
+    hold the value of the beginning.
+    """
+    found: dict[str, dict[str, Any]] = {}
     for path in sorted(tree.glob("projects/**/*.jsonl")):
         for row in rows(path.read_bytes()):
             message = row.get("message") or {}
             if row.get("type") == "assistant" and message.get("model") != "<synthetic>" and message.get("usage"):
-                before = written.get(message["id"], message["usage"])
-                written[message["id"]] = max(before, message["usage"], key=lambda usage: usage["output_tokens"])
-    return total({**written, **{id: usage for id, usage in answered(tree).items() if id in written}}.values())
+                before = found.get(message["id"], message["usage"])
+                found[message["id"]] = max(before, message["usage"], key=lambda usage: usage["output_tokens"])
+    return found
 
 
 def answered(tree: Path) -> dict[str, dict[str, Any]]:
-    """What the API said of each response, by message id."""
-    found = (row["response"] for path in tree.glob("truth/*.jsonl") for row in rows(path.read_bytes()) if row.get("response"))
-    return {response["id"]: response["usage"] for response in found}
+    """What the API said of each response that is in a tree's files, by message id, where that was kept."""
+    lines = (row for path in tree.glob("truth/*.jsonl") for row in rows(path.read_bytes()))
+    said = {row["response"]["id"]: row["response"]["usage"] for row in lines if row.get("response")}
+    return {id: said[id] for id in written(tree) if id in said}
 
 
 def total(usages: Iterable[Mapping[str, Any]]) -> Tokens:
-    fields = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return Tokens(*(sum(column) for column in zip(*([usage.get(f) or 0 for f in fields] for usage in usages))))
+    kept = list(usages)
+    names = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return Tokens(*(sum(usage.get(name) or 0 for usage in kept) for name in names))
