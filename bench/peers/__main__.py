@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 import dirt
 import measure
 import truth
+from manners import alive, loaded, write_hostile
 from programs import PROGRAMS, Case, Failed, Program, Run, run
 
 DATA = measure.data()
@@ -87,7 +88,7 @@ WORKS = (
 
 
 def main() -> None:
-    tables = {"speed": speed, "content": content, "tokens": tokens, "damage": damage}
+    tables = {"speed": speed, "content": content, "tokens": tokens, "damage": damage, "manners": manners}
     parser = argparse.ArgumentParser(prog="bench/peers", description=__doc__)
     parser.add_argument("only", nargs="*", metavar="TABLE", help=f"of {', '.join(tables)}; all if none is named")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, one round")
@@ -172,36 +173,37 @@ def bytes_of(count: int) -> str:
 def content(plan: Plan, programs: Sequence[Program]) -> None:
     """How much of what sessions hold stands in what each program makes of them."""
     head("data", "program", "sessions", *truth.KINDS, "all")
-    for name, trees in {"samples": [SAMPLES], "real client": real_trees(plan)}.items():
+    for name, trees in {"samples": [SAMPLES], "a stream": [stream_tree()], "real client": real_trees(plan)}.items():
         files = [truth.main_files(tree) for tree in trees]
         items = [{id: truth.held(path) for id, path in found.items()} for found in files]
         everything = [item for held in items for of in held.values() for item in of]
         row(name, "**there is**", str(sum(map(len, files))), *counts(everything), str(len(everything)))
         for program in programs:
             listed = [attempt(program.listed, copied(tree, program)) for tree in trees]
-            known = sessions_cell(listed, files)
             for form, make in program.forms.items():
-                found = [
-                    item
-                    for tree, held in zip(trees, items, strict=True)
-                    for item in found_in(attempt(make, copied(tree, program)), held)
-                ]
+                made = [texts_of(attempt(make, copied(tree, program))) for tree in trees]
+                found = [item for texts, held in zip(made, items, strict=True) for item in found_in(texts, held)]
+                known = sessions_cell(listed if listed[0] is not None else made, files)
                 row(name, f"{program.name} {form}", known, *counts(found), str(len(found)))
             if not program.forms:
-                row(name, program.name, known, *[""] * (len(truth.KINDS) + 1))
+                row(name, program.name, sessions_cell(listed, files), *[""] * (len(truth.KINDS) + 1))
 
 
-def found_in(texts: dict[str, str] | str, held: dict[str, list[truth.Item]]) -> list[truth.Item]:
-    if isinstance(texts, str):
-        print(texts, file=sys.stderr)
-        return []
+def texts_of(answer: dict[str, str] | str) -> dict[str, str]:
+    """The texts that a program made; none where it failed, which is said aside."""
+    if isinstance(answer, dict):
+        return answer
+    print(answer, file=sys.stderr)
+    return {}
+
+
+def found_in(texts: Mapping[str, str], held: Mapping[str, Sequence[truth.Item]]) -> list[truth.Item]:
     return [item for id, items in held.items() for item in items if truth.is_in(item, texts.get(id, ""))]
 
 
-def sessions_cell(listed: Sequence[Any], files: Sequence[dict[str, Path]]) -> str:
-    if any(found is None for found in listed):
-        return "–"
-    return str(sum(len(set(there) & found) for there, found in zip(files, listed, strict=True)))
+def sessions_cell(known: Sequence[Iterable[str]], files: Sequence[Mapping[str, Path]]) -> str:
+    """How many of the sessions that there are a program knows."""
+    return str(sum(len(set(there) & set(found)) for there, found in zip(files, known, strict=True)))
 
 
 def counts(items: Iterable[truth.Item]) -> list[str]:
@@ -267,6 +269,37 @@ def miscounted(count: truth.Tokens | str | None, right: Any) -> str:
     return "fine" if count == right else f"{count.output:,} of {right.output:,}"
 
 
+def manners(plan: Plan, programs: Sequence[Program]) -> None:
+    """What a hostile session does in each program's page, from where the page loads, and what is left in the folder."""
+    head("program", "comes to life in its page", "its page loads from", "writes into Claude's folder")
+    tree = ROOT / "hostile"
+    shutil.rmtree(tree, ignore_errors=True)
+    write_hostile(tree)
+    for program in programs:
+        pages: list[str] = []
+        left: set[str] = set()
+        for work in ("html", "browse", "usage", "list"):
+            case = copied(tree, program)
+            before = files_in(case.tree)
+            task = getattr(program, work, lambda case: None)(case)
+            if task:
+                run(case, task)
+                left |= files_in(case.tree) - before
+            if task and work == "html":
+                made = [task.made] if task.made.is_file() else sorted(task.made.rglob("*.html"))
+                pages = [path.read_text("utf-8") for path in made]
+        said = (words(alive(pages)), words(loaded(pages))) if pages else ("no page", "no page")
+        row(program.name, *said, words(left))
+
+
+def files_in(tree: Path) -> set[str]:
+    return {path.name for path in tree.rglob("*")}
+
+
+def words(found: set[str]) -> str:
+    return ", ".join(sorted(found)) or "nothing"
+
+
 def attempt(work: Callable[[Case], Any], case: Case) -> Any:
     """What a program answers, or its last words where it fails."""
     try:
@@ -281,6 +314,16 @@ def copied(tree: Path, program: Program) -> Case:
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(tree, copy)
     return case_of(copy, program.name)
+
+
+def stream_tree() -> Path:
+    """What `claude -p --output-format stream-json` printed, put where a session would be."""
+    printed = next(SAMPLES.glob("streams/*.jsonl"))
+    id = next(row["session_id"] for row in truth.rows(printed.read_bytes()))
+    path = ROOT / "stream" / "projects" / "-home-sam-code-harbor" / f"{id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(printed, path)
+    return ROOT / "stream"
 
 
 def real_trees(plan: Plan) -> list[Path]:

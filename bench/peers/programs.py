@@ -101,7 +101,7 @@ class Program:
         """Install it into a folder of its own, once."""
 
     def listed(self, case: Case) -> set[str] | None:
-        """The ids of the sessions it lists; None where it lists none."""
+        """The ids of the sessions it lists; None where it has no listing but what it makes of them."""
 
     def spent(self, case: Case) -> Tokens | None:
         """The tokens it counts; None where it counts none."""
@@ -145,9 +145,6 @@ class ClaudeCodeLog(PyPI):
 
     def browse_again(self, case: Case) -> Task:
         return self._all(case)
-
-    def listed(self, case: Case) -> set[str]:
-        return set(self._html_pages(case))
 
     def _html_pages(self, case: Case) -> dict[str, str]:
         return self._pages(case, "html", truth.page_text)
