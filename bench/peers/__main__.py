@@ -255,7 +255,7 @@ def damage(plan: Plan, programs: Sequence[Program]) -> None:
 
 def lost(texts: dict[str, str] | str, clean: dict[str, str] | str, items: Sequence[truth.Item], id: str) -> str:
     if isinstance(texts, str) or isinstance(clean, str):
-        return f"fails: {texts}"
+        return f"fails: {str(texts).split(':')[0]}"
     shown = [item for item in items if truth.is_in(item, clean.get(id, ""))]
     if items and not shown:
         return "shows nothing"

@@ -426,8 +426,9 @@ class Reread(Library):
         return [sys.executable, "-m", "reread"]
 
     def _export(self, case: Case, form: str) -> Task:
+        """With long output whole, as the others write it."""
         made = case.out / f"session.{form}"
-        return Task([*self._command, "export", case.session, "-f", form, "-o", made], made)
+        return Task([*self._command, "export", case.session, "-f", form, "--full", "-o", made], made)
 
     def _markdown_pages(self, case: Case) -> dict[str, str]:
         return {id: truth.plain_text(text) for id, text in self._answer(case, "dump", "markdown").items()}
