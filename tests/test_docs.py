@@ -8,7 +8,7 @@ import click
 import pytest
 
 import reread
-from reread.cli import SAMPLES, VERBS
+from reread.cli import HEADINGS, SAMPLES, VERBS
 from reread.cli import reread as group
 from reread.ledger import FATES
 
@@ -29,6 +29,10 @@ def test_the_code_in_the_readme_runs(monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
     named = set(re.findall(r"\| `reread (\w+)", README))
     assert named == set(COMMANDS)
+
+
+def test_the_help_lists_every_verb_once() -> None:
+    assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
@@ -64,3 +68,15 @@ def test_every_kind_of_message_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     kinds = {m.kind for h in reread.sessions(root=SAMPLES) for m in reread.open(Path(h.path)).messages}
     assert all(f"`{kind}`" in reading for kind in kinds)
+
+
+def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:
+    design = (ROOT / "docs" / "design.md").read_text()
+    house = ROOT / "src" / "reread"
+    rooms = re.findall(r"`((?:\w+/)*\w+(?:\.py|/))`", design)
+    assert len(rooms) > 30
+    assert [room for room in rooms if not (house / room).exists() and not (ROOT / room).exists()] == []
+
+
+def test_the_design_notes_stay_short() -> None:
+    assert len((ROOT / "docs" / "design.md").read_text().splitlines()) < 150

@@ -26,18 +26,33 @@ VERBS = {
     "usage": "counting",
     "completion": "completing",
 }
-"""Every verb with the module that has it, in the order of the day."""
+"""Every verb with the module that has it."""
+
+HEADINGS = {
+    "Read": ("ls", "show", "tail"),
+    "Check and count": ("check", "usage"),
+    "Keep and share": ("export",),
+    "Set up": ("completion",),
+}
+"""The verbs by what they are for, as the help shows them."""
 
 
 class Verbs(click.Group):
     """The verbs, each loaded when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return [verb for verbs in HEADINGS.values() for verb in verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         home = VERBS.get(cmd_name)
         return getattr(importlib.import_module(f"reread.cli.{home}"), cmd_name) if home else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, verbs in HEADINGS.items():
+            with formatter.section(heading):
+                known = [(verb, self.get_command(ctx, verb)) for verb in verbs]
+                rows = [(f"{verb:10}", command.get_short_help_str(64)) for verb, command in known if command]
+                formatter.write_dl(rows)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)

@@ -30,7 +30,9 @@ def check(
     verbose: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Validate sessions, files or folders; exit 1 where there are errors.
+    """Validate sessions, files or folders.
+
+    Exits with 1 where there are errors.
 
     A PATH is a session, or a folder, which stands for every .jsonl file below it.
 

@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete verbs, options and session ids.
+    """Print a completion script for your shell.
 
     \b
     eval "$(reread completion bash)"                                    in ~/.bashrc

@@ -19,7 +19,9 @@ from reread.cli.options import SESSION, open_session, root_option
 @root_option
 @click.pass_context
 def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
-    """Follow a session while it is written, agents included, until Ctrl-C.
+    """Follow a session while it is written, agents included.
+
+    Ends with Ctrl-C.
 
     With --format json, each line is one change: the fate of a record, and the message or call it changed.
 
