@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from reread import jsontext, kinship, places, rules
-from reread.charges import Usage
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
+from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
-from reread.folding import Folding, Progress
+from reread.folding import CHUNK, Folding, Progress
 from reread.headers import sessions
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
-from reread.prices import in_force
+from reread.money.charges import Usage
+from reread.money.prices import in_force
 from reread.rules import Finding
-from reread.scanners import filed
-from reread.settlement import spent
-from reread.sources import FileSource, MemorySource, Source, identity_and_size
+from reread.sources import FileSource, MemorySource, Source
 
 LATEST = "latest"
 STDIN = "-"
@@ -150,13 +149,25 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        agents = self.agent_files()
-        state = tuple(identity_and_size(path) for path in (self.path, *agents.values()))
-        if self._usage is None or self._usage[0] != state:
-            files = [filed(self.source.read, self.path)]
-            files += [filed(FileSource(path).read, path) for path in agents.values()]
-            self._usage = (state, spent(files, in_force()))
+        wanted = self.wanted()
+        if self._usage is None or self._usage[0] != wanted.state:
+            self._usage = (wanted.state, spent(wanted, in_force()))
         return self._usage[1]
+
+    def wanted(self) -> Wanted:
+        """What is counted where its usage is asked for: its file and those of its agents, or what was read of it."""
+        wanted = Wanted()
+        if self.path is not None and self.path.exists():
+            wanted.add_session(self.path)
+        else:
+            wanted.loose.append(b"".join(self._chunks()))
+        return wanted
+
+    def _chunks(self) -> Iterator[bytes]:
+        at = 0
+        while data := self.source.read(at, CHUNK):
+            yield data
+            at += len(data)
 
     @property
     def context(self) -> list[Fill]:
