@@ -41,10 +41,6 @@ class Data:
     def many(self, files: int) -> Path:
         return self._made(f"many-{files}", lambda path: gen.make_many(path, files=files))
 
-    def tree(self, files: int) -> Path:
-        """A configuration folder with half a megabyte a file."""
-        return self._made(f"tree-{files}", lambda path: gen.make_tree(path, files=files, mb=files * 0.512))
-
     def _made(self, name: str, make: Callable[[Path], None]) -> Path:
         path = self.root / name
         if not path.exists():
