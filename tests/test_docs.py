@@ -78,3 +78,15 @@ def test_the_code_about_capturing_runs(
         exec(compile(code, "capturing.md", "exec"), {})
     printed = capsys.readouterr().out
     assert "result {'type': 'result'}" in printed and "my-notes None [] [None]" in printed
+
+
+def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:
+    design = (ROOT / "docs" / "design.md").read_text()
+    house = ROOT / "src" / "reread"
+    rooms = re.findall(r"`((?:\w+/)*\w+(?:\.py|/))`", design)
+    assert len(rooms) > 30
+    assert [room for room in rooms if not (house / room).exists() and not (ROOT / room).exists()] == []
+
+
+def test_the_design_notes_stay_short() -> None:
+    assert len((ROOT / "docs" / "design.md").read_text().splitlines()) < 150

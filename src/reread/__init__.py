@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reread.accounts import usage
-    from reread.charges import Usage
     from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from reread.lines import Line
     from reread.live import follow
     from reread.messages import Branch, Call, Compaction, Message, Turn
+    from reread.money.charges import Usage
     from reread.player import replay
     from reread.recorder import capture
     from reread.rules import Finding
@@ -47,7 +47,7 @@ _HOMES = {
     "Store": "store",
     "Turn": "messages",
     "Unreadable": "errors",
-    "Usage": "charges",
+    "Usage": "money.charges",
     "capture": "recorder",
     "check": "session",
     "export": "views.exports",

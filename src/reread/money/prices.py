@@ -6,7 +6,7 @@ import os
 import re
 from datetime import date
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -99,7 +99,7 @@ class Name(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True, gc=False):
-    """What one request is billed, in pico-dollars a token; `search` in nano-dollars."""
+    """What one request is billed, in pico-dollars a token or search."""
 
     input: int
     output: int
@@ -125,6 +125,12 @@ class Prices:
         name = self.name(id)
         return self.table.models.get(name.model) if name else None
 
+    @cached_property
+    def thresholds(self) -> frozenset[int]:
+        """The prompt lengths above which some model is dearer."""
+        prices = (price for model in self.table.models.values() for price in model.prices)
+        return frozenset(price.long.over for price in prices if price.long is not None)
+
     def name(self, id: str | None) -> Name | None:
         """The model that an id means, or None where the table has no such model."""
         if not id:
@@ -149,7 +155,7 @@ class Prices:
         model = self.table.models[name.model]
         price = price_on(model, day)
         factor = self._factor(model, name, mode)
-        search = int(self.table.web_searches * 10**6)
+        search = int(self.table.web_searches * 10**9)
         if price.long is None:
             return _rates(price, factor, search)
         long = _rates(price.long, factor, search)

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.charges import Charge, charges_of, nano_dollars
 from reread.heads import shape_usage
+from reread.money.charges import Charge, charges_of, nano_dollars
 
 
 class ModelReading(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -84,6 +84,10 @@ class Reading(msgspec.Struct, gc=False, array_like=True):
     """When the counter was started: another start is another counter."""
     uuid: str | None = None
     printed: bool = False
+    place: int | None = None
+    """Where the last response of the main thread before it belongs: what was paid is noted there."""
+    when: int | None = None
+    """When that was."""
 
     @property
     def prompt(self) -> int | None:
@@ -196,7 +200,7 @@ def _int(value: Any) -> int:
 
 
 def _cost(value: Any) -> int | None:
-    return nano_dollars(float(value)) if _is_number(value) else None
+    return nano_dollars(value) if _is_number(value) else None
 
 
 def _is_number(value: Any) -> bool:

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from reread.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Filed, Place, Response
+from reread.counting.digests import OWN, RETOLD, SIDECHAIN, SUMMED, Filed, Place, Response
 
 
 class Copy(msgspec.Struct, gc=False):
     """One file's word on a response."""
 
     file: Filed
-    number: int
-    """The how-manieth response of the file it is."""
     response: Response
     place: Place
 
@@ -29,10 +27,10 @@ def wanted_places(files: Sequence[Filed]) -> Callable[[Place], bool]:
     metered = {reading.session for file in files for reading in file.digest.readings if reading.printed}
 
     def summed(place: Place) -> bool:
-        if place.agent == SIDECHAIN:
-            return (place.session, SIDECHAIN) not in own
-        told = place.agent in agents or place.agent in retold
-        return not told and not (place.printed and place.session in metered)
+        # Rows of agents that do not say whose they are: such a session has its agents' rows in its own file.
+        inline = (place.session, SIDECHAIN) in own
+        told = place.agent != SIDECHAIN and (place.agent in agents or place.agent in retold)
+        return not inline and not told and not (place.printed and place.session in metered)
 
     tests: dict[int, Callable[[Place], bool]] = {
         OWN: lambda place: True,
@@ -113,4 +111,4 @@ def worth(copy: Copy) -> tuple[object, ...]:
     """Orders rows: the one that ended, then the one with more output, then the later one."""
     response = copy.response
     said = (str(response.charge), str(response.extras))
-    return (response.ended, response.output, response.when or 0, response.charge.counts, said)
+    return (response.ended, response.charge.output, response.when or 0, response.charge.counts, said)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import msgspec
 
 from reread import dialects, jsontext
+from reread.counting.digests import Digest
+from reread.counting.rows import AnyLine
 from reread.decode import Record, slow_records
-from reread.digests import Digest
-from reread.rows import AnyLine
+from reread.heads import UsageHead, shape_usage
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
-    from reread.scanners import Scanner
+    from reread.counting.scanners import Scanner
 
 
 def take_line(scanner: Scanner, body: bytes) -> None:
@@ -62,6 +63,8 @@ def fitted(value: Any, shape: type[Any]) -> Any:
         return msgspec.json.decode(jsontext.dumps(value), type=shape)
     except jsontext.FAST_FAULTS:
         pass
+    if shape is UsageHead and isinstance(value, dict):
+        return shape_usage(cast(dict[str, Any], value))
     out = shape()
     for field in msgspec.structs.fields(shape):
         if not isinstance(value, dict) or field.name not in value:

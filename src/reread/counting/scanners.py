@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
-from reread import jsontext
-from reread.charges import SYNTHETIC, charge_of, extra_charges, nano_dollars, overlay
-from reread.digests import (
+from reread import dialects, jsontext
+from reread.counting.digests import (
     ANYWHERE,
     RETOLD,
     SIDECHAIN,
     SUMMED,
     Digest,
-    Filed,
     Place,
     Response,
-    guessed_project,
-    owner,
 )
-from reread.heads import UsageHead
-from reread.lines import Read
-from reread.readings import Reading, read_cost_state, read_result
-from reread.rows import AnyLine, Event, Launched, Line, Message, Told
+from reread.counting.openings import AnyRow, Key, Open, Summing, reopened
+from reread.counting.readings import Reading, read_cost_state, read_result
+from reread.counting.rows import AnyLine, Event, Launched, Line, Message, PlainRow, Told
+from reread.heads import NOTHING, UsageHead
+from reread.money.charges import SYNTHETIC, charge_of, nano_dollars, overlay
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
@@ -42,32 +38,17 @@ USER = b'"type":"user",'
 TAIL, OPENING = 1536, 1024
 """A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
 near the end (883 bytes at most in what the client wrote), and such lines are two thirds of all bytes."""
-ROOM = 1 << 18
+SPAN = 96
+"""A row's usage stands about as far before its end as that of the row before it: there it is looked for first."""
+ROOM = 1 << 20
 FIRST_LINES = 8
 """So many lines are read in any case, for what they say of the file."""
 
 
-class _Open(msgspec.Struct, gc=False):
-    """A response whose best row may still come; what it comes to is worked out at the end, for most rows lose."""
-
-    line: Line | None
-    """The first row; None where the response was known before."""
-    place: Place | None
-    usage: UsageHead | None
-    model: str | None
-    ended: bool
-    output: int
-    reported: int | None = None
-    stamp: str | None = None
-    """A later row's time, where the first has none."""
-    proofs: tuple[str, ...] = ()
-    response: Response | None = None
-
-
+_decode_row = msgspec.json.Decoder(PlainRow).decode
 _decode_line = msgspec.json.Decoder(Line).decode
 _decode_any = msgspec.json.Decoder(AnyLine).decode
 _NO_LINE = Line()
-Key = tuple[str, str | None]
 
 
 class Scanner:
@@ -77,7 +58,14 @@ class Scanner:
     that of whole lines; `flush` adds what stands after the last line end.
     """
 
-    def __init__(self, digest: Digest | None = None, *, session: str | None = None, agent: str | None = None) -> None:
+    def __init__(
+        self,
+        digest: Digest | None = None,
+        *,
+        session: str | None = None,
+        agent: str | None = None,
+        buffer: bytearray | None = None,
+    ) -> None:
         self.session = session
         """The session of rows that name none."""
         self.agent = agent
@@ -86,16 +74,15 @@ class Scanner:
         """How many bytes have been looked at, in whole lines."""
         self.known = digest or Digest()
         """The digest while it is made; read `digest`."""
-        self._buffer = bytearray(ROOM)
+        self._buffer = bytearray(ROOM) if buffer is None else buffer
         self._end = 0
         self._searched = 0
-        self._index: dict[Key, _Open] = {self._key(response): _reopened(response) for response in self.known.responses}
-        self._places = {place: n for n, place in enumerate(self.known.places)}
-        self._here: tuple[tuple[object, ...], int] = ((), 0)
+        self._index: dict[Key, Open] = {self._key(known): reopened(known) for known in self.known.responses()}
         self._changed = False
         self._repeats = False
         self._same: bytes | None = None
         self._lead = 0
+        self._near = 0
         self._document: Decoder | None = None
         self._streams: dict[str, tuple[Message, UsageHead]] = {}
 
@@ -103,8 +90,7 @@ class Scanner:
     def digest(self) -> Digest:
         """What the whole lines so far say."""
         if self._changed:
-            for key, known in self._index.items():
-                self._close(*key, known)
+            Summing(self.known, self._place_of).sum(self._index)
             self._changed = False
         return self.known
 
@@ -162,7 +148,7 @@ class Scanner:
             self.known.resumable = False
 
     def _take_document(self, records: Any) -> None:
-        from reread.intake import take_records
+        from reread.counting.intake import take_records
 
         self._changed = True
         take_records(self, records)
@@ -172,15 +158,18 @@ class Scanner:
     def _lines(self, stop: int) -> None:
         """Look at whole lines. Plain rows are taken here, for most of the time is spent on them."""
         find, starts, ends = self._buffer.find, self._buffer.startswith, self._buffer.endswith
-        view, index, self._changed = memoryview(self._buffer), self._index, True
-        self._peek(view, stop)
+        view, index, near, self._changed = memoryview(self._buffer), self._index, self._near, True
+        if self.known.began is None:
+            self._peek(view, stop)
         at = 0
         while at < stop:
             end = find(b"\n", at, stop) + 1
-            tail = end - TAIL
-            hit = find(MARK, tail if tail > at else at, end)
+            start = end - near
+            hit = find(MARK, start, start + SPAN) if start > at else -1
             if hit < 0:
-                if tail > at:
+                tail = end - TAIL
+                hit = find(MARK, tail if tail > at else at, end)
+                if hit < 0 and tail > at:
                     message = find(MESSAGE, at, at + OPENING)
                     if message > at and ends(USER, at, message):
                         at = end
@@ -195,25 +184,30 @@ class Scanner:
                 at = end
                 continue
             try:
-                line = _decode_line(view[at:end])
+                row = _decode_row(view[at:end])
             except jsontext.FAST_FAULTS:
-                line = _NO_LINE
-            message, request = line.message, line.requestId
-            if message is None or not request or line.type != "assistant" or line.sessionId is None:
                 self._take_any(view[at:end])
-            elif (usage := message.usage) is not None and (id := message.id):
-                if usage.iterations:
-                    usage.iterations = usage.iterations.copy()
-                known = index.get((id, request))
-                if known is None:
-                    self._begin((id, request), line, message, usage, None)
-                else:
-                    self._go_on(known, line, message, usage)
-                    if self._repeats and known.ended and line.timestamp is not None:
-                        self._remember(request, at, hit, end)
+                at = end
+                continue
+            near = end - hit + SPAN // 2
+            message = row.message
+            usage = message.usage
+            if usage.iterations:
+                usage.iterations = _kept(usage.iterations)
+            key = (message.id, row.requestId)
+            known = index.get(key)
+            if message.model == SYNTHETIC or row.isApiErrorMessage:
+                pass
+            elif known is None:
+                known = index[key] = Open(row, usage, message.model, bool(message.stop_reason))
+                if usage.iterations or row.costUSD is not None:
+                    known.plain, known.reported = False, nano_dollars(row.costUSD)
             else:
-                self._take_any(view[at:end])
+                self._go_on(known, row, message.model, message.stop_reason, usage)
+                if self._repeats and known.ended and row.timestamp is not None:
+                    self._remember(row.requestId, at, hit, end)
             at = end
+        self._near = near
 
     def _peek(self, view: memoryview, stop: int) -> None:
         """See in the first lines when the file began, and whether it was printed."""
@@ -225,10 +219,10 @@ class Scanner:
                 line = _decode_line(view[at:end])
             except jsontext.FAST_FAULTS:
                 line = _NO_LINE
-            if line.sessionId is not None:
+            if line.sessionId is not None or line.type in dialects.SESSIONLESS:
                 known.began = milliseconds(line.timestamp)
             else:
-                from reread.intake import peek
+                from reread.counting.intake import peek
 
                 peek(known, bytes(view[at:end]))
             at = end
@@ -253,7 +247,7 @@ class Scanner:
                 return
         except jsontext.FAST_FAULTS:
             pass
-        from reread.intake import take_line
+        from reread.counting.intake import take_line
 
         take_line(self, bytes(body))
 
@@ -318,7 +312,7 @@ class Scanner:
         usage = first if event.usage is None else overlay(first, event.usage)
         stop = event.delta.stop_reason if event.delta is not None else None
         place = msgspec.structs.replace(self._place_of(line), printed=True, agent=whose or None)
-        self._row(line, Message(message.id, message.model, stop), usage, place)
+        self._row(line, Message(message.model, message.id, stop), usage, place)
 
     def take_system(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a printed run says of itself at its start."""
@@ -344,77 +338,41 @@ class Scanner:
     # Responses
 
     def _row(self, line: Line, message: Message, usage: UsageHead, place: Place) -> None:
-        """Take in one row of a response, whatever it names."""
+        """Take in one row of a response, whatever it names: the first says where it belongs."""
+        if message.model == SYNTHETIC or line.isApiErrorMessage:
+            return
         if usage.iterations:
-            usage.iterations = usage.iterations.copy()
+            usage.iterations = _kept(usage.iterations)
         id, request = message.id, line.requestId
         if not id:
             id, request = request or self._name(line, usage), ANYWHERE
         key = (id, request or line.sessionId or self.session)
         known = self._index.get(key)
         if known is None:
-            known = self._begin(key, line, message, usage, place)
+            ended = bool(message.stop_reason)
+            known = self._index[key] = Open(line, usage, message.model, ended, False, place, nano_dollars(line.costUSD))
         else:
-            self._go_on(known, line, message, usage)
-        if known is not None and not request:
-            known.proofs = (*known.proofs, *_proofs(line, usage))
+            self._go_on(known, line, message.model, message.stop_reason, usage)
+        if not request:
+            known.plain, known.proofs = False, (*known.proofs, *_proofs(line, usage))
 
-    def _begin(self, key: Key, line: Line, message: Message, usage: UsageHead, place: Place | None) -> _Open | None:
-        """The first row of a response says where it belongs."""
-        model = message.model
-        if model == SYNTHETIC or line.isApiErrorMessage:
-            return None
-        reported = None if line.costUSD is None else nano_dollars(line.costUSD)
-        ended, output = message.stop_reason is not None, usage.output_tokens or 0
-        known = self._index[key] = _Open(line, place, usage, model, ended, output, reported)
-        return known
-
-    def _go_on(self, known: _Open, line: Line, message: Message, usage: UsageHead) -> None:
+    def _go_on(self, known: Open, line: AnyRow, model: str | None, stop: str | None, usage: UsageHead) -> None:
         """A later row counts if it is better: it ended, or has more output, or is as good."""
-        if message.model == SYNTHETIC or line.isApiErrorMessage:
-            return
-        ended, output = message.stop_reason is not None, usage.output_tokens or 0
-        if ended and known.ended and known.usage == usage:
-            self._repeats = True
-        if ended > known.ended or (ended == known.ended and output >= known.output):
-            known.usage, known.model, known.ended, known.output = usage, message.model, ended, output
-        if line.costUSD is not None:
-            known.reported = nano_dollars(line.costUSD)
+        ended = bool(stop)
+        if ended == known.ended:
+            better = (usage.output_tokens or 0) >= known.output
+            self._repeats = self._repeats or (ended and known.usage == usage)
+        else:
+            better = ended
+        if better:
+            known.usage, known.model, known.ended = usage, model, ended
+        if usage.iterations or line.costUSD is not None:
+            known.plain = False
+            known.reported = known.reported if line.costUSD is None else nano_dollars(line.costUSD)
         if known.stamp is None:
             known.stamp = line.timestamp
 
-    def _close(self, id: str, request: str | None, known: _Open) -> None:
-        """Work out what a response comes to."""
-        response, line, usage = known.response, known.line, known.usage
-        if response is None:
-            if line is None:
-                return
-            named = request if line.requestId or request == ANYWHERE else None
-            response = known.response = Response(id, named, self._number(line, known.place))
-            response.when, response.uuid = milliseconds(line.timestamp), line.uuid
-            self.known.responses.append(response)
-        if usage is not None:
-            response.charge = charge_of(usage, known.model)
-            response.ended, response.output = known.ended, known.output
-            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
-            known.usage = known.line = None
-        if response.when is None:
-            response.when = milliseconds(known.stamp)
-        response.reported, response.proofs = known.reported, known.proofs
-
-    def _number(self, line: Line, place: Place | None) -> int:
-        """The number of the place where a row belongs; most rows belong where the one before does."""
-        if place is None:
-            said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
-            if said != self._here[0]:
-                self._here = (said, self._number(line, self._place_of(line)))
-            return self._here[1]
-        number = self._places.setdefault(place, len(self._places))
-        if number == len(self.known.places):
-            self.known.places.append(place)
-        return number
-
-    def _place_of(self, line: Line) -> Place:
+    def _place_of(self, line: AnyRow) -> Place:
         side = line.isSidechain or self.agent is not None
         return Place(
             line.sessionId or self.session,
@@ -453,11 +411,9 @@ _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 """The types among them that the client writes to disk."""
 
 
-def _reopened(response: Response) -> _Open:
-    """A response that was known before; a better row may still come."""
-    known = _Open(None, None, None, None, response.ended, response.output, response.reported)
-    known.proofs, known.response = response.proofs, response
-    return known
+def _kept(iterations: Raw) -> Raw:
+    """The steps of a response, apart from the buffer they were read in; of most there are none."""
+    return NOTHING if bytes(iterations) == b"[]" else iterations.copy()
 
 
 def _proofs(line: Line, usage: UsageHead) -> list[str]:
@@ -474,19 +430,6 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
     try:
         return msgspec.json.decode(raw, type=shape)
     except jsontext.FAST_FAULTS:
-        from reread.intake import fitted
+        from reread.counting.intake import fitted
 
         return fitted(jsontext.readable(bytes(raw)), shape)
-
-
-def filed(read: Read, path: Path | None) -> Filed:
-    """All that a source says of usage, a torn tail included, with what its place says."""
-    agent, session = owner(path) if path is not None else (None, None)
-    scanner = Scanner(session=session, agent=agent)
-    at = 0
-    while data := read(at, ROOM):
-        scanner.feed(data)
-        at += len(data)
-    scanner.flush()
-    project = guessed_project(path) if path is not None else None
-    return Filed(scanner.digest, str(path or ""), project, agent, session)

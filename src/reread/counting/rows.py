@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import msgspec
 from msgspec import Raw
 
@@ -11,25 +13,55 @@ from reread.heads import NOTHING, UsageHead
 class Message(msgspec.Struct, gc=False):
     """The API message of a line, without its content."""
 
-    id: str | None = None
     model: str | None = None
+    id: str | None = None
     stop_reason: str | None = None
     usage: UsageHead | None = None
 
 
 class Line(msgspec.Struct, gc=False):
-    """What counting needs of a row of a response."""
+    """What counting needs of a row of a response, in the file's own order: that is fast."""
 
-    type: str = ""
-    uuid: str | None = None
-    sessionId: str | None = None
-    timestamp: str | None = None
     isSidechain: bool | None = None
+    cwd: str | None = None
+    sessionId: str | None = None
+    gitBranch: str | None = None
     agentId: str | None = None
     message: Message | None = None
     requestId: str | None = None
+    type: str = ""
+    uuid: str | None = None
+    timestamp: str | None = None
+    isApiErrorMessage: bool | None = None
+    forkedFrom: Raw = NOTHING
+    costUSD: float | None = None
+
+
+Named = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class PlainMessage(msgspec.Struct, gc=False, kw_only=True):
+    """The API message of a plain row."""
+
+    model: str | None = None
+    id: Named
+    stop_reason: str | None = None
+    usage: UsageHead
+
+
+class PlainRow(msgspec.Struct, gc=False, kw_only=True):
+    """A row of a response that names all it should: what is no such row is no value of this type."""
+
+    isSidechain: bool | None = None
     cwd: str | None = None
+    sessionId: str
     gitBranch: str | None = None
+    agentId: str | None = None
+    message: PlainMessage
+    requestId: Named
+    type: Literal["assistant"]
+    uuid: str | None = None
+    timestamp: str | None = None
     isApiErrorMessage: bool | None = None
     forkedFrom: Raw = NOTHING
     costUSD: float | None = None

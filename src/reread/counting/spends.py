@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from reread.charges import Charge, Sum
+from reread.money.charges import Sum
 
 
 class Spend(msgspec.Struct, gc=False, array_like=True):
@@ -24,24 +24,11 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
     write_1h: int = 0
     read: int = 0
     searches: int = 0
-    nanos: int | None = None
-    """What the tokens cost; None where their model has no price."""
+    picos: int | None = None
+    """What the tokens cost, in pico-dollars; None where their model has no price."""
     reported: int | None = None
+    """What the client said, in nano-dollars."""
     unconfirmed: int = 0
-
-    def add(self, charge: Charge, nanos: int | None, ended: bool) -> None:
-        """Take in a response."""
-        self.responses += 1
-        self.input += charge.input
-        self.output += charge.output
-        self.write_5m += charge.write_5m
-        self.write_1h += charge.write_1h
-        self.read += charge.read
-        self.searches += charge.searches
-        if nanos is not None and self.nanos is not None:
-            self.nanos += nanos
-        if not ended:
-            self.unconfirmed += 1
 
     def add_to(self, sum: Sum) -> None:
         """Add this to the figures of a group."""
@@ -54,13 +41,12 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
         counts[5] += self.searches
         sum.responses += self.responses
         sum.unconfirmed += self.unconfirmed
-        if self.nanos is not None:
-            sum.nanos += self.nanos
+        if self.picos is not None:
+            sum.picos += self.picos
             sum.priced = True
         elif self.reported is None or self.responses:
             sum.pay(self.model, None)
-        if self.reported is not None:
-            sum.report(self.reported)
+        sum.report(self.reported)
 
     def join(self, other: Spend) -> None:
         """Take in another that belongs to the same place and time."""
@@ -72,7 +58,7 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
         self.read += other.read
         self.searches += other.searches
         self.unconfirmed += other.unconfirmed
-        if other.nanos is not None:
-            self.nanos = (self.nanos or 0) + other.nanos
+        if other.picos is not None:
+            self.picos = (self.picos or 0) + other.picos
         if other.reported is not None:
             self.reported = (self.reported or 0) + other.reported

@@ -6,13 +6,12 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from io import FileIO
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from reread.cache import PROOF, Entry
-from reread.digests import FORMAT, Digest, owner
+from reread.counting.cache import PROOF, Entry
+from reread.counting.digests import FORMAT, Digest, owner, packed
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
@@ -84,7 +83,7 @@ class _Helper:
 def help_out(pipe: Any, jobs: list[Job]) -> None:
     """Read some files and send what they say."""
     gc.disable()
-    pipe.send_bytes(msgspec.msgpack.encode(list(_read_some(jobs, None))))
+    pipe.send_bytes(packed(list(_read_some(jobs, None))) or b"")
     pipe.close()
 
 
@@ -106,24 +105,27 @@ def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
 
 
 def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
+    from reread.counting.scanners import ROOM
+
+    buffer = bytearray(ROOM)
     for job in jobs:
         try:
-            yield read(job)
+            yield read(job, buffer)
         except OSError:
             continue
         if progress is not None:
             progress(job.rest)
 
 
-def read(job: Job) -> Read:
+def read(job: Job, buffer: bytearray | None = None) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
-    from reread.scanners import Scanner
+    from reread.counting.scanners import Scanner
 
-    agent, session = owner(Path(job.path))
-    with Path(job.path).open("rb", buffering=0) as file:
+    agent, session = owner(job.path)
+    with FileIO(job.path) as file:
         stat = os.fstat(file.fileno())
         before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None
-        scanner = Scanner(before, session=session, agent=agent)
+        scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
         if before is not None and job.entry is not None:
             scanner.offset = job.entry.read
         file.seek(scanner.offset)
@@ -133,7 +135,7 @@ def read(job: Job) -> Read:
     if not scanner.digest.resumable:
         scanner.flush()
         scanner.offset, proof = stat.st_size, b""
-    blob = msgspec.msgpack.encode(scanner.digest)
+    blob = scanner.digest.packed()
     scanner.flush()
     identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return Entry(job.path, *identity, scanner.offset, proof, blob), scanner.digest

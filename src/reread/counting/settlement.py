@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
-from reread.charges import Charge, Sum, Usage, cost
-from reread.copies import Copy, gather, wanted_places, worth
-from reread.counters import Counters
-from reread.digests import SIDECHAIN, SUMMED, Filed, Place, Response
-from reread.prices import Prices, read_name
-from reread.readings import ModelReading, Stretch
-from reread.spends import Spend
+from reread.counting.copies import Copy, gather, wanted_places, worth
+from reread.counting.counters import Counters
+from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
+from reread.counting.readings import ModelReading, Stretch
+from reread.counting.spends import Spend
+from reread.money.charges import DAY_MS, Charge, cost
+from reread.money.prices import Prices, read_name
 
 NOWHERE = Place(None, None, None, None)
 
@@ -29,42 +30,27 @@ class Settled(msgspec.Struct, gc=False):
     reported: int | None
 
 
-def settle(files: Sequence[Filed], prices: Prices, *, slot: int | None = None) -> list[Spend]:
+def settle(files: Sequence[Filed], prices: Prices, *, exact: bool = True) -> list[Spend]:
     """Everything that was spent, by the files together; their order does not matter.
 
-    With a slot (in milliseconds), responses that belong to one place and one such span are one spend.
+    Unless exact, responses of one place and quarter of an hour are one spend.
     """
-    return _Settlement(files, prices, slot).spends()
+    return _Settlement(files, prices, exact=exact).spends()
 
 
 def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
     """Each response that the files tell of, once."""
     settlement = _Settlement(files, prices)
-    single, shared = settlement.copies()
-    alone = [
-        Settled(copy, copy.response, copy.response.ended, copy.response.reported)
-        for copy in (Copy(*found) for found in single)
-    ]
-    return alone + settlement.joined(shared)
-
-
-def spent(files: Sequence[Filed], prices: Prices) -> Usage:
-    """What the files say was spent, in all."""
-    out = Sum()
-    for spend in settle(files, prices):
-        spend.add_to(out)
-    return out.usage()
-
-
-Found = tuple[Filed, int, Response, Place]
-"""The fields of a Copy, before it is worth one."""
+    single, shared = settlement.copies(list(files))
+    return [_alone(copy) for copy in single] + settlement.joined(shared)
 
 
 class _Settlement:
-    def __init__(self, files: Sequence[Filed], prices: Prices, slot: int | None = None) -> None:
+    def __init__(self, files: Sequence[Filed], prices: Prices, *, exact: bool = True) -> None:
         self.files = sorted(files, key=lambda file: file.path)
         self.prices = prices
-        self.slot = slot
+        self.exact = exact or not prices.thresholds <= set(BANDS)
+        self.wanted = wanted_places(self.files)
         self.natives = {
             place.session
             for file in files
@@ -78,21 +64,17 @@ class _Settlement:
         self.counters = Counters(self.files)
         self.shared: Counter[int] = Counter()
         """How many responses of each file stand in other files too."""
-        self.merged: dict[tuple[int | None, int, str | None], Spend] = {}
 
     def spends(self) -> list[Spend]:
         """Each response once, then what only the counters know."""
         out: list[Spend] = []
         covered: dict[tuple[int, str | None], list[Settled]] = {}
-        single, shared = self.copies()
-        rest: list[Settled] = self.joined(shared)
-        for found in single:
-            file, _, response, place = found
-            if place.printed or response.extras or response.reported is not None:
-                rest.append(Settled(Copy(*found), response, response.ended, response.reported))
-            else:
-                self._plain_spend(file, response, place, out)
-        for settled in rest:
+        tangled, apart = self._sorted_out()
+        single, shared = self.copies(tangled)
+        for file in apart:
+            out += self._cells(file)
+            single += [copy for response in file.digest.odd if (copy := self._copy(file, response)) is not None]
+        for settled in [*self.joined(shared), *map(_alone, single)]:
             place = settled.first.place
             if settled.reported is not None and self.counters.know_cost(place.session):
                 settled.reported = None
@@ -110,48 +92,57 @@ class _Settlement:
                 out += self._spent(settled)
         return out
 
-    def _plain_spend(self, file: Filed, response: Response, place: Place, out: list[Spend]) -> None:
-        """A response that stands in one file only: almost all do."""
-        when, charge = response.when, response.charge
-        nanos = cost(charge, when, self.prices)
-        if self.slot is None:
-            spend = self._empty(file, place, when, charge.model, nanos)
-            out.append(spend)
-        else:
-            start = None if when is None else when // self.slot * self.slot
-            key = (start, id(place), charge.model)
-            spend = self.merged.get(key)
-            if spend is None:
-                spend = self.merged[key] = self._empty(file, place, start, charge.model, nanos)
-                out.append(spend)
-        spend.add(charge, nanos, response.ended)
+    def _sorted_out(self) -> tuple[list[Filed], list[Filed]]:
+        """The files whose responses must be looked at one by one, for one stands elsewhere too, and the others."""
+        if self.exact:
+            return self.files, []
+        counts = Counter(chain.from_iterable(file.digest.ids for file in self.files))
+        twice = {id for id, count in counts.items() if count > 1}
+        tangled = [file for file in self.files if not twice.isdisjoint(file.digest.ids)]
+        known = {id(file) for file in tangled}
+        return tangled, [file for file in self.files if id(file) not in known]
 
-    def _empty(self, file: Filed, place: Place, when: int | None, model: str | None, nanos: int | None) -> Spend:
-        project = place.project or file.project
-        spend = Spend(when, place.session, project, place.branch, place.agent, model)
-        spend.nanos = None if nanos is None else 0
-        return spend
+    def _cells(self, file: Filed) -> Iterator[Spend]:
+        """The plain responses of a file that has them for itself."""
+        places = file.digest.places
+        for cell in file.digest.cells:
+            place = places[cell.place]
+            when = None if cell.slot is None else cell.slot * SLOT_MS
+            counts = (cell.input, cell.output, cell.write_5m, cell.write_1h, cell.read, cell.searches)
+            rates = self.prices.rates(cell.model, None if when is None else when // DAY_MS, cell.mode)
+            long = rates is not None and rates.long is not None and rates.over in BANDS[: cell.band]
+            picos = cost(Charge(cell.model, *counts, cell.mode), when, self.prices, long=long)
+            project = place.project or file.project
+            yield Spend(
+                when,
+                place.session,
+                project,
+                place.branch,
+                place.agent,
+                cell.model,
+                cell.responses,
+                *counts,
+                picos,
+                None,
+                cell.unconfirmed,
+            )
 
     # One response, however many files tell of it
 
-    def copies(self) -> tuple[list[Found], list[list[Copy]]]:
-        """The responses that one file tells of, and those of which the message id stands in several places."""
-        seen: dict[str, Found] = {}
-        shared: dict[str, list[Copy]] = {}
-        wanted = wanted_places(self.files)
-        for file in self.files:
-            places = [place if wanted(place) else None for place in file.digest.places]
-            for number, response in enumerate(file.digest.responses):
-                place = places[response.place]
-                if place is None:
-                    continue
-                found = (file, number, response, place)
-                first = seen.setdefault(response.id, found)
-                if first is not found:
-                    shared.setdefault(response.id, [Copy(*first)]).append(Copy(*found))
-        for id in shared:
-            del seen[id]
-        return list(seen.values()), list(shared.values())
+    def _copy(self, file: Filed, response: Response) -> Copy | None:
+        place = file.digest.places[response.place]
+        return Copy(file, response, place) if self.wanted(place) else None
+
+    def copies(self, files: list[Filed]) -> tuple[list[Copy], list[list[Copy]]]:
+        """The responses whose message id stands in one place, and those of which it stands in several."""
+        by_id: dict[str, list[Copy]] = {}
+        for file in files:
+            for response in file.digest.responses():
+                copy = self._copy(file, response)
+                if copy is not None:
+                    by_id.setdefault(response.id, []).append(copy)
+        single = [copies[0] for copies in by_id.values() if len(copies) == 1]
+        return single, [copies for copies in by_id.values() if len(copies) > 1]
 
     def joined(self, shared: list[list[Copy]]) -> list[Settled]:
         """Each response that several rows tell of, once."""
@@ -174,7 +165,7 @@ class _Settlement:
         in other files too (then these went on from it), how much it holds.
         """
         file, place, when = copy.file, copy.place, copy.response.when
-        count = len(file.digest.responses)
+        count = len(file.digest.ids)
         begun = file.digest.began
         return (
             place.printed,
@@ -200,30 +191,28 @@ class _Settlement:
 
     def _spend(self, copy: Copy, charge: Charge, *, long: bool | None = None) -> Spend:
         place, file, when = copy.place, copy.file, copy.response.when
-        nanos = cost(charge, when, self.prices, long=long)
+        picos = cost(charge, when, self.prices, long=long)
         project = place.project or (file.digest.folder if place.printed else None) or file.project
-        return Spend(when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, nanos)
+        return Spend(when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, picos)
 
     # What the counters say
 
     def _reported(self, file: Filed, session: str | None) -> Iterator[Spend]:
-        names = {self._plain(r.charge.model): r.charge.model for r in file.digest.responses}
+        digest = file.digest
+        models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
+        names = {self._plain(model): model for model in models}
         for part in self.counters.reported(file, session):
-            at = _last_before(file, session, part.reading.after)
+            reading = part.reading
+            place = digest.places[reading.place] if reading.place is not None else NOWHERE
+            project = place.project or digest.folder or file.project
+            when = reading.when if reading.place is not None else digest.began
             for model, nanos in _by_model(part):
-                yield self._note(file, session, at, names.get(self._plain(model), model), nanos)
-
-    def _note(self, file: Filed, session: str | None, at: Copy | None, model: str | None, nanos: int) -> Spend:
-        if at is None:
-            folder = file.digest.folder or file.project
-            return Spend(file.digest.began, session, folder, None, None, model, reported=nanos)
-        spend = self._spend(at, Charge(model))
-        spend.session, spend.agent, spend.nanos, spend.reported = session, None, None, nanos
-        return spend
+                name = names.get(self._plain(model), model)
+                yield Spend(when, session, project, place.branch, None, name, reported=nanos)
 
     def _printed(self, file: Filed, session: str | None, rows: list[Settled]) -> Iterator[Spend]:
         """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
-        rows.sort(key=lambda row: row.first.number)
+        rows.sort(key=lambda row: row.first.response.number)
         stretches = self.counters.chain(file, session, printed=True)
         totals, whole = _totals(stretches, rows)
         last = max((part.reading.after for part in stretches), default=0)
@@ -231,7 +220,7 @@ class _Settlement:
         by_model: dict[str | None, list[Settled]] = {name: [] for name in totals}
         for row in rows:
             name = names.get(self._plain(row.best.charge.model), "")
-            if name in by_model and row.first.number < last and (whole or row.first.place.agent is None):
+            if name in by_model and row.first.response.number < last and (whole or row.first.place.agent is None):
                 by_model[name].append(row)
             else:
                 yield from self._spent(row)
@@ -244,7 +233,7 @@ class _Settlement:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
             place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
-            lone = Copy(file, 0, Response("", None, 0, file.digest.began), place)
+            lone = Copy(file, Response(0, "", None, 0, file.digest.began), place)
             yield self._spend(lone, _charge(model, name, 0, 0))
             return
         known = [row.best.charge for row in rows]
@@ -269,15 +258,8 @@ class _Settlement:
         return known.model if known else read_name(model).model if model else None
 
 
-def _last_before(file: Filed, session: str | None, after: int) -> Copy | None:
-    """The response of the main thread that came last before a reading."""
-    digest = file.digest
-    for number in range(min(after, len(digest.responses)) - 1, -1, -1):
-        response = digest.responses[number]
-        place = digest.places[response.place]
-        if place.session == session and place.agent is None:
-            return Copy(file, number, response, place)
-    return None
+def _alone(copy: Copy) -> Settled:
+    return Settled(copy, copy.response, copy.response.ended, copy.response.reported)
 
 
 def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
@@ -299,7 +281,9 @@ def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | N
         models: dict[str | None, ModelReading] = {**part.models}
         if not part.reading.by_model and part.reading.turn is not None:
             turn, whole = part.reading.turn, False
-            main = [row for row in rows if row.first.place.agent is None and row.first.number < part.reading.after]
+            main = [
+                row for row in rows if row.first.place.agent is None and row.first.response.number < part.reading.after
+            ]
             writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
             model = main[-1].best.charge.model if main else None
             models = {model: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reread.copies import Copy
-from reread.digests import OWN, Filed, Response
-from reread.readings import Reading, Stretch, stated, stretch
+from reread.counting.copies import Copy
+from reread.counting.digests import OWN, Filed, Response
+from reread.counting.readings import Reading, Stretch, stated, stretch
 
 PER_PROCESS = (2, 1, 220)
 """Up to this version a counter began anew with each process; later it goes on through resumes and forks."""
@@ -32,7 +32,7 @@ class Counters:
         for copy in copies:
             if copy.place.session != first.place.session:
                 self.ancestors.setdefault(copy.place.session, set()).add(first.place.session)
-                self.copied.add((id(copy.file), copy.number))
+                self.copied.add((id(copy.file), copy.response.number))
 
     def know_cost(self, session: str | None) -> bool:
         """Whether some counter says what a session cost."""
@@ -83,10 +83,11 @@ class Counters:
         """Where the counter stood before a file's first reading: at an earlier file's, or an ancestor's."""
         if reading.printed and is_per_process(file.digest.client):
             return None
-        begun, spent = self._own(file, reading)
+        lineage = list(self._lineage(file, reading))
+        begun, spent = self._own(file, reading) if lineage else (None, 0)
         found: list[tuple[Filed, Reading]] = []
-        for other, earlier in self._lineage(file, reading):
-            later = begun is not None and (_time(other, earlier) or 0) > begun
+        for other, earlier in lineage:
+            later = begun is not None and (earlier.when or 0) > begun
             if not later and reading.follows(earlier) and _same_start(reading, earlier):
                 known = reading.prompt is not None and earlier.prompt is not None
                 if not known or (earlier.prompt or 0) + spent <= (reading.prompt or 0):
@@ -106,7 +107,7 @@ class Counters:
         """When a session's own part of a file begins, and the prompt tokens its rows show before a reading."""
         digest = file.digest
         rows: dict[str, Response] = {}
-        for number, response in enumerate(digest.responses[: reading.after]):
+        for number, response in enumerate(digest.responses()[: reading.after]):
             place = digest.places[response.place]
             if place.session == reading.session and place.source == OWN and (id(file), number) not in self.copied:
                 rows.setdefault(response.id, response)
@@ -117,11 +118,6 @@ class Counters:
 
 def _amount(found: tuple[Filed, Reading]) -> int:
     return found[1].cost or 0
-
-
-def _time(file: Filed, reading: Reading) -> int | None:
-    """About when a counter was read: at the last response before."""
-    return file.digest.responses[reading.after - 1].when if reading.after else None
 
 
 def _same_start(a: Reading, b: Reading) -> bool:

@@ -9,14 +9,13 @@ from typing import Any
 
 import msgspec
 
-from reread.charges import Sum, Usage
+from reread.counting.digests import SLOT_MS
+from reread.counting.spends import Spend
 from reread.errors import Misuse
-from reread.prices import Prices, read_name
-from reread.spends import Spend
+from reread.money.charges import Sum, Usage
+from reread.money.prices import Prices, read_name
 
 MAIN, SUBAGENTS = "main", "subagents"
-SLOT_MS = 900_000
-"""Every time zone's day begins on a quarter of an hour."""
 BLOCK = timedelta(hours=5)
 
 Key = Callable[[Spend], str | None]
@@ -125,7 +124,8 @@ def tally(
         if sum is None:
             sum = groups[group] = Sum()
         spend.add_to(sum)
-        spend.add_to(everything)
+    for sum in groups.values():
+        everything.add(sum)
     rows = [Row(dict(zip(by, group, strict=True)), groups[group].usage()) for group in sorted(groups, key=_ascending)]
     return Report(tuple(by), rows if by else [], everything.usage(), prices.table.as_of)
 

@@ -1,15 +1,16 @@
-"""Charges: what one row of usage stands for, in tokens and in money. Money is integer nano-dollars inside."""
+"""Charges: what one row of usage stands for, in tokens and in money. Money is integers inside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import Any, cast
 
 import msgspec
 
 from reread import jsontext
-from reread.heads import NOTHING, CacheWrites, UsageHead
-from reread.prices import BATCH, FAST, US, Prices
+from reread.heads import NOTHING, UsageHead, shape_usage
+from reread.money.prices import BATCH, FAST, US, Prices
 
 SYNTHETIC = "<synthetic>"
 """The model of rows that the client wrote itself: they cost nothing and are no responses."""
@@ -91,49 +92,60 @@ class UsageRow(msgspec.Struct, frozen=True, gc=False):
 
     def beats(self, other: UsageRow) -> bool:
         """A row that says why the response ended first, then the one with more output, then the later one."""
-        mine = (self.stop_reason is not None, self.usage.output_tokens or 0)
-        return mine >= (other.stop_reason is not None, other.usage.output_tokens or 0)
+        mine = (bool(self.stop_reason), self.usage.output_tokens or 0)
+        return mine >= (bool(other.stop_reason), other.usage.output_tokens or 0)
 
 
 class Sum:
     """Figures as they add up, in whole numbers."""
 
-    __slots__ = ("counts", "nanos", "priced", "reported", "responses", "unconfirmed", "unpriced")
+    __slots__ = ("counts", "picos", "priced", "reported", "responses", "unconfirmed", "unpriced")
 
     def __init__(self) -> None:
         self.responses = 0
         self.counts = [0, 0, 0, 0, 0, 0]
-        self.nanos = 0
+        self.picos = 0
         self.priced = False
         self.reported: int | None = None
         self.unconfirmed = 0
         self.unpriced: set[str] = set()
 
-    def charge(self, charge: Charge, nanos: int | None) -> None:
+    def charge(self, charge: Charge, picos: int | None) -> None:
         """Add tokens, and what they cost where that is known."""
         counts = self.counts
         for n, count in enumerate(charge.counts):
             counts[n] += count
-        self.pay(charge.model, nanos)
+        self.pay(charge.model, picos)
 
-    def pay(self, model: str | None, nanos: int | None) -> None:
+    def pay(self, model: str | None, picos: int | None) -> None:
         """Add money, or note a model that has no price."""
-        if nanos is None:
+        if picos is None:
             self.unpriced.add(model or UNKNOWN)
         else:
-            self.nanos += nanos
+            self.picos += picos
             self.priced = True
 
-    def report(self, nanos: int) -> None:
-        """Add what the client said."""
-        self.reported = (self.reported or 0) + nanos
+    def report(self, nanos: int | None) -> None:
+        """Add what the client said, where it said something."""
+        if nanos is not None:
+            self.reported = (self.reported or 0) + nanos
+
+    def add(self, other: Sum) -> None:
+        """Add other figures."""
+        self.responses += other.responses
+        self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
+        self.picos += other.picos
+        self.priced |= other.priced
+        self.report(other.reported)
+        self.unconfirmed += other.unconfirmed
+        self.unpriced |= other.unpriced
 
     def usage(self) -> Usage:
         """The figures so far."""
         return Usage(
             self.responses,
             *self.counts,
-            cost_usd=None if self.unpriced and not self.priced else dollars(self.nanos),
+            cost_usd=None if self.responses and not self.priced else dollars((self.picos + 500) // 1000),
             reported_cost_usd=None if self.reported is None else dollars(self.reported),
             unconfirmed_responses=self.unconfirmed,
             unpriced_models=tuple(sorted(self.unpriced)),
@@ -144,14 +156,17 @@ UNKNOWN = "unknown"
 """How a model is called that no row names."""
 
 
-def dollars(nanos: int) -> float:
-    """Nano-dollars as a number to show."""
-    return nanos / NANO
+def dollars(nanos: int) -> float | None:
+    """Nano-dollars as a number to show; None where no such number is so large."""
+    try:
+        return nanos / NANO
+    except OverflowError:
+        return None
 
 
-def nano_dollars(usd: float) -> int:
-    """Dollars as a whole number of nano-dollars."""
-    return round(usd * NANO)
+def nano_dollars(usd: float | None) -> int | None:
+    """Dollars as a whole number of nano-dollars; None where that is no amount."""
+    return round(usd * NANO) if usd is not None and 0 <= usd < inf else None
 
 
 def total(parts: Iterable[Usage]) -> Usage:
@@ -163,11 +178,9 @@ def total(parts: Iterable[Usage]) -> Usage:
         for n, name in enumerate(COUNTS):
             out.counts[n] += getattr(part, name)
         out.unpriced.update(part.unpriced_models)
-        if part.cost_usd:
-            out.nanos += nano_dollars(part.cost_usd)
+        out.picos += (nano_dollars(part.cost_usd) or 0) * 1000
         out.priced |= part.cost_usd is not None and (part.responses > 0 or part.cost_usd > 0)
-        if part.reported_cost_usd is not None:
-            out.report(nano_dollars(part.reported_cost_usd))
+        out.report(nano_dollars(part.reported_cost_usd))
     return out.usage()
 
 
@@ -182,28 +195,29 @@ COUNTS = (
 """The figures of a charge by their public names, in its order."""
 
 
-def joined(rows: Sequence[UsageRow], new: UsageRow) -> Sequence[UsageRow]:
-    """The rows of a message with another: one whole row wins for each request, and where a row names none, for all."""
-    named = (row for row in rows if row.request == new.request or not (row.request and new.request))
-    old = next(named, None)
+def join_row(rows: dict[str | None, UsageRow], new: UsageRow) -> None:
+    """Take in a row of a message: one whole row wins for each request, and where a row names none, for all."""
+    name = next(iter(rows)) if rows and (new.request is None or None in rows) else new.request
+    old = rows.get(name)
     if old is None:
-        return (*rows, new)
+        rows[name] = new
+        return
     best, other = (new, old) if new.beats(old) else (old, new)
-    if best.request is None or best.cost is None:
-        said = other.cost if best.cost is None else best.cost
-        best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
-    return (best,) if len(rows) == 1 else tuple(best if row is old else row for row in rows)
+    said = other.cost if best.cost is None else best.cost
+    best = msgspec.structs.replace(best, request=best.request or other.request, cost=said)
+    if best.request != name:
+        del rows[name]
+    rows[best.request] = best
 
 
 def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
     """What one winning row stands for. `when` is in milliseconds since 1970."""
     out = Sum()
     out.responses = 1
-    out.unconfirmed = int(row.stop_reason is None)
+    out.unconfirmed = int(not row.stop_reason)
     for charge in charges_of(row.usage, row.model):
         out.charge(charge, cost(charge, when, prices))
-    if row.cost is not None:
-        out.report(nano_dollars(row.cost))
+    out.report(nano_dollars(row.cost))
     return out.usage()
 
 
@@ -214,28 +228,23 @@ def charges_of(usage: UsageHead, model: str | None) -> list[Charge]:
 
 def charge_of(usage: UsageHead, model: str | None) -> Charge:
     """What the response itself is billed as."""
-    searches = usage.server_tool_use.web_search_requests or 0 if usage.server_tool_use is not None else 0
-    return _charge(usage, model, mode_of(usage), searches)
+    return Charge(*figures_of(usage, model))
 
 
 def extra_charges(usage: UsageHead, model: str | None) -> Iterator[Charge]:
     """Iterations of advisors and compactions: billed, and in no other figure."""
-    mode = mode_of(usage)
+    mode = figures_of(usage, model)[-1]
     for step in _steps(usage) if usage.iterations else ():
         if step.type in BILLED_APART:
-            yield _charge(step, step.model or model, mode & ~FAST if step.model else mode, 0)
+            charge = charge_of(step, step.model or model)
+            yield msgspec.structs.replace(charge, mode=mode & ~FAST if step.model else mode)
 
 
-class Step(msgspec.Struct, gc=False):
+class Step(UsageHead, gc=False):
     """One sampling step inside a response."""
 
     type: str | None = None
     model: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation: CacheWrites | None = None
 
 
 _decode_steps = msgspec.json.Decoder(list[Step | None] | None).decode
@@ -249,39 +258,39 @@ def _steps(usage: UsageHead) -> list[Step]:
 
 
 def _odd_steps(raw: msgspec.Raw) -> list[Step]:
-    """The steps that can be read where some have another shape."""
-    try:
-        steps = msgspec.json.decode(raw, type=list[msgspec.Raw])
-    except jsontext.FAST_FAULTS:
-        return []
-    out: list[Step] = []
-    for step in steps:
-        try:
-            out.append(msgspec.json.decode(step, type=Step))
-        except jsontext.FAST_FAULTS:
-            continue
-    return out
+    """The steps where some have another shape than they should: what does not fit is left out of each."""
+    value = jsontext.readable(bytes(raw))
+    steps = cast(list[Any], value) if isinstance(value, list) else []
+    return [_odd_step(cast(dict[str, Any], step)) for step in steps if isinstance(step, dict)]
 
 
-def _charge(part: UsageHead | Step, model: str | None, mode: int, searches: int) -> Charge:
-    """Cache writes that no split explains live five minutes; a number below nothing is none."""
-    given, made, read = part.input_tokens or 0, part.output_tokens or 0, part.cache_read_input_tokens or 0
-    five, hour, split = part.cache_creation_input_tokens or 0, 0, part.cache_creation
+def _odd_step(step: dict[str, Any]) -> Step:
+    names = {name: step[name] for name in ("type", "model") if isinstance(step.get(name), str)}
+    return Step(**msgspec.structs.asdict(shape_usage(step)), **names)
+
+
+Figures = tuple[str | None, int, int, int, int, int, int, int]
+"""The fields of a Charge."""
+
+
+def figures_of(usage: UsageHead, model: str | None) -> Figures:
+    """What a usage comes to: cache writes that no split explains live five minutes; less than nothing is nothing."""
+    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    read, five, hour = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0, 0
+    split, tools = usage.cache_creation, usage.server_tool_use
     if split is not None:
-        hour = split.ephemeral_1h_input_tokens or 0
-        five = max(five - hour, split.ephemeral_5m_input_tokens or 0)
-    if given < 0 or made < 0 or read < 0 or five < 0 or hour < 0 or searches < 0:
-        given, made, read, searches = max(0, given), max(0, made), max(0, read), max(0, searches)
-        five, hour = max(0, five), max(0, hour)
-    return Charge(model, given, made, five, hour, read, searches, mode)
-
-
-def mode_of(usage: UsageHead) -> int:
-    """What was special about a request."""
+        hour, least = split.ephemeral_1h_input_tokens or 0, split.ephemeral_5m_input_tokens or 0
+        five = five - hour if five - hour > least else least
+    searches = 0 if tools is None else tools.web_search_requests or 0
     mode = FAST if usage.speed == "fast" else 0
     if usage.inference_geo == "us":
         mode |= US
-    return mode | BATCH if usage.service_tier == "batch" else mode
+    if usage.service_tier == "batch":
+        mode |= BATCH
+    if given < 0 or made < 0 or read < 0 or five < 0 or hour < 0 or searches < 0:
+        counts = (max(0, count) for count in (given, made, five, hour, read, searches))
+        return (model, *counts, mode)  # pyright: ignore[reportReturnType]
+    return (model, given, made, five, hour, read, searches, mode)
 
 
 def overlay(first: UsageHead, later: UsageHead) -> UsageHead:
@@ -293,7 +302,7 @@ def overlay(first: UsageHead, later: UsageHead) -> UsageHead:
 
 
 def cost(charge: Charge, when: int | None, prices: Prices, *, long: bool | None = None) -> int | None:
-    """What a charge costs in nano-dollars; None where its model has no price.
+    """What a charge costs in pico-dollars, so that nothing is rounded; None where its model has no price.
 
     A prompt above the model's threshold is billed at the higher rate as a whole. `long` says so for charges that
     stand for several prompts.
@@ -303,11 +312,11 @@ def cost(charge: Charge, when: int | None, prices: Prices, *, long: bool | None 
         return None
     if rates.long is not None and (charge.prompt > rates.over if long is None else long):
         rates = rates.long
-    picos = (
+    return (
         charge.input * rates.input
         + charge.output * rates.output
         + charge.write_5m * rates.write_5m
         + charge.write_1h * rates.write_1h
         + charge.read * rates.read
+        + charge.searches * rates.search
     )
-    return (picos + 500) // 1000 + charge.searches * rates.search
