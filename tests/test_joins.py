@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import making
-import reread
+import pytest
 from making import SESSION, reply, told, user
+
+import reread
 from reread.joins import RULES
 from reread.store import Store
 

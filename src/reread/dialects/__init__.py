@@ -43,7 +43,7 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def was_printed(value: dict[str, Any]) -> bool:
-    """Whether a record, or the message kept in it, was printed rather than written to disk, or is a capture speaking of itself."""
+    """Whether a record, or the message kept in it, was printed rather than written to disk; so is a capture's mark."""
     if stored.is_mark(value):
         return True
     while stored.looks_like(value):
