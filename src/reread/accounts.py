@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
 
+import msgspec
+
 from reread import places
-from reread.counting.cache import Cache
+from reread.counting.cache import opened
 from reread.counting.digests import SLOT_MS
 from reread.counting.readers import Progress
 from reread.counting.surveys import Survey, Wanted
@@ -59,10 +60,11 @@ def usage(
         models=tuple(_words(model)),
     )
     wanted = _wanted(list(_flat(sources)), root)
-    with no_collection(), _opened(cache) as kept:
+    with no_collection(), opened(cache) as kept:
         survey = Survey(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
         exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
-        return tally(survey.spends(exact=exact), groups, zone=zone, prices=table, keep=keep)
+        report = tally(survey.spends(exact=exact), groups, zone=zone, prices=table, keep=keep)
+        return msgspec.structs.replace(report, unread=tuple(sorted(survey.unread)))
 
 
 def _several(value: Any) -> list[Any]:
@@ -99,12 +101,12 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
     for source in sources:
         if isinstance(source, str | Path) and str(source) != STDIN:
             _want_named(wanted, source, root)
-        elif not _is_session(source):
-            wanted.loose.append(_bytes(source))
-        elif source.path is None:
-            wanted.loose.append(source.source.read(0, sys.maxsize >> 1))
+        elif _is_session(source):
+            from reread.session import wanted_of
+
+            wanted.add(wanted_of(source))
         else:
-            wanted.add_session(source.path)
+            wanted.loose.append(_bytes(source))
     return wanted
 
 
@@ -127,16 +129,6 @@ def _bytes(source: Any) -> bytes:
     if not isinstance(data, bytes):
         raise Misuse("open the file in binary mode: reread reads bytes")
     return data
-
-
-@contextmanager
-def _opened(wanted: bool) -> Generator[Cache | None]:
-    cache = Cache() if wanted else None
-    try:
-        yield cache
-    finally:
-        if cache is not None:
-            cache.close()
 
 
 def report_value(report: Report) -> dict[str, Any]:

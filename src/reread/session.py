@@ -12,12 +12,11 @@ from typing import IO, Any, cast
 from reread import jsontext, kinship, places, rules
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
-from reread.counting.scanners import filed
-from reread.counting.settlement import spent
+from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
-from reread.folding import Folding, Progress
+from reread.folding import CHUNK, Folding, Progress
 from reread.headers import sessions
 from reread.ledger import Ledger
 from reread.lines import Lines
@@ -25,7 +24,7 @@ from reread.messages import Branch, Call, Compaction, Message, Turn, moment
 from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.rules import Finding
-from reread.sources import FileSource, MemorySource, Source, identity_and_size
+from reread.sources import FileSource, MemorySource, Source
 
 LATEST = "latest"
 STDIN = "-"
@@ -150,12 +149,9 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        agents = self.agent_files()
-        state = tuple(identity_and_size(path) for path in (self.path, *agents.values()))
-        if self._usage is None or self._usage[0] != state:
-            files = [filed(self.source.read, self.path)]
-            files += [filed(FileSource(path).read, path) for path in agents.values()]
-            self._usage = (state, spent(files, in_force()))
+        wanted = wanted_of(self)
+        if self._usage is None or self._usage[0] != wanted.state:
+            self._usage = (wanted.state, spent(wanted, in_force()))
         return self._usage[1]
 
     @property
@@ -300,6 +296,23 @@ def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
     else:
         folding.take_in()
     return folding
+
+
+def wanted_of(session: Session) -> Wanted:
+    """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
+    wanted = Wanted()
+    if session.path is not None and session.path.exists():
+        wanted.add_session(session.path)
+    else:
+        wanted.loose.append(b"".join(_chunks(session.source)))
+    return wanted
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    at = 0
+    while data := source.read(at, CHUNK):
+        yield data
+        at += len(data)
 
 
 def open(

@@ -59,7 +59,7 @@ def edge(when: When | None, zone: tzinfo | None, *, end: bool = False) -> int | 
     if isinstance(when, str):
         text = when.strip()
         moment = parse_when(text, zone=zone)
-        whole = text.lower() in ("today", "yesterday") or (len(text) == 10 and text[:4].isdigit())
+        whole = text.lower() in _DAYS or _is_day(text)
     else:
         whole = not isinstance(when, datetime)
         moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
@@ -73,6 +73,14 @@ def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:
     following = (moment.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
     midnight = following.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight.replace(tzinfo=zone) if zone else midnight.astimezone()
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def milliseconds(stamp: str | None) -> int | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,12 @@ CREATE TABLE files (
     read INTEGER, proof BLOB, digest BLOB
 );
 CREATE TABLE settled (key BLOB PRIMARY KEY, spends BLOB);
+"""
+
+
+LAST = 16
+_FORGET_OLD = f"""
+DELETE FROM settled WHERE rowid NOT IN (SELECT rowid FROM settled ORDER BY rowid DESC LIMIT {LAST})
 """
 
 
@@ -101,7 +107,7 @@ class Cache:
             return []
 
     def settled(self, key: bytes) -> bytes | None:
-        """What was settled for just these files, if that was the last that was asked for."""
+        """What was settled for just these files, if that is among the last that was asked for."""
         if self._database is None:
             return None
         with suppress(sqlite3.Error):
@@ -121,8 +127,8 @@ class Cache:
             self._database.executemany("REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._database.executemany("DELETE FROM files WHERE path = ?", [(path,) for path in gone])
             if key is not None:
-                self._database.execute("DELETE FROM settled")
-                self._database.execute("INSERT INTO settled VALUES (?, ?)", (key, settled))
+                self._database.execute("REPLACE INTO settled VALUES (?, ?)", (key, settled))
+                self._database.execute(_FORGET_OLD)
             self._database.execute("COMMIT")
         except sqlite3.Error as error:
             if not _is_busy(error):
@@ -137,6 +143,17 @@ class Cache:
     def _rebuild(self) -> None:
         self.close()
         self._database = _fresh(self.path)
+
+
+@contextmanager
+def opened(wanted: bool) -> Generator[Cache | None]:
+    """The cache while it is needed, where it is wanted."""
+    cache = Cache() if wanted else None
+    try:
+        yield cache
+    finally:
+        if cache is not None:
+            cache.close()
 
 
 def _open(path: Path) -> sqlite3.Connection | None:

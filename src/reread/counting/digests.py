@@ -8,7 +8,7 @@ from reread import places
 from reread.counting.readings import Reading
 from reread.money.charges import Charge
 
-FORMAT = 6
+FORMAT = 7
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)
@@ -136,6 +136,11 @@ class Filed(msgspec.Struct):
     """Whose file it is, where it is an agent's own."""
     session: str | None = None
     """The session it belongs to, by its place."""
+
+
+def filed(path: str, digest: Digest) -> Filed:
+    """A digest with what the place of its file says."""
+    return Filed(digest, path, guessed_project(path), *owner(path))
 
 
 def owner(path: str) -> tuple[str | None, str | None]:

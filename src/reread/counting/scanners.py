@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,17 +15,13 @@ from reread.counting.digests import (
     SIDECHAIN,
     SUMMED,
     Digest,
-    Filed,
     Place,
     Response,
-    guessed_project,
-    owner,
 )
 from reread.counting.openings import AnyRow, Key, Open, Summing, reopened
 from reread.counting.readings import Reading, read_cost_state, read_result
 from reread.counting.rows import AnyLine, Event, Launched, Line, Message, PlainRow, Told
 from reread.heads import NOTHING, UsageHead
-from reread.lines import Read
 from reread.money.charges import SYNTHETIC, charge_of, nano_dollars, overlay
 from reread.when import milliseconds
 
@@ -204,7 +199,7 @@ class Scanner:
             if message.model == SYNTHETIC or row.isApiErrorMessage:
                 pass
             elif known is None:
-                known = index[key] = Open(row, usage, message.model, message.stop_reason is not None)
+                known = index[key] = Open(row, usage, message.model, bool(message.stop_reason))
                 if usage.iterations or row.costUSD is not None:
                     known.plain, known.reported = False, nano_dollars(row.costUSD)
             else:
@@ -354,7 +349,7 @@ class Scanner:
         key = (id, request or line.sessionId or self.session)
         known = self._index.get(key)
         if known is None:
-            ended = message.stop_reason is not None
+            ended = bool(message.stop_reason)
             known = self._index[key] = Open(line, usage, message.model, ended, False, place, nano_dollars(line.costUSD))
         else:
             self._go_on(known, line, message.model, message.stop_reason, usage)
@@ -363,7 +358,7 @@ class Scanner:
 
     def _go_on(self, known: Open, line: AnyRow, model: str | None, stop: str | None, usage: UsageHead) -> None:
         """A later row counts if it is better: it ended, or has more output, or is as good."""
-        ended = stop is not None
+        ended = bool(stop)
         if ended == known.ended:
             better = (usage.output_tokens or 0) >= known.output
             self._repeats = self._repeats or (ended and known.usage == usage)
@@ -438,16 +433,3 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
         from reread.counting.intake import fitted
 
         return fitted(jsontext.readable(bytes(raw)), shape)
-
-
-def filed(read: Read, path: Path | None) -> Filed:
-    """All that a source says of usage, a torn tail included, with what its place says."""
-    agent, session = owner(str(path)) if path is not None else (None, None)
-    scanner = Scanner(session=session, agent=agent)
-    at = 0
-    while data := read(at, ROOM):
-        scanner.feed(data)
-        at += len(data)
-    scanner.flush()
-    project = guessed_project(str(path)) if path is not None else None
-    return Filed(scanner.digest, str(path or ""), project, agent, session)

@@ -13,7 +13,7 @@ from reread.counting.counters import Counters
 from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
 from reread.counting.readings import ModelReading, Stretch
 from reread.counting.spends import Spend
-from reread.money.charges import DAY_MS, Charge, Sum, Usage, cost
+from reread.money.charges import DAY_MS, Charge, cost
 from reread.money.prices import Prices, read_name
 
 NOWHERE = Place(None, None, None, None)
@@ -43,14 +43,6 @@ def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
     settlement = _Settlement(files, prices)
     single, shared = settlement.copies(list(files))
     return [_alone(copy) for copy in single] + settlement.joined(shared)
-
-
-def spent(files: Sequence[Filed], prices: Prices) -> Usage:
-    """What the files say was spent, in all."""
-    out = Sum()
-    for spend in settle(files, prices):
-        spend.add_to(out)
-    return out.usage()
 
 
 class _Settlement:

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from reread import places
-from reread.counting.cache import Cache, Entry
-from reread.counting.digests import FORMAT, Digest, Filed, guessed_project, owner, packed
+from reread.counting.cache import Cache, Entry, opened
+from reread.counting.digests import FORMAT, Filed, filed, packed
 from reread.counting.readers import Job, Progress, kept_digest, read_all
 from reread.counting.settlement import settle
 from reread.counting.spends import Spend
 from reread.errors import NotFound, Unreadable
+from reread.garbage import no_collection
+from reread.money.charges import Sum, Usage
 from reread.money.prices import Prices
 
 BESIDE = frozenset({"tool-results", "memory"})
 """Folders that belong to a session and hold no records."""
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""A file of this name is its own session's, whatever its first rows, which a fork copies, say."""
+LARGE = 8 << 20
+"""From so many bytes on, looking into the cache takes less time than reading."""
 
 
 class Found(msgspec.Struct):
@@ -38,12 +47,24 @@ class Wanted:
         """Everything below these is counted, so that what was there and is not was deleted."""
         self.loose: list[bytes] = []
 
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What changes when something of it does."""
+        stats = ((path, found.stat) for path, found in sorted(self.found.items()))
+        return tuple((path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for path, s in stats)
+
+    def add(self, other: Wanted) -> None:
+        """All that another one has."""
+        self.found |= other.found
+        self.folders += other.folders
+        self.loose += other.loose
+
     def add_session(self, path: Path) -> None:
         """A session's file, and those of its agents."""
         self.add_file(str(path.absolute()))
-        head = places.first_head(path)
-        names = {path.stem, head.sessionId if head is not None and head.sessionId else path.stem}
-        for agent in places.agent_files(path, sorted(names)).values():
+        head = None if _UUID.fullmatch(path.stem) else places.first_head(path)
+        name = head.sessionId if head is not None and head.sessionId else path.stem
+        for agent in places.agent_files(path, [name]).values():
             self.add_file(str(agent.absolute()))
 
     def add_folder(self, folder: Path) -> None:
@@ -94,8 +115,8 @@ class Survey:
         cache: Cache | None,
         prices: Prices,
         *,
-        keep_deleted: bool,
-        progress: Progress | None,
+        keep_deleted: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         self.wanted = wanted
         self.cache = cache
@@ -106,8 +127,10 @@ class Survey:
         self.deleted = [path for path in gone if not Path(path).exists()]
         self.forgotten = [] if keep_deleted else self.deleted
         self.kept = self.deleted if keep_deleted else []
+        self.unread: set[str] = set()
+        """Files that were found and could not be read."""
 
-    def spends(self, *, exact: bool) -> list[Spend]:
+    def spends(self, *, exact: bool = False) -> list[Spend]:
         """Everything that was spent; unless exact, what happened in the same quarter of an hour is one."""
         key = self._key()
         known = None if exact else self._settled(key)
@@ -141,9 +164,7 @@ class Survey:
 
     def _key(self) -> bytes:
         """What a settlement depends on."""
-        stats = [(found.path, found.stat) for found in self.wanted.found.values()]
-        files = sorted((path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for path, s in stats)
-        said = (FORMAT, files, sorted(self.kept), msgspec.json.encode(self.prices.table))
+        said = (FORMAT, self.wanted.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
         return hashlib.blake2b(msgspec.msgpack.encode(said), digest_size=16).digest()
 
     def _files(self, fresh: list[Entry]) -> Iterator[Filed]:
@@ -155,26 +176,34 @@ class Survey:
             entry = self._entry(found)
             digest = kept_digest(blobs[path]) if path in blobs and entry and entry.read == entry.size else None
             if digest is not None:
-                yield _filed(path, digest)
+                yield filed(path, digest)
             else:
                 before = self.known.get(path) if path in blobs else None
                 before = msgspec.structs.replace(before, digest=blobs[path]) if before is not None else None
                 jobs.append(Job(path, found.stat.st_size, before))
+        self.unread = {job.path for job in jobs}
         for path in self.kept:
             digest = kept_digest(blobs[path]) if path in blobs else None
             if digest is not None:
-                yield _filed(path, digest)
+                yield filed(path, digest)
         for entry, digest in read_all(jobs, self.progress):
+            self.unread.discard(entry.path)
             fresh.append(entry)
-            yield _filed(entry.path, digest)
+            yield filed(entry.path, digest)
+
+
+def spent(wanted: Wanted, prices: Prices) -> Usage:
+    """What some files say was spent, in all."""
+    size = sum(found.stat.st_size for found in wanted.found.values())
+    out = Sum()
+    with no_collection(), opened(size >= LARGE) as cache:
+        for spend in Survey(wanted, cache, prices).spends():
+            spend.add_to(out)
+    return out.usage()
 
 
 def _is_below(path: str, folders: list[str]) -> bool:
     return any(path.startswith(folder + os.sep) for folder in folders)
-
-
-def _filed(path: str, digest: Digest) -> Filed:
-    return Filed(digest, path, guessed_project(path), *owner(path))
 
 
 def _loose(data: bytes) -> Filed:

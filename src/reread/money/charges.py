@@ -92,8 +92,8 @@ class UsageRow(msgspec.Struct, frozen=True, gc=False):
 
     def beats(self, other: UsageRow) -> bool:
         """A row that says why the response ended first, then the one with more output, then the later one."""
-        mine = (self.stop_reason is not None, self.usage.output_tokens or 0)
-        return mine >= (other.stop_reason is not None, other.usage.output_tokens or 0)
+        mine = (bool(self.stop_reason), self.usage.output_tokens or 0)
+        return mine >= (bool(other.stop_reason), other.usage.output_tokens or 0)
 
 
 class Sum:
@@ -145,7 +145,7 @@ class Sum:
         return Usage(
             self.responses,
             *self.counts,
-            cost_usd=None if self.unpriced and not self.priced else dollars((self.picos + 500) // 1000),
+            cost_usd=None if self.responses and not self.priced else dollars((self.picos + 500) // 1000),
             reported_cost_usd=None if self.reported is None else dollars(self.reported),
             unconfirmed_responses=self.unconfirmed,
             unpriced_models=tuple(sorted(self.unpriced)),
@@ -214,7 +214,7 @@ def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
     """What one winning row stands for. `when` is in milliseconds since 1970."""
     out = Sum()
     out.responses = 1
-    out.unconfirmed = int(row.stop_reason is None)
+    out.unconfirmed = int(not row.stop_reason)
     for charge in charges_of(row.usage, row.model):
         out.charge(charge, cost(charge, when, prices))
     out.report(nano_dollars(row.cost))
