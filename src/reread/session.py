@@ -149,25 +149,10 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        wanted = self.wanted()
+        wanted = wanted_of(self)
         if self._usage is None or self._usage[0] != wanted.state:
             self._usage = (wanted.state, spent(wanted, in_force()))
         return self._usage[1]
-
-    def wanted(self) -> Wanted:
-        """What is counted where its usage is asked for: its file and those of its agents, or what was read of it."""
-        wanted = Wanted()
-        if self.path is not None and self.path.exists():
-            wanted.add_session(self.path)
-        else:
-            wanted.loose.append(b"".join(self._chunks()))
-        return wanted
-
-    def _chunks(self) -> Iterator[bytes]:
-        at = 0
-        while data := self.source.read(at, CHUNK):
-            yield data
-            at += len(data)
 
     @property
     def context(self) -> list[Fill]:
@@ -311,6 +296,23 @@ def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
     else:
         folding.take_in()
     return folding
+
+
+def wanted_of(session: Session) -> Wanted:
+    """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
+    wanted = Wanted()
+    if session.path is not None and session.path.exists():
+        wanted.add_session(session.path)
+    else:
+        wanted.loose.append(b"".join(_chunks(session.source)))
+    return wanted
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    at = 0
+    while data := source.read(at, CHUNK):
+        yield data
+        at += len(data)
 
 
 def open(
