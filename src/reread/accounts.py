@@ -114,12 +114,11 @@ def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[st
     path = Path(name).expanduser()
     if name != "" and path.is_dir():
         wanted.add_folder(path)
-    elif path.is_file():
-        wanted.add_session(path)
     else:
-        from reread.session import find
+        from reread.session import find, want_session
 
-        wanted.add_session(find(name, root=root))
+        roots = [root] if isinstance(root, str | Path) else root
+        want_session(wanted, path if path.is_file() else find(name, root=root), roots)
 
 
 def _bytes(source: Any) -> bytes:
