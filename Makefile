@@ -37,7 +37,7 @@ check-web: $(VENV)/.tested-with
 	fi
 
 web/node_modules/.installed: web/package-lock.json
-	cd web && npm ci --silent --no-audit --no-fund
+	cd web && npm install --no-save --silent --no-audit --no-fund
 	@touch $@
 
 # The reader is tested in Chromium: as root on a Debian machine it is installed, elsewhere its tests are skipped.

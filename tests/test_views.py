@@ -277,7 +277,7 @@ class TestExport:
             assert {message["role"] for message in value["messages"]} == {"user"}
 
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:
-        with pytest.raises(reread.Misuse, match="say markdown or json"):
+        with pytest.raises(reread.Misuse, match="say " + " or ".join(FORMATS)):
             export(CEILING, "docx")
         with pytest.raises(reread.Unreadable, match="cannot be written"):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")
