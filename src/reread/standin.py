@@ -1,0 +1,390 @@
+"""The stand-in: a `claude` that answers from recordings, so that software built on it can be tested without it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, cast
+
+from reread import jsontext
+from reread.callers import Caller, Ears
+from reread.control import Body, described, difference, reply_to
+from reread.errors import Misuse
+from reread.invocation import Invocation, parse_invocation, refuse_misuse
+from reread.recordings import ERR, IN, OUT, Frame, Turn, frame_of, prompt_of
+from reread.repertoire import NoSession, Repertoire, Unanswered
+
+FAILED, UNANSWERED = 1, 3
+"""Exit codes: the real program's, and the one that says that no recording has the answer."""
+VERSION = "2.1.325"
+"""The client whose manners these are; where recordings name another, that one's version is given."""
+STDIN_WAIT = 3.0
+"""How long the real program waits for more words on a standard input that nobody closes."""
+PATIENCE = 5.0
+"""After how many seconds of silence it is said what the recording waits for."""
+INTERRUPTED = "[Request interrupted by user]"
+STATES = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
+NO_PROMPT = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
+
+RICHNESS = ("text", "json", "stream-json")
+"""The output formats, each of which can be told from the next."""
+ENDINGS = {
+    "error_during_execution": ("Execution error", ""),
+    "error_max_turns": ("Error: Reached max turns ({})", "--max-turns"),
+    "error_max_budget_usd": ("Error: Exceeded USD budget ({})", "--max-budget-usd"),
+    "error_max_structured_output_retries": (
+        "Error: Failed to provide valid structured output after maximum retries",
+        "",
+    ),
+}
+"""What text output says in place of an answer, with the option whose value it names."""
+
+Say = Callable[[bytes], None]
+
+
+class _Interrupted(Exception):
+    """The caller interrupts a turn that was not interrupted when it was recorded."""
+
+
+class StandIn:
+    """One process of the client, played from recordings."""
+
+    def __init__(
+        self,
+        call: Invocation,
+        repertoire: Repertoire,
+        *,
+        speed: float | None = None,
+        states: bool = False,
+        stdin: int = 0,
+        stdout: IO[bytes] | None = None,
+        stderr: IO[bytes] | None = None,
+    ) -> None:
+        self.call = call
+        self.repertoire = repertoire
+        self.speed = speed
+        """How many times faster than recorded; None does not wait at all."""
+        self.states = states
+        """Whether the caller asked to be told when the session is running or idle."""
+        self._stdin = stdin
+        self._stdout = stdout or sys.stdout.buffer
+        self._stderr = stderr or sys.stderr.buffer
+        self._caller: Caller | None = None
+        self._turn: Turn | None = None
+        self._interrupts_ahead = 0
+
+    def run(self) -> int:
+        """Answer until there is nothing more to answer; the exit code."""
+        try:
+            refuse_misuse(self.call)
+            return self._converse() if self.call.converses else self._print()
+        except Misuse as error:
+            return self._fail(str(error), FAILED)
+        except NoSession as error:
+            self._lament(str(error), self.call.resumes)
+            return self._fail(f"{error}\nreread: {self.repertoire.overview()}", FAILED)
+        except Unanswered as error:
+            self._lament(f"reread: {error}", self._turn.session if self._turn else None)
+            return self._fail(f"reread: {error}", UNANSWERED)
+
+    def _fail(self, words: str, code: int) -> int:
+        self._aside(words.encode("utf-8", "replace") + b"\n")
+        return code
+
+    def _lament(self, words: str, session: str | None) -> None:
+        """Tell a program that reads messages what went wrong, as the client does."""
+        if self.call.output == "stream-json":
+            self._say(_line(error_result(session, words)))
+
+    def _say(self, line: bytes) -> None:
+        self._stdout.write(line)
+        self._stdout.flush()
+
+    def _aside(self, line: bytes) -> None:
+        self._stderr.write(line)
+        self._stderr.flush()
+
+    def _print(self) -> int:
+        """Answer one prompt, in the format that is asked for."""
+        prompt = self._given_prompt()
+        turn = self._begin(prompt)
+        if any(frame.stream == OUT and frame.kind == "control_request" for frame in turn.frames):
+            raise Unanswered(f"{turn.name} asks its caller for answers: it can only be played to stream-json input")
+        printed: list[bytes] = []
+        played = self._play(turn, self._say if self.call.output == "stream-json" else printed.append)
+        self._say(FORMS[self.call.output](self.call, [frame_of(OUT, line) for line in printed]))
+        return _exit_code(turn) if played else 0
+
+    def _given_prompt(self) -> str:
+        if not self.call.has("--print") and os.isatty(self._stdin) and self._stdout.isatty():
+            raise Unanswered("the interactive terminal is not played: call it with -p, or from a program")
+        told = b"" if os.isatty(self._stdin) else self._all_of_stdin()
+        prompt = "\n".join(part for part in (self.call.prompt, told.decode("utf-8", "replace").strip()) if part)
+        if not prompt.strip():
+            raise Misuse(NO_PROMPT)
+        return prompt.strip()
+
+    def _all_of_stdin(self) -> bytes:
+        ears, told = Ears(self._stdin), list[bytes]()
+        with contextlib.suppress(queue.Empty):
+            while (line := ears.listen(STDIN_WAIT if self.call.prompt and not told else None)) is not None:
+                told.append(line)
+        return b"".join(told)
+
+    def _converse(self) -> int:
+        """Answer prompts as they come, until the caller closes standard input."""
+        caller = self._caller = Caller(self._stdin, self._reply)
+        self.repertoire.refuse_unknown_session(self.call)
+        code = 0
+        while (message := self._next_prompt(caller)) is not None:
+            prompt = prompt_of(message["message"])
+            turn = self._begin(prompt) if self._turn is None else self.repertoire.go_on(self._turn, prompt)
+            self._turn = turn
+            self._refuse_other_hooks(turn, caller.opening)
+            if self.call.has("--replay-user-messages") and not any(_is_echo(f, turn) for f in turn.frames):
+                self._say(_line(_echo(message, turn)))
+            self._play(turn, self._say)
+            code = _exit_code(turn)
+            if turn.result is None and turn.next is None:
+                break
+        return code
+
+    def _next_prompt(self, caller: Caller) -> Body | None:
+        while not caller.prompts and not caller.gone:
+            caller.hear()
+        return caller.prompts.popleft() if caller.prompts else None
+
+    def _reply(self, message: Body) -> None:
+        turns = chain([self._turn] if self._turn else [], self.repertoire.turns)
+        self._say(_line(reply_to(message, turns)))
+
+    def _begin(self, prompt: str) -> Turn:
+        turn = self._turn = self.repertoire.begin(self.call, prompt)
+        recorded, wanted = turn.call.output if turn.call else RICHNESS[-1], self.call.output
+        if RICHNESS.index(wanted) > RICHNESS.index(recorded):
+            raise Unanswered(f"{turn.name} was recorded as {recorded}: record it with --output-format {wanted}")
+        if self.call.has("--include-partial-messages") and _lacks_partials(turn):
+            raise Unanswered(f"{turn.name} has no partial messages: record it with --include-partial-messages")
+        return turn
+
+    def _refuse_other_hooks(self, turn: Turn, opening: Body) -> None:
+        """A hook that was not there when the turn was recorded would never be called, and nobody would know."""
+        if not (self.repertoire.exact and turn.opening and opening):
+            return
+        was, now = turn.opening.get("hooks") or None, opening.get("hooks") or None
+        if was != now:
+            raise Unanswered(f"{turn.name} was recorded with other hooks: {was}, and now they are {now}")
+
+    def _play(self, turn: Turn, say: Say) -> bool:
+        """Play one turn; False where it was cut short."""
+        self._interrupts_ahead = sum(map(_is_interrupt, turn.frames))
+        if self._caller:
+            self._caller.interrupts = 0
+        requests = {f.value.get("request_id"): f.value.get("request") for f in turn.frames if f.stream == OUT}
+        before: Frame | None = None
+        try:
+            for frame in turn.frames:
+                self._pause(before, frame)
+                self._perform(frame, turn, requests, say)
+                before = frame
+        except (_Interrupted, KeyboardInterrupt):
+            self._cut_short(turn, say)
+            return False
+        return True
+
+    def _perform(self, frame: Frame, turn: Turn, requests: Mapping[Any, Any], say: Say) -> None:
+        """Do what was done at one point of the recording: speak, or wait for the caller to."""
+        if frame.stream == ERR:
+            self._aside(frame.raw)
+        elif frame.stream == OUT:
+            if self._is_wanted(frame, turn):
+                say(self._adapted(frame, turn))
+        elif self._caller and _is_interrupt(frame):
+            self._await_interrupt(self._caller)
+        elif self._caller and frame.kind == "control_response":
+            self._await_answer(self._caller, frame.value["response"], requests)
+
+    def _cut_short(self, turn: Turn, say: Say) -> None:
+        """End a turn as the client ends one that is interrupted."""
+        said = {"role": "user", "content": [{"type": "text", "text": INTERRUPTED}]}
+        line = {"type": "user", "message": said, "parent_tool_use_id": None, "session_id": turn.session}
+        last = [frame_of(OUT, _line(v)) for v in (line, error_result(turn.session, INTERRUPTED))]
+        idle = [f for f in turn.frames if f.value.get("state") == "idle" and self._is_wanted(f, turn)]
+        for frame in [*last, *idle[-1:]]:
+            say(self._adapted(frame, turn))
+
+    def _is_wanted(self, frame: Frame, turn: Turn) -> bool:
+        """Whether the client would print this line when called like this."""
+        value, has = frame.value, self.call.has
+        return not (
+            frame.kind == "control_response"
+            or (frame.kind == "stream_event" and not has("--include-partial-messages"))
+            or (frame.kind == "transcript_mirror" and not has("--session-mirror"))
+            or (_is_echo(frame, turn) and not has("--replay-user-messages"))
+            or (value.get("sdk_host_only") and not self.states)
+        )
+
+    def _adapted(self, frame: Frame, turn: Turn) -> bytes:
+        """A line with what only the caller can know: the session id that it chose, and where it keeps transcripts."""
+        raw = _line(_moved_here(frame.value)) if frame.kind == "transcript_mirror" else frame.raw
+        chosen = self.call.options.get("--session-id")
+        return raw.replace(turn.session.encode(), chosen.encode()) if chosen and turn.session else raw
+
+    def _pause(self, before: Frame | None, frame: Frame) -> None:
+        """Wait as long as the client did, and hear the caller meanwhile."""
+        until = time.monotonic()
+        if self.speed and before and before.at is not None and frame.at is not None:
+            until += max(frame.at - before.at, 0) / self.speed
+        with contextlib.suppress(queue.Empty):
+            while self._caller and not self._caller.gone:
+                self._hear(self._caller, max(until - time.monotonic(), 0))
+        time.sleep(max(until - time.monotonic(), 0))
+
+    def _hear(self, caller: Caller, timeout: float | None) -> None:
+        caller.hear(timeout)
+        if caller.interrupts > self._interrupts_ahead:
+            raise _Interrupted
+
+    def _await(self, caller: Caller, ready: Callable[[], bool], what: str) -> None:
+        """Wait for what the caller did when this was recorded."""
+        patience: float | None = PATIENCE
+        while not ready():
+            if caller.gone:
+                raise Unanswered(f"the recording has {what} here, but standard input is closed")
+            try:
+                self._hear(caller, patience)
+            except queue.Empty:
+                self._aside(f"reread: waiting for {what}, as in the recording\n".encode())
+                patience = None
+
+    def _await_interrupt(self, caller: Caller) -> None:
+        self._await(caller, lambda: caller.interrupts > 0, "an interrupt by the caller")
+        caller.interrupts -= 1
+        self._interrupts_ahead -= 1
+
+    def _await_answer(self, caller: Caller, recorded: Body, requests: Mapping[Any, Any]) -> None:
+        key = recorded.get("request_id")
+        request = cast(Body, requests.get(key) or {})
+        what = f"the caller's answer to {described(request)}"
+        self._await(caller, lambda: key in caller.answers, what)
+        given = caller.answers.pop(key)
+        if self.repertoire.exact and (differs := difference(request, recorded, given)):
+            raise Unanswered(f"no recording goes on from here: {what} is not the recorded one: {differs}")
+
+
+def stand_in(arguments: Sequence[str], repertoire: Callable[[], Repertoire], *, speed: float | None = None) -> int:
+    """Be `claude` for one call; the exit code."""
+    call = parse_invocation(arguments)
+    if call.has("--version"):
+        sys.stdout.write(f"{_version(repertoire())} (Claude Code)\n")
+        return 0
+    return StandIn(call, repertoire(), speed=speed, states=bool(os.environ.get(STATES))).run()
+
+
+def error_result(session: str | None, words: str) -> Body:
+    """The result line of a run that failed before or besides the model."""
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "is_error": True,
+        "num_turns": 0,
+        "stop_reason": None,
+        "session_id": session or str(uuid.uuid4()),
+        "total_cost_usd": 0,
+        "usage": {
+            "input_tokens": 0,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 0,
+        },
+        "modelUsage": {},
+        "permission_denials": [],
+        "uuid": str(uuid.uuid4()),
+        "errors": [words],
+    }
+
+
+def _as_text(call: Invocation, frames: Sequence[Frame]) -> bytes:
+    """What text output shows of a turn."""
+    if not any(frame.kind for frame in frames):
+        return b"".join(frame.raw for frame in frames)
+    result = next((frame.value for frame in reversed(frames) if frame.kind == "result"), Body())
+    if isinstance(result.get("result"), str):
+        return result["result"].removesuffix("\n").encode("utf-8", "replace") + b"\n"
+    words, option = ENDINGS.get(str(result.get("subtype")), ("", ""))
+    return words.format(call.options.get(option)).encode()
+
+
+def _as_json(call: Invocation, frames: Sequence[Frame]) -> bytes:
+    """The last result, or with `--verbose` every line in one array."""
+    if call.has("--verbose"):
+        return b"[" + b",".join(frame.raw.rstrip(b"\r\n") for frame in frames) + b"]\n"
+    return next((frame.raw for frame in reversed(frames) if frame.kind == "result"), b"")
+
+
+FORMS: dict[str, Callable[[Invocation, Sequence[Frame]], bytes]] = {
+    "text": _as_text,
+    "json": _as_json,
+    "stream-json": lambda call, frames: b"",
+}
+"""What is printed at the end of a turn; a stream has been printed by then."""
+
+
+def _moved_here(mirror: Body) -> Body:
+    """A mirrored part of a transcript as if it were written for this project, in this configuration folder."""
+    below = str(mirror.get("filePath")).replace("\\", "/").rpartition("/projects/")[2]
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or str(Path.home() / ".claude")
+    project = re.sub("[^a-zA-Z0-9]", "-", os.path.realpath("."))
+    return {**mirror, "filePath": str(Path(home, "projects", project, *below.split("/")[1:]))}
+
+
+def _is_echo(frame: Frame, turn: Turn) -> bool:
+    """Whether this says the prompt back, as only `--replay-user-messages` does."""
+    return bool(frame.value.get("isReplay")) and prompt_of(frame.value.get("message")) == turn.prompt
+
+
+def _echo(message: Body, turn: Turn) -> Body:
+    """A prompt as `--replay-user-messages` says it back."""
+    base = {"type": "user", "message": message["message"], "session_id": turn.session, "parent_tool_use_id": None}
+    return {**base, "uuid": message.get("uuid") or str(uuid.uuid4()), "isReplay": True}
+
+
+def _exit_code(turn: Turn) -> int:
+    if turn.exit_code is not None:
+        return turn.exit_code
+    return FAILED if turn.result is None or turn.result.value.get("is_error") else 0
+
+
+def _is_interrupt(frame: Frame) -> bool:
+    request = frame.value.get("request")
+    return frame.stream == IN and isinstance(request, dict) and cast(Body, request).get("subtype") == "interrupt"
+
+
+def _lacks_partials(turn: Turn) -> bool:
+    """Whether a model spoke here, and only its whole messages were recorded."""
+    kinds = {frame.kind for frame in turn.frames if frame.stream == OUT}
+    return "assistant" in kinds and "stream_event" not in kinds and not _is_synthetic(turn)
+
+
+def _is_synthetic(turn: Turn) -> bool:
+    """Whether all that was said is the client's own, as after a failed request."""
+    return all(b'"<synthetic>"' in f.raw for f in turn.frames if f.stream == OUT and f.kind == "assistant")
+
+
+def _line(value: Body) -> bytes:
+    return jsontext.dumps(value) + b"\n"
+
+
+def _version(repertoire: Repertoire) -> str:
+    frames = (frame for turn in repertoire.turns for frame in turn.frames)
+    return next((str(v) for frame in frames if (v := frame.value.get("claude_code_version"))), VERSION)
