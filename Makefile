@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check-types lint clean
+.PHONY: run test test-sdk check-types lint clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -13,6 +13,10 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.tested-with lint check-types
 	$(BIN)/python -m pytest
+
+# The official Agent SDK as the client of the stand-in, and of the session store; it is a large package.
+test-sdk: $(VENV)/.tested-with-sdk
+	$(BIN)/python -m pytest tests_sdk
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .
@@ -38,6 +42,10 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/.tested-with: $(VENV)/.installed requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)/.tested-with-sdk: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sdk]'
 	@touch $@
 
 clean:

@@ -77,6 +77,53 @@ class Recording:
     exit_code: int | None = None
 
 
+def read_recordings(places: Sequence[str]) -> Iterator[Recording]:
+    """What was recorded in files, folders and captured conversations; everything in the store where none is named."""
+    store = Store()
+    if not places:
+        yield from _of_store(store)
+    for place in places:
+        path = Path(place)
+        if (path / FOLDER).is_dir():
+            yield from _of_store(Store(path))
+        elif path.is_dir():
+            for file in transcripts_below(path):
+                yield from _of_file(file)
+        elif path.is_file():
+            yield from _of_file(path)
+        else:
+            yield from _of_kept(store.open(place))
+
+
+def _of_store(store: Store) -> Iterator[Recording]:
+    """Everything in a store, in the order in which it was captured."""
+    kept = [(kept.runs[0].started or BEGINNING, kept.id, kept) for kept in store.conversations() if kept.runs]
+    for *_, conversation in sorted(kept, key=lambda item: item[:2]):
+        yield from _of_kept(conversation)
+
+
+def _of_kept(kept: Kept) -> Iterator[Recording]:
+    """The runs of a captured conversation."""
+    frames: list[list[Frame]] = [[] for _ in kept.runs]
+    for entry in kept.entries():
+        at = entry.timestamp.timestamp() if entry.timestamp else None
+        frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, at)
+    for number, run in enumerate(kept.runs):
+        name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
+        yield Recording(name, frames[number], call_of(run.argv), run.exit_code)
+
+
+def _of_file(path: Path) -> Iterator[Recording]:
+    """What a file holds: a captured conversation, a stream that was printed, or a transcript."""
+    head = next((record for record in open_session(path).records if record.type != MALFORMED), None)
+    if head is not None and head.dialect == stored.NAME:
+        yield from _of_kept(Kept(path))
+    elif head is not None and head.dialect == stream_json.NAME:
+        yield Recording(path.stem, [f for line in path.open("rb") for f in frames_of(OUT, line)])
+    elif head is not None:
+        yield from _of_transcript(path)
+
+
 def frame_of(stream: str, raw: bytes, at: float | None = None) -> Frame:
     """A line, read."""
     try:

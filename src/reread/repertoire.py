@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from reread.errors import NotFound
+from reread.errors import Misuse, NotFound
 from reread.invocation import Invocation, is_session_id
-from reread.recordings import Turn
+from reread.recordings import Turn, cut_turns, read_recordings
 
+MATCHING = ("prompt", "order")
 SHOWN = 12
 """How many recordings a failure lists."""
 WIDE = 60
@@ -22,6 +26,46 @@ class Unanswered(NotFound):
 
 class NoSession(NotFound):
     """The session that was to go on is in no recording; said in the words of the real program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is played, and how strictly and how fast."""
+
+    places: tuple[str, ...] = ()
+    """Files, folders and names of captured conversations; everything in the store where it is empty."""
+    exact: bool = True
+    played: Path | None = None
+    speed: float | None = None
+    """How many times faster than recorded; None does not wait at all."""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Settings:
+        """The settings in the environment."""
+        matching, played = environment.get("REREAD_MATCH") or MATCHING[0], environment.get("REREAD_PLAYED")
+        if matching not in MATCHING:
+            raise Misuse(f"REREAD_MATCH is {matching!r}: say {' or '.join(MATCHING)}")
+        return cls(
+            places=tuple(filter(None, environment.get("REREAD_REPLAY", "").split(os.pathsep))),
+            exact=matching == MATCHING[0],
+            played=Path(played) if played else None,
+            speed=parse_speed(environment.get("REREAD_SPEED", "")),
+        )
+
+    def repertoire(self) -> Repertoire:
+        """All that can be played."""
+        return Repertoire(cut_turns(read_recordings(self.places)), exact=self.exact, played=self.played)
+
+
+def parse_speed(text: str) -> float | None:
+    """A pace as people write it; None does not wait at all."""
+    try:
+        speed = float(text or 0)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed < math.inf:
+        raise Misuse(f"REREAD_SPEED is {text!r}: say 1 for the recorded pace, 4 for four times as fast")
+    return speed or None
 
 
 class Repertoire:

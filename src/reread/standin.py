@@ -12,15 +12,15 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, NoReturn, cast
 
 from reread import jsontext
 from reread.callers import Caller, Ears
 from reread.control import Body, described, difference, reply_to
-from reread.errors import Misuse
+from reread.errors import Misuse, RereadError
 from reread.invocation import Invocation, parse_invocation, refuse_misuse
 from reread.recordings import ERR, IN, OUT, Frame, Turn, frame_of, prompt_of
-from reread.repertoire import NoSession, Repertoire, Unanswered
+from reread.repertoire import NoSession, Repertoire, Settings, Unanswered
 
 FAILED, UNANSWERED = 1, 3
 """Exit codes: the real program's, and the one that says that no recording has the answer."""
@@ -33,6 +33,24 @@ PATIENCE = 5.0
 INTERRUPTED = "[Request interrupted by user]"
 STATES = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
 NO_PROMPT = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
+
+HELP = """\
+claude, played by reread: answers from recordings, with no account and no network.
+
+  reread-claude -p "a recorded prompt" [--output-format text|json|stream-json]
+
+It takes the arguments of the real program, and these settings from the environment:
+
+  REREAD_REPLAY   what to play: files, folders and names of captured conversations, with {separator} between them;
+                  everything in the store where it is not set
+  REREAD_HOME     the store of captured conversations
+  REREAD_MATCH    prompt (the default): what is asked and answered must be what was recorded;
+                  order: play what comes next, whatever is said
+  REREAD_PLAYED   a folder where what was played is noted, so that the next call gets the next recording
+  REREAD_SPEED    1 plays at the recorded pace, 4 four times as fast; instantly where it is not set
+
+It exits with 3, and says what it would have needed, where no recording has the answer.
+""".format(separator=os.pathsep)
 
 RICHNESS = ("text", "json", "stream-json")
 """The output formats, each of which can be told from the next."""
@@ -57,26 +75,16 @@ class _Interrupted(Exception):
 class StandIn:
     """One process of the client, played from recordings."""
 
-    def __init__(
-        self,
-        call: Invocation,
-        repertoire: Repertoire,
-        *,
-        speed: float | None = None,
-        states: bool = False,
-        stdin: int = 0,
-        stdout: IO[bytes] | None = None,
-        stderr: IO[bytes] | None = None,
-    ) -> None:
+    def __init__(self, call: Invocation, settings: Settings, *, states: bool = False) -> None:
         self.call = call
-        self.repertoire = repertoire
-        self.speed = speed
-        """How many times faster than recorded; None does not wait at all."""
+        self.speed = settings.speed
         self.states = states
         """Whether the caller asked to be told when the session is running or idle."""
-        self._stdin = stdin
-        self._stdout = stdout or sys.stdout.buffer
-        self._stderr = stderr or sys.stderr.buffer
+        self.repertoire = Repertoire([])
+        self._settings = settings
+        self._stdin = 0
+        self._stdout = sys.stdout.buffer
+        self._stderr = sys.stderr.buffer
         self._caller: Caller | None = None
         self._turn: Turn | None = None
         self._interrupts_ahead = 0
@@ -84,6 +92,10 @@ class StandIn:
     def run(self) -> int:
         """Answer until there is nothing more to answer; the exit code."""
         try:
+            self.repertoire = self._settings.repertoire()
+            if self.call.has("--version"):
+                self._say(f"{_version(self.repertoire)} (Claude Code)\n".encode())
+                return 0
             refuse_misuse(self.call)
             return self._converse() if self.call.converses else self._print()
         except Misuse as error:
@@ -91,7 +103,7 @@ class StandIn:
         except NoSession as error:
             self._lament(str(error), self.call.resumes)
             return self._fail(f"{error}\nreread: {self.repertoire.overview()}", FAILED)
-        except Unanswered as error:
+        except RereadError as error:
             self._lament(f"reread: {error}", self._turn.session if self._turn else None)
             return self._fail(f"reread: {error}", UNANSWERED)
 
@@ -151,8 +163,7 @@ class StandIn:
             self._refuse_other_hooks(turn, caller.opening)
             if self.call.has("--replay-user-messages") and not any(_is_echo(f, turn) for f in turn.frames):
                 self._say(_line(_echo(message, turn)))
-            self._play(turn, self._say)
-            code = _exit_code(turn)
+            code = _exit_code(turn) if self._play(turn, self._say) else FAILED
             if turn.result is None and turn.next is None:
                 break
         return code
@@ -280,13 +291,29 @@ class StandIn:
             raise Unanswered(f"no recording goes on from here: {what} is not the recorded one: {differs}")
 
 
-def stand_in(arguments: Sequence[str], repertoire: Callable[[], Repertoire], *, speed: float | None = None) -> int:
+def stand_in(arguments: Sequence[str], settings: Settings) -> int:
     """Be `claude` for one call; the exit code."""
     call = parse_invocation(arguments)
-    if call.has("--version"):
-        sys.stdout.write(f"{_version(repertoire())} (Claude Code)\n")
+    if call.has("--help"):
+        sys.stdout.write(HELP)
         return 0
-    return StandIn(call, repertoire(), speed=speed, states=bool(os.environ.get(STATES))).run()
+    return StandIn(call, settings, states=bool(os.environ.get(STATES))).run()
+
+
+def main() -> NoReturn:
+    """The executable that can stand first on PATH as `claude`, or be given to an SDK as its CLI path."""
+    try:
+        code = stand_in(sys.argv[1:], Settings.of(os.environ))
+        sys.stdout.flush()
+    except RereadError as error:
+        sys.stderr.write(f"reread: {error}\n")
+        code = UNANSWERED
+    except KeyboardInterrupt:
+        code = 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    sys.exit(code)
 
 
 def error_result(session: str | None, words: str) -> Body:
