@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reread.charges import Usage
     from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
-    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
+    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
     from reread.headers import Header, sessions
     from reread.ledger import Fate
     from reread.lines import Line
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reread.messages import Branch, Call, Compaction, Message, Turn
     from reread.rules import Finding
     from reread.session import Session, check, open  # noqa: A004
+    from reread.store import Store
     from reread.views.exports import export
 
 __version__ = "0.1.0"
@@ -41,8 +42,10 @@ _HOMES = {
     "Record": "decode",
     "RereadError": "errors",
     "Session": "session",
+    "Store": "store",
     "Turn": "messages",
     "Unreadable": "errors",
+    "Unwritable": "errors",
     "Usage": "charges",
     "check": "session",
     "export": "views.exports",
@@ -72,8 +75,10 @@ __all__ = [
     "Record",
     "RereadError",
     "Session",
+    "Store",
     "Turn",
     "Unreadable",
+    "Unwritable",
     "Usage",
     "check",
     "export",

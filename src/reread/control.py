@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
-from reread.recordings import IN, OUT, Turn
+from reread.envelopes import IN, OUT
+from reread.recordings import Turn
 
 Body = dict[str, Any]
 

@@ -12,6 +12,9 @@ from reread.errors import NotFound
 from reread.heads import Head, decode_head
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
+STORE_VARIABLE = "REREAD_HOME"
+CHORUS = ".chorus"
+"""A folder of captured conversations that another program keeps beside a project."""
 FOLDERS = ("projects", "conversations")
 """The folders of a configuration folder that hold sessions."""
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
@@ -27,6 +30,21 @@ def config_folders() -> list[Path]:
         return [Path(part.strip()).expanduser() for part in named.split(",") if part.strip()]
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return [Path("~/.claude").expanduser(), Path(xdg).expanduser() / "claude"]
+
+
+def store_home() -> Path:
+    """Where captured conversations are kept on this machine."""
+    named = os.environ.get(STORE_VARIABLE, "").strip()
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("reread", appauthor=False)
+
+
+def store_folders() -> list[Path]:
+    """Where captured conversations are looked for."""
+    return [store_home(), Path(CHORUS)]
 
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 from reread import jsontext
+from reread.decode import Decoder
+from reread.dialects import stored, stream_json
+from reread.envelopes import ERR, IN, OUT
 from reread.invocation import Invocation, parse_invocation
+from reread.places import transcripts_below
+from reread.store import FOLDER, Kept, Store
 
-OUT, IN, ERR = "out", "in", "err"
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+CHUNK = 1 << 16
 CONTROL = ("control_request", "control_response")
 PROGRAMS = ("claude", "reread-claude")
 
@@ -115,13 +122,23 @@ def _of_kept(kept: Kept) -> Iterator[Recording]:
 
 def _of_file(path: Path) -> Iterator[Recording]:
     """What a file holds: a captured conversation, a stream that was printed, or a transcript."""
-    head = next((record for record in open_session(path).records if record.type != MALFORMED), None)
-    if head is not None and head.dialect == stored.NAME:
+    dialect = _dialect(path)
+    if dialect == stored.NAME:
         yield from _of_kept(Kept(path))
-    elif head is not None and head.dialect == stream_json.NAME:
-        yield Recording(path.stem, [f for line in path.open("rb") for f in frames_of(OUT, line)])
-    elif head is not None:
-        yield from _of_transcript(path)
+    elif dialect == stream_json.NAME:
+        with path.open("rb") as file:
+            yield Recording(path.stem, [frame for line in file for frame in frames_of(OUT, line)])
+
+
+def _dialect(path: Path) -> str | None:
+    """The dialect of the first sound record of a file."""
+    decoder = Decoder()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            for record in decoder.feed(chunk):
+                if record.dialect:
+                    return record.dialect
+    return next((record.dialect for record in decoder.flush() if record.dialect), None)
 
 
 def frame_of(stream: str, raw: bytes, at: float | None = None) -> Frame:

@@ -17,9 +17,10 @@ from typing import Any, NoReturn, cast
 from reread import jsontext
 from reread.callers import Caller, Ears
 from reread.control import Body, described, difference, reply_to
+from reread.envelopes import ERR, IN, OUT
 from reread.errors import Misuse, RereadError
 from reread.invocation import Invocation, parse_invocation, refuse_misuse
-from reread.recordings import ERR, IN, OUT, Frame, Turn, frame_of, prompt_of
+from reread.recordings import Frame, Turn, frame_of, prompt_of
 from reread.repertoire import NoSession, Repertoire, Settings, Unanswered
 
 FAILED, UNANSWERED = 1, 3
