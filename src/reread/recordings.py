@@ -12,7 +12,7 @@ from typing import Any, cast
 from reread import jsontext
 from reread.decode import Decoder
 from reread.dialects import stored, stream_json
-from reread.envelopes import ERR, IN, OUT
+from reread.envelopes import IN, OUT
 from reread.invocation import Invocation, parse_invocation
 from reread.places import transcripts_below
 from reread.store import FOLDER, Kept, Store
@@ -48,6 +48,8 @@ class Turn:
     """A prompt, and all that went to and fro until the next."""
 
     name: str
+    key: str
+    """A name that no other turn has."""
     prompt: str | None
     """None where it was not recorded: any prompt will do."""
     frames: Sequence[Frame]
@@ -79,7 +81,10 @@ class Recording:
     """One run of the client."""
 
     name: str
-    frames: Sequence[Frame]
+    source: Path
+    number: int = 0
+    """Which run it is of those in its file."""
+    frames: Sequence[Frame] = ()
     call: Invocation | None = None
     exit_code: int | None = None
 
@@ -117,7 +122,7 @@ def _of_kept(kept: Kept) -> Iterator[Recording]:
         frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, at)
     for number, run in enumerate(kept.runs):
         name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
-        yield Recording(name, frames[number], call_of(run.argv), run.exit_code)
+        yield Recording(name, kept.path, number, frames[number], call_of(run.argv), run.exit_code)
 
 
 def _of_file(path: Path) -> Iterator[Recording]:
@@ -127,7 +132,7 @@ def _of_file(path: Path) -> Iterator[Recording]:
         yield from _of_kept(Kept(path))
     elif dialect == stream_json.NAME:
         with path.open("rb") as file:
-            yield Recording(path.stem, [frame for line in file for frame in frames_of(OUT, line)])
+            yield Recording(str(path), path, frames=[frame for line in file for frame in frames_of(OUT, line)])
 
 
 def _dialect(path: Path) -> str | None:
@@ -196,6 +201,7 @@ def cut_turns(recordings: Iterable[Recording]) -> list[Turn]:
             session = next((s for f in frames if (s := _session(f))), None)
             turn = Turn(
                 name=recording.name if number == 0 else f"{recording.name}#{number + 1}",
+                key=f"{recording.source.resolve()}:{recording.number}:{number}",
                 prompt=prompt,
                 frames=frames,
                 session=session,

@@ -15,7 +15,7 @@ from reread.invocation import Invocation, is_session_id
 from reread.recordings import Turn, cut_turns, read_recordings
 
 MATCHING = ("prompt", "order")
-SHOWN = 12
+SHOWN = 20
 """How many recordings a failure lists."""
 WIDE = 60
 
@@ -149,7 +149,7 @@ class Repertoire:
         if given and turn.session:
             self._alias(given).write_text(json.dumps(turn.session))
         try:
-            self._note(turn.name).touch(exist_ok=False)
+            self._note(turn.key).touch(exist_ok=False)
         except FileExistsError:
             return False
         return True
@@ -159,8 +159,8 @@ class Repertoire:
         alias = self._alias(session)
         return json.loads(alias.read_text()) if self._played and alias.exists() else session
 
-    def _note(self, name: str) -> Path:
-        return (self._played or Path()) / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.played"
+    def _note(self, key: str) -> Path:
+        return (self._played or Path()) / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.played"
 
     def _alias(self, session: str) -> Path:
         return self._note(session).with_suffix(".session")
@@ -168,7 +168,7 @@ class Repertoire:
     def _complaint(self, call: Invocation, prompt: str, fitting: Sequence[Turn]) -> str:
         if fitting:
             reason = f"all {len(fitting)} recordings of it have been played; record it once more, or empty the folder"
-        elif elsewhere := [turn for turn in self.turns if self._answers(turn, prompt)]:
+        elif elsewhere := [turn for turn in self.turns if turn.prompt == prompt]:
             turn = elsewhere[0]
             reason = (
                 f"it was recorded only as {turn.name}, which goes on with session {turn.follows}: --resume that"

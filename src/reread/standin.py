@@ -35,14 +35,14 @@ INTERRUPTED = "[Request interrupted by user]"
 STATES = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
 NO_PROMPT = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
 
-HELP = """\
+HELP = f"""\
 claude, played by reread: answers from recordings, with no account and no network.
 
   reread-claude -p "a recorded prompt" [--output-format text|json|stream-json]
 
 It takes the arguments of the real program, and these settings from the environment:
 
-  REREAD_REPLAY   what to play: files, folders and names of captured conversations, with {separator} between them;
+  REREAD_REPLAY   what to play: files, folders and names of captured conversations, with {os.pathsep} between them;
                   everything in the store where it is not set
   REREAD_HOME     the store of captured conversations
   REREAD_MATCH    prompt (the default): what is asked and answered must be what was recorded;
@@ -51,7 +51,7 @@ It takes the arguments of the real program, and these settings from the environm
   REREAD_SPEED    1 plays at the recorded pace, 4 four times as fast; instantly where it is not set
 
 It exits with 3, and says what it would have needed, where no recording has the answer.
-""".format(separator=os.pathsep)
+"""
 
 RICHNESS = ("text", "json", "stream-json")
 """The output formats, each of which can be told from the next."""
@@ -102,20 +102,20 @@ class StandIn:
         except Misuse as error:
             return self._fail(str(error), FAILED)
         except NoSession as error:
-            self._lament(str(error), self.call.resumes)
+            self._tell_program(error_result(self.call.resumes, str(error)))
             return self._fail(f"{error}\nreread: {self.repertoire.overview()}", FAILED)
         except RereadError as error:
-            self._lament(f"reread: {error}", self._turn.session if self._turn else None)
+            self._tell_program(_notice(self._turn.session if self._turn else None, f"reread: {error}"))
             return self._fail(f"reread: {error}", UNANSWERED)
 
     def _fail(self, words: str, code: int) -> int:
         self._aside(words.encode("utf-8", "replace") + b"\n")
         return code
 
-    def _lament(self, words: str, session: str | None) -> None:
-        """Tell a program that reads messages what went wrong, as the client does."""
+    def _tell_program(self, message: Body) -> None:
+        """Say something to a caller that reads messages."""
         if self.call.output == "stream-json":
-            self._say(_line(error_result(session, words)))
+            self._say(_line(message))
 
     def _say(self, line: bytes) -> None:
         self._stdout.write(line)
@@ -340,6 +340,12 @@ def error_result(session: str | None, words: str) -> Body:
         "uuid": str(uuid.uuid4()),
         "errors": [words],
     }
+
+
+def _notice(session: str | None, words: str) -> Body:
+    """What went wrong, as a message; it is no result, so that a caller who waits for one learns that there is none."""
+    base = {"type": "system", "subtype": "informational", "content": words, "level": "error"}
+    return {**base, "uuid": str(uuid.uuid4()), "session_id": session or str(uuid.uuid4())}
 
 
 def _as_text(call: Invocation, frames: Sequence[Frame]) -> bytes:

@@ -1,0 +1,97 @@
+"""Recordings: everything that was said is in a turn, and every turn knows what it follows."""
+
+from pathlib import Path
+
+import pytest
+
+from reread.envelopes import IN, OUT
+from reread.recordings import Turn, call_of, cut_turns, prompt_of, read_recordings
+
+HERE = Path(__file__).parent
+STORE = HERE / "recordings"
+REAL = HERE / "real"
+
+
+def turns_in(*places: Path) -> list[Turn]:
+    return cut_turns(read_recordings([str(place) for place in places]))
+
+
+def kept(name: str) -> Path:
+    return STORE / "conversations" / "default" / "default" / f"{name}.jsonl"
+
+
+@pytest.mark.parametrize("stream", sorted(REAL.glob("*/*/stream*.jsonl")), ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}")
+def test_every_line_of_a_stream_is_in_a_turn(stream: Path) -> None:
+    frames = [frame for turn in turns_in(stream) for frame in turn.frames if frame.stream == OUT]
+    assert b"".join(frame.raw for frame in frames) == stream.read_bytes()
+
+
+def test_prompts_are_those_that_were_said() -> None:
+    assert [turn.prompt for turn in turns_in(kept("turns"))] == ["One", "Two", "Three"]
+    assert [turn.prompt for turn in turns_in(kept("piped"))] == ["Sum this up:\none\ntwo"]
+    assert [turn.prompt for turn in turns_in(REAL / "2.1.220" / "plain" / "stream.jsonl")] == [None]
+
+
+def test_a_session_is_followed_through_runs_and_forks() -> None:
+    first, second, fork, fourth = turns_in(kept("resume"))
+    assert (first.follows, second.follows, fork.follows) == (None, first.session, first.session)
+    assert (fork.forks, fork.session != first.session, fourth.follows) == (True, True, fork.session)
+    assert (first.next, second.next, fork.next) == (second, None, fourth)
+
+
+def test_sessions_are_followed_from_file_to_file() -> None:
+    first, second = turns_in(*(REAL / "1.0.128" / "resume" / name for name in ("stream.jsonl", "stream.1.jsonl")))
+    assert second.follows == first.session and first.next is second
+
+
+def test_where_only_one_side_was_recorded_prompts_are_put_where_they_must_have_been() -> None:
+    stopped, after = turns_in(REAL / "2.1.220" / "interrupt_sdk" / "stream.jsonl")
+    assert stopped.prompt is after.prompt is None
+    assert stopped.result and stopped.result.value["subtype"] == "error_during_execution"
+    assert after.result and after.result.value["subtype"] == "success"
+
+
+def test_an_unrecorded_answer_is_waited_for_all_the_same() -> None:
+    (turn,) = turns_in(REAL / "2.1.76" / "deny_sdk" / "stream.jsonl")
+    asked = [frame.value["request_id"] for frame in turn.frames if frame.kind == "control_request"]
+    heard = [frame.value["response"]["request_id"] for frame in turn.frames if frame.stream == IN]
+    assert asked == heard and len(asked) == 2
+
+
+def test_exit_codes_belong_to_the_last_turn() -> None:
+    assert [turn.exit_code for turn in turns_in(kept("turns"))] == [None, None, 0]
+    assert [turn.exit_code for turn in turns_in(kept("failing"))] == [1]
+
+
+def test_every_turn_has_a_key_of_its_own() -> None:
+    turns = turns_in(STORE, REAL / "2.1.220")
+    assert len({turn.key for turn in turns}) == len(turns) > 30
+
+
+def test_a_store_is_played_in_the_order_of_its_making() -> None:
+    names = [turn.name for turn in turns_in(STORE)]
+    assert names.index("hello") < names.index("permission") < names.index("plain")
+
+
+def test_prompts_are_equal_where_what_is_seen_is_equal() -> None:
+    picture = {"type": "image", "source": {"data": "AA=="}}
+    words = {"type": "text", "text": "Look"}
+    assert prompt_of({"content": " Look\n"}) == prompt_of({"content": [words]}) == "Look"
+    assert prompt_of({"content": [words, picture]}) not in (
+        "Look",
+        prompt_of({"content": [words, {**picture, "x": 1}]}),
+    )
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["claude", "-p", "Hi"],
+        ["/usr/local/bin/claude", "Hi", "-p"],
+        ["env", "A=1", "claude.exe", "-p", "Hi"],
+        ["my-wrapper", "-p", "Hi"],
+    ],
+)
+def test_the_call_is_found_in_a_command(argv: list[str]) -> None:
+    call = call_of(argv)
+    assert call is not None and call.prompt == "Hi"
