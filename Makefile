@@ -45,7 +45,7 @@ $(VENV)/.tested-with: $(VENV)/.installed requirements-dev.txt
 	@touch $@
 
 $(VENV)/.tested-with-sdk: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sdk]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sdk]' trio
 	@touch $@
 
 clean:
