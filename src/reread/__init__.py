@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from reread.lines import Line
     from reread.live import follow
     from reread.messages import Branch, Call, Compaction, Message, Turn
+    from reread.player import replay
+    from reread.recorder import capture
     from reread.rules import Finding
     from reread.session import Session, check, open  # noqa: A004
     from reread.store import Store
@@ -47,10 +49,12 @@ _HOMES = {
     "Unreadable": "errors",
     "Unwritable": "errors",
     "Usage": "charges",
+    "capture": "recorder",
     "check": "session",
     "export": "views.exports",
     "follow": "live",
     "open": "session",
+    "replay": "player",
     "sessions": "headers",
     "usage": "accounts",
 }
@@ -80,10 +84,12 @@ __all__ = [
     "Unreadable",
     "Unwritable",
     "Usage",
+    "capture",
     "check",
     "export",
     "follow",
     "open",
+    "replay",
     "sessions",
     "usage",
 ]

@@ -157,9 +157,8 @@ class Sealer:
 
     def mark(self, mark: Mark, stamp: str) -> bytes:
         """The line that says that a run began or ended."""
-        said = json.dumps(
-            msgspec.to_builtins(mark), separators=(",", ":")
-        ).encode()  # an argument may hold what UTF-8 cannot
+        # by the standard library: an argument may hold what UTF-8 cannot
+        said = json.dumps(msgspec.to_builtins(mark), separators=(",", ":")).encode()
         return self._begin(stamp) + b'null,"run":' + said + b"}\n"
 
     def _begin(self, stamp: str) -> bytes:

@@ -330,7 +330,7 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     if name == "":
         raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
     path = Path(name).expanduser()
-    if isinstance(name, Path) or path.exists() or _is_pathlike(name):
+    if isinstance(name, Path) or path.exists() or is_pathlike(name):
         return path
     if name == LATEST:
         newest = next(iter(sessions(root=root)), None)
@@ -349,7 +349,8 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])
 
 
-def _is_pathlike(name: str) -> bool:
+def is_pathlike(name: str) -> bool:
+    """Whether a name can only be a path."""
     return "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
 
 

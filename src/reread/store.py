@@ -143,6 +143,13 @@ class Store:
                     yield path
 
 
+def stores(root: str | Path | Sequence[str | Path] | None = None) -> list[Store]:
+    """The stores in the given folders, or this machine's own."""
+    if root is None or isinstance(root, str | Path):
+        return [Store(root)]
+    return [Store(folder) for folder in root]
+
+
 class Kept:
     """A captured conversation: its runs, and every line of them."""
 
@@ -166,6 +173,17 @@ class Kept:
         name = self.path.parent.parent.name
         said = next((run.workspace for run in self.runs if run.workspace), None) if id_of(name) is None else None
         return self._named(name) or said or name
+
+    @property
+    def root(self) -> Path | None:
+        """The store's folder, where the file lies in one."""
+        folders = self.path.absolute().parents
+        return folders[3] if len(folders) > 3 and folders[2].name == FOLDER else None
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether the file begins with a line of a captured conversation."""
+        return unseal(next(self._lines(), b"")) is not None
 
     @property
     def title(self) -> str | None:
@@ -328,9 +346,12 @@ class Writer:
             self.lines += len(lines)
         self._force(RESULT if any(is_result for _, is_result in sealed) else LINE)
 
-    def close(self) -> None:
-        """Let go of the conversation."""
+    def close(self, *, discard_empty: bool = False) -> None:
+        """Let go of the conversation; where asked, a file that holds nothing is taken away."""
         if self._fd >= 0:
+            with suppress(OSError):
+                if discard_empty and os.fstat(self._fd).st_size == 0:
+                    self.path.unlink()
             os.close(self._fd)
             self._fd = -1
 

@@ -24,6 +24,9 @@ VERBS = {
     "export": "showing",
     "check": "checking",
     "usage": "counting",
+    "capture": "capturing",
+    "resume": "capturing",
+    "replay": "replaying",
 }
 """Every verb with the module that has it, in the order of the day."""
 
@@ -45,7 +48,7 @@ class Verbs(click.Group):
 @click.option("--demo", is_flag=True, help="Use the bundled sample sessions.")
 @click.pass_context
 def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
-    """Read, check and follow Claude Code sessions.
+    """Read, check, follow, capture and replay Claude Code sessions.
 
     \b
     reread ls                      sessions, newest first
@@ -54,6 +57,8 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     reread export latest -o it.md  write one to a file
     reread check ~/.claude         validate everything
     reread usage --since 30d       tokens and cost
+    reread capture -- claude -p …  run Claude Code and keep what it prints
+    reread replay latest           play it back
     reread --demo show latest      try it without sessions of your own
 
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
