@@ -10,15 +10,16 @@ from pathlib import Path, PurePath
 from typing import Any, cast
 
 from reread import jsontext
-from reread.decode import Decoder
-from reread.dialects import stored, stream_json
-from reread.envelopes import IN, OUT
+from reread.dialects import stream_json
+from reread.envelopes import IN, NEWLINE, OUT, Entry
 from reread.invocation import Invocation, parse_invocation
 from reread.places import transcripts_below
+from reread.player import find_recording
+from reread.printouts import printouts
+from reread.session import Session
 from reread.store import FOLDER, Kept, Store
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-CHUNK = 1 << 16
 CONTROL = ("control_request", "control_response")
 PROGRAMS = ("claude", "reread-claude")
 
@@ -91,20 +92,27 @@ class Recording:
 
 def read_recordings(places: Sequence[str]) -> Iterator[Recording]:
     """What was recorded in files, folders and captured conversations; everything in the store where none is named."""
-    store = Store()
     if not places:
-        yield from _of_store(store)
+        yield from _of_store(Store())
     for place in places:
         path = Path(place)
         if (path / FOLDER).is_dir():
             yield from _of_store(Store(path))
         elif path.is_dir():
             for file in transcripts_below(path):
-                yield from _of_file(file)
-        elif path.is_file():
-            yield from _of_file(path)
+                yield from _of(find_recording(file))
         else:
-            yield from _of_kept(store.open(place))
+            yield from _of(find_recording(path if path.is_file() else place))
+
+
+def _of(found: Kept | Session) -> Iterator[Recording]:
+    """What was captured, printed or written under a name."""
+    if isinstance(found, Kept):
+        yield from _of_kept(found)
+    elif stream_json.NAME in found.dialects:
+        yield _of_stream(found)
+    elif found.turns:
+        yield _of_transcript(found)
 
 
 def _of_store(store: Store) -> Iterator[Recording]:
@@ -118,32 +126,47 @@ def _of_kept(kept: Kept) -> Iterator[Recording]:
     """The runs of a captured conversation."""
     frames: list[list[Frame]] = [[] for _ in kept.runs]
     for entry in kept.entries():
-        at = entry.timestamp.timestamp() if entry.timestamp else None
-        frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, at)
+        frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, _seconds(entry))
     for number, run in enumerate(kept.runs):
         name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
         yield Recording(name, kept.path, number, frames[number], call_of(run.argv), run.exit_code)
 
 
-def _of_file(path: Path) -> Iterator[Recording]:
-    """What a file holds: a captured conversation, a stream that was printed, or a transcript."""
-    dialect = _dialect(path)
-    if dialect == stored.NAME:
-        yield from _of_kept(Kept(path))
-    elif dialect == stream_json.NAME:
-        with path.open("rb") as file:
-            yield Recording(str(path), path, frames=[frame for line in file for frame in frames_of(OUT, line)])
+def _of_stream(session: Session) -> Recording:
+    """What was printed into a file."""
+    source = session.path or Path()
+    frames = [frame for line in session.lines for frame in frames_of(OUT, line.raw)]
+    return Recording(str(source), source, frames=frames)
 
 
-def _dialect(path: Path) -> str | None:
-    """The dialect of the first sound record of a file."""
-    decoder = Decoder()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            for record in decoder.feed(chunk):
-                if record.dialect:
-                    return record.dialect
-    return next((record.dialect for record in decoder.flush() if record.dialect), None)
+def _of_transcript(session: Session) -> Recording:
+    """What the client wrote to disk, as if it had printed it: each prompt is answered by an `init` and a result."""
+    source = session.path or Path()
+    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in printouts(session)]
+    opening, frames, waits = told[0], list[Frame](), True
+    for frame in told[1:]:
+        if waits and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
+            frames += [_prompt(frame.value.get("message")), opening]
+            waits = False
+        frames.append(_complete(frame) if frame.kind == "result" else frame)
+        waits |= frame.kind == "result"
+    return Recording(session.id, source, frames=frames)
+
+
+def _complete(result: Frame) -> Frame:
+    """A result with all that a reader of results asks for."""
+    zeros: dict[str, Any] = {
+        "duration_api_ms": 0,
+        "total_cost_usd": 0,
+        "usage": {},
+        "modelUsage": {},
+        "permission_denials": [],
+    }
+    return frame_of(OUT, jsontext.dumps({**zeros, **result.value}) + NEWLINE, result.at)
+
+
+def _seconds(entry: Entry) -> float | None:
+    return entry.timestamp.timestamp() if entry.timestamp else None
 
 
 def frame_of(stream: str, raw: bytes, at: float | None = None) -> Frame:
