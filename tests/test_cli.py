@@ -19,11 +19,14 @@ REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
 
-def run(*words: str, stdin: bytes | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, stdin: bytes | None = None, home: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "HOME": str(home or "/nonexistent"),
         "CLAUDE_CONFIG_DIR": str(home or "/nonexistent"),
+        **(env or {}),
     }
     done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -216,3 +219,48 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     numbers = [change["line"] for change in heard]
     assert len(heard) >= 3 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in heard)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("words", [("ls",), ("show", "d2a9"), ("usage",), ("export", "d2a9")], ids=" ".join)
+def test_a_pipe_that_is_not_utf_8_gets_what_it_can_show(words: tuple[str, ...], encoding: str) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": encoding,
+        "HOME": "/nonexistent",
+        "CLAUDE_CONFIG_DIR": "/nonexistent",
+    }
+    done = subprocess.run([*REREAD, "--demo", *words], capture_output=True, env=environment, check=True)
+    assert done.stdout and not done.stderr
+
+
+class TestCompletion:
+    """What the shell is offered."""
+
+    def offered(self, *words: str, **variables: str) -> str:
+        asked = {"_REREAD_COMPLETE": "zsh_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        return run(env={**asked, **variables}).stdout
+
+    def test_verbs(self) -> None:
+        assert "\nshow\n" in self.offered("reread", "s")
+
+    def test_session_ids_with_their_titles(self) -> None:
+        offered = self.offered("reread", "--demo", "show", "d2")
+        assert f"{HARBOR.stem}\nDead-letter queue" in offered and "8c1f0b52" not in offered
+
+    def test_a_title_cannot_write_to_the_terminal(self, tmp_path: Path) -> None:
+        record = {
+            "type": "user",
+            "uuid": "u",
+            "sessionId": "d2x",
+            "message": {"role": "user", "content": "\x1b[31mred"},
+        }
+        project = tmp_path / "projects" / "p"
+        project.mkdir(parents=True)
+        (project / "d2x.jsonl").write_text(json.dumps(record) + "\n")
+        offered = self.offered("reread", "show", "d2", CLAUDE_CONFIG_DIR=str(tmp_path))
+        assert "d2x" in offered and "\x1b" not in offered
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_every_shell_gets_its_script(self, shell: str) -> None:
+        assert "_REREAD_COMPLETE" in run("completion", shell).stdout

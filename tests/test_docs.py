@@ -1,13 +1,14 @@
 """The documents say what the program does: their code runs, their verbs exist, their links lead somewhere."""
 
 import re
+import runpy
 from pathlib import Path
 
 import click
 import pytest
 
 import reread
-from reread.cli import SAMPLES, VERBS
+from reread.cli import HEADINGS, SAMPLES, VERBS
 from reread.cli import reread as group
 from reread.ledger import FATES
 
@@ -30,11 +31,21 @@ def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
     assert named == set(COMMANDS)
 
 
+def test_the_help_lists_every_verb_once() -> None:
+    assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
+
+
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
 def test_every_verb_says_what_it_does_and_shows_an_example(verb: str) -> None:
     text = COMMANDS[verb].help or ""
     assert text.strip().split("\n")[0].endswith(".")
     assert f"reread {verb}" in text
+
+
+@pytest.mark.parametrize("name", ["reference.md", "commands.md"])
+def test_the_reference_is_what_the_program_says(name: str) -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make_docs.py"))["PAGES"][name]()
+    assert (ROOT / "docs" / name).read_text() == made, "run `python scripts/make_docs.py`"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+import reread
+from reread.archives import read_recordings
+from reread.cli import SAMPLES
 from reread.envelopes import IN, OUT
-from reread.recordings import Turn, call_of, cut_turns, prompt_of, read_recordings
+from reread.recordings import Turn, call_of, cut_turns, prompt_of
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"
@@ -95,3 +98,23 @@ def test_prompts_are_equal_where_what_is_seen_is_equal() -> None:
 def test_the_call_is_found_in_a_command(argv: list[str]) -> None:
     call = call_of(argv)
     assert call is not None and call.prompt == "Hi"
+
+
+def test_a_transcript_is_played_turn_by_turn() -> None:
+    (transcript,) = (REAL / "2.1.220" / "tui_rewind" / "projects").glob("*/*.jsonl")
+    session = reread.open(transcript)
+    turns = turns_in(transcript)
+    assert [turn.prompt for turn in turns] == [turn.prompt.text.strip() for turn in session.turns if turn.prompt]
+    for number, turn in enumerate(turns):
+        shown = [frame.value for frame in turn.frames if frame.stream == OUT]
+        assert (shown[0]["subtype"], shown[-1]["type"], shown[-1]["duration_api_ms"]) == ("init", "result", 0)
+        assert turn.follows == (session.id if number else None)
+
+
+def test_names_are_those_of_captured_conversations_and_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(STORE))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
+    assert [turn.prompt for turn in cut_turns(read_recordings(["hello"]))] == ["Say hello"]
+    assert cut_turns(read_recordings([reread.open("latest").id]))[0].prompt
+    with pytest.raises(reread.NotFound):
+        list(read_recordings(["nonsense"]))

@@ -14,6 +14,10 @@ RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)), "conin$", "conout$"}
 )
 """Names that Windows gives to devices, whatever their ending."""
+TAKEN = frozenset({"history", "journal", "memory", "subagents", "tool-results", "workflows"})
+"""Names of what lies beside sessions and is none."""
+AGENTS = "agent-"
+"""How the names of agents' own files begin."""
 
 _PLAIN = re.compile(r"[a-z0-9_.\-]")
 _ESCAPE = re.compile(r"%([0-9a-f]{2})")
@@ -26,7 +30,7 @@ def name_of(id: str) -> str:
     byte of its UTF-8: so capitals, accents and what a system normalises cannot make two ids one file.
     """
     name = "".join(char if _PLAIN.fullmatch(char) else _escaped(char) for char in id)
-    if name.split(".", 1)[0] in RESERVED or name.startswith((".", "-")):
+    if name.split(".", 1)[0] in RESERVED or name in TAKEN or name.startswith((".", "-", AGENTS)):
         name = _escaped(name[0]) + name[1:]
     if name.endswith("."):
         name = name[:-1] + _escaped(".")

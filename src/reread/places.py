@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -15,12 +16,17 @@ CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
 CHORUS = ".chorus"
 """A folder of captured conversations that another program keeps beside a project."""
-FOLDERS = ("projects", "conversations")
+PROJECTS = "projects"
+CONVERSATIONS = "conversations"
+FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that hold sessions."""
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
 BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
+_DRIVE = re.compile(r"[A-Za-z]--")
+"""How the folder of a project on Windows begins."""
 AGENT = "agent-"
+_PLAIN_ID = re.compile(r"[\w-]+")
 
 
 def config_folders() -> list[Path]:
@@ -44,13 +50,19 @@ def store_home() -> Path:
 
 def store_folders() -> list[Path]:
     """Where captured conversations are looked for."""
-    return [store_home(), Path(CHORUS)]
+    beside = Path.cwd() / CHORUS
+    return [store_home(), *([beside] if beside.is_dir() else [])]
+
+
+def default_roots() -> list[Path]:
+    """Where sessions are looked for: in the client's folders, and where captured conversations are kept."""
+    return [*config_folders(), *store_folders()]
 
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Every session file below the given folders, or below this machine's own."""
     seen: set[str] = set()
-    for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
+    for root in [Path(root).expanduser() for root in roots] if roots else default_roots():
         if roots and not root.is_dir():
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
         folders = [root / name for name in FOLDERS if (root / name).is_dir()]
@@ -79,6 +91,24 @@ def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, 
 def is_session_name(name: str) -> bool:
     """Whether a file of that name can be a session: agents' files, journals and the history never are."""
     return name.endswith(".jsonl") and not name.startswith(AGENT) and name not in NO_SESSIONS
+
+
+def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
+    """Every file that can be a captured conversation, below the given folders or where this machine keeps them."""
+    for root in [Path(root).expanduser() for root in roots] if roots else store_folders():
+        folder = root / CONVERSATIONS
+        yield from sorted(folder.glob("*/*/*.jsonl")) if folder.is_dir() else ()
+
+
+def transcript_of(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
+    """The transcript of a session id below the given folders, or below this machine's own."""
+    if not _PLAIN_ID.fullmatch(session):
+        return None
+    for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
+        folder = root / PROJECTS if (root / PROJECTS).is_dir() else root
+        for path in sorted(folder.glob(f"*/{session}.jsonl")) if folder.is_dir() else ():
+            return path
+    return None
 
 
 def transcripts_below(folder: Path) -> list[Path]:
@@ -157,4 +187,6 @@ def project_guess(session: Path) -> str:
     name = session.parent.name
     if session.parent.parent.name == "conversations":
         return name.replace("_", "/")
+    if _DRIVE.match(name):
+        return f"{name[0]}:\\" + name[3:].replace("-", "\\")
     return name.replace("-", "/") if name.startswith("-") else name

@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from types import FrameType
-from typing import Any
 
 from reread.errors import NotFound
 
@@ -70,13 +69,21 @@ def start(
     """Start a command; with `terminal`, on a terminal of its own."""
     command = [shutil.which(argv[0]) or argv[0], *argv[1:]] if not POSIX else list(argv)
     master = slave = None
-    options: dict[str, Any] = {"stdin": stdin, "stdout": subprocess.PIPE}
+    stdout = subprocess.PIPE
     if terminal:
         master, slave = open_terminal()
-        options = {"stdin": slave, "stdout": slave, "start_new_session": True, "preexec_fn": _take_terminal}
+        stdin = stdout = slave
     try:
-        process: subprocess.Popen[bytes] = subprocess.Popen(
-            command, cwd=cwd, env=env, stderr=subprocess.PIPE, bufsize=0, **options
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=terminal,
+            preexec_fn=_take_terminal if terminal else None,  # before there are threads
         )
     except FileNotFoundError as error:
         missing = cwd if cwd and error.filename == cwd else argv[0]

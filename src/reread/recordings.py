@@ -1,25 +1,17 @@
-"""Recordings: what the real client was told and what it said, run by run, cut into turns."""
+"""Recordings: what the real client was told and what it said, run by run, cut into turns. No I/O."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, cast
 
 from reread import jsontext
-from reread.dialects import stream_json
-from reread.envelopes import IN, NEWLINE, OUT, Entry
+from reread.envelopes import IN, OUT
 from reread.invocation import Invocation, parse_invocation
-from reread.places import transcripts_below
-from reread.player import find_recording
-from reread.printouts import printouts
-from reread.session import Session
-from reread.store import FOLDER, Kept, Store
 
-BEGINNING = datetime.min.replace(tzinfo=UTC)
 CONTROL = ("control_request", "control_response")
 PROGRAMS = ("claude", "reread-claude")
 
@@ -88,85 +80,6 @@ class Recording:
     frames: Sequence[Frame] = ()
     call: Invocation | None = None
     exit_code: int | None = None
-
-
-def read_recordings(places: Sequence[str]) -> Iterator[Recording]:
-    """What was recorded in files, folders and captured conversations; everything in the store where none is named."""
-    if not places:
-        yield from _of_store(Store())
-    for place in places:
-        path = Path(place)
-        if (path / FOLDER).is_dir():
-            yield from _of_store(Store(path))
-        elif path.is_dir():
-            for file in transcripts_below(path):
-                yield from _of(find_recording(file))
-        else:
-            yield from _of(find_recording(path if path.is_file() else place))
-
-
-def _of(found: Kept | Session) -> Iterator[Recording]:
-    """What was captured, printed or written under a name."""
-    if isinstance(found, Kept):
-        yield from _of_kept(found)
-    elif stream_json.NAME in found.dialects:
-        yield _of_stream(found)
-    elif found.turns:
-        yield _of_transcript(found)
-
-
-def _of_store(store: Store) -> Iterator[Recording]:
-    """Everything in a store, in the order in which it was captured."""
-    kept = [(kept.runs[0].started or BEGINNING, kept.id, kept) for kept in store.conversations() if kept.runs]
-    for *_, conversation in sorted(kept, key=lambda item: item[:2]):
-        yield from _of_kept(conversation)
-
-
-def _of_kept(kept: Kept) -> Iterator[Recording]:
-    """The runs of a captured conversation."""
-    frames: list[list[Frame]] = [[] for _ in kept.runs]
-    for entry in kept.entries():
-        frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, _seconds(entry))
-    for number, run in enumerate(kept.runs):
-        name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
-        yield Recording(name, kept.path, number, frames[number], call_of(run.argv), run.exit_code)
-
-
-def _of_stream(session: Session) -> Recording:
-    """What was printed into a file."""
-    source = session.path or Path()
-    frames = [frame for line in session.lines for frame in frames_of(OUT, line.raw)]
-    return Recording(str(source), source, frames=frames)
-
-
-def _of_transcript(session: Session) -> Recording:
-    """What the client wrote to disk, as if it had printed it: each prompt is answered by an `init` and a result."""
-    source = session.path or Path()
-    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in printouts(session)]
-    opening, frames, waits = told[0], list[Frame](), True
-    for frame in told[1:]:
-        if waits and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
-            frames += [_prompt(frame.value.get("message")), opening]
-            waits = False
-        frames.append(_complete(frame) if frame.kind == "result" else frame)
-        waits |= frame.kind == "result"
-    return Recording(session.id, source, frames=frames)
-
-
-def _complete(result: Frame) -> Frame:
-    """A result with all that a reader of results asks for."""
-    zeros: dict[str, Any] = {
-        "duration_api_ms": 0,
-        "total_cost_usd": 0,
-        "usage": {},
-        "modelUsage": {},
-        "permission_denials": [],
-    }
-    return frame_of(OUT, jsontext.dumps({**zeros, **result.value}) + NEWLINE, result.at)
-
-
-def _seconds(entry: Entry) -> float | None:
-    return entry.timestamp.timestamp() if entry.timestamp else None
 
 
 def frame_of(stream: str, raw: bytes, at: float | None = None) -> Frame:
@@ -273,9 +186,9 @@ def _with_prompts(recording: Recording) -> list[Frame]:
     if call is not None and not call.converses:
         told = "\n".join(f.raw.decode("utf-8", "replace").rstrip("\r\n") for f in frames if f.stream == IN)
         asked = "\n".join(part for part in (call.prompt, told) if part)
-        return [_prompt({"content": asked}), *(f for f in frames if f.stream != IN)]
+        return [prompt_frame({"content": asked}), *(f for f in frames if f.stream != IN)]
     if not any(f.kind in CONTROL for f in frames):
-        return [_prompt(None), *frames]
+        return [prompt_frame(None), *frames]
     return list(_guessed(frames))
 
 
@@ -288,7 +201,7 @@ def _guessed(frames: Sequence[Frame]) -> Iterator[Frame]:
     open_for_prompt = True
     for n, frame in enumerate(frames):
         if frame.kind == "system" and frame.value.get("subtype") == "init" and open_for_prompt:
-            yield _prompt(_replayed(frames[n:]))
+            yield prompt_frame(_replayed(frames[n:]))
             open_for_prompt = False
         yield frame
         if frame.kind == "control_request":
@@ -310,7 +223,8 @@ def _replayed(frames: Sequence[Frame]) -> Any:
     return None
 
 
-def _prompt(message: Any) -> Frame:
+def prompt_frame(message: Any) -> Frame:
+    """A prompt that was said, or, where nothing is known of it, any."""
     said = {"type": "user"} if message is None else {"type": "user", "message": message}
     return Frame(IN, b"", None, said)
 

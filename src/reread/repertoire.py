@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reread.archives import read_recordings
 from reread.errors import Misuse, NotFound
 from reread.invocation import Invocation, is_session_id
-from reread.recordings import Turn, cut_turns, read_recordings
+from reread.recordings import Turn, cut_turns
 
 MATCHING = ("prompt", "order")
 SHOWN = 20

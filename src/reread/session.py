@@ -9,18 +9,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
-from reread import jsontext, kinship, places, rules
+from reread import joins, jsontext, kinship, places, rules
 from reread.charges import Usage
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
+from reread.filenames import id_of, name_of
 from reread.folding import Folding, Progress
-from reread.headers import sessions
+from reread.headers import captures_of, sessions
+from reread.joins import Told
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
+from reread.outcomes import Outcome, outcomes
 from reread.prices import in_force
 from reread.rules import Finding
 from reread.scanners import filed
@@ -35,8 +38,12 @@ SHORTEST_PREFIX = 4
 class Session:
     """One session file (or stream) and all that belongs to it."""
 
-    def __init__(self, source: Source, *, progress: Progress | None = None) -> None:
+    def __init__(
+        self, source: Source, *, progress: Progress | None = None, roots: Sequence[str | Path] | None = None
+    ) -> None:
         self.source = source
+        self._roots = roots
+        self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
         self._usage: tuple[object, Usage] | None = None
@@ -65,8 +72,46 @@ class Session:
 
     @property
     def conversation(self) -> Conversation:
-        """The main thread."""
-        return self.folding.conversation
+        """The main thread; of a captured conversation, joined with the transcripts of its sessions."""
+        own = self.folding.conversation
+        if not self.transcripts:
+            return own
+        if self._joined is None or self._joined[0] != len(own.records):
+            joined = joins.join(own, self._told())
+            joined.meet_agents = self._meet_agents
+            self._joined = (len(own.records), joined)
+        return self._joined[1]
+
+    @cached_property
+    def transcripts(self) -> list[Session]:
+        """Of a captured conversation, the transcripts of its sessions that are still there."""
+        own = self.folding.conversation
+        if self.path is None or not joins.is_captured(own):
+            return []
+        found = (places.transcript_of(id, self._roots) for id in dict.fromkeys(own.facts.ids))
+        return [Session(FileSource(path)) for path in found if path is not None]
+
+    @cached_property
+    def captures(self) -> list[Path]:
+        """Of a transcript, the captured conversations that hold its session."""
+        if self.path is None or joins.is_captured(self.folding.conversation):
+            return []
+        return captures_of(self.path.stem, self._roots)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """How its turns ended, where a stream says so: its own, or one that was captured of it."""
+        own = outcomes(self.conversation)
+        captured = [outcomes(Session(FileSource(path)).folding.conversation) for path in self.captures]
+        return own + [outcome for found in captured for outcome in found if outcome.session in self.ids]
+
+    def _told(self) -> list[Told]:
+        """The transcripts, none of them told yet."""
+        out: list[Told] = []
+        for other in self.transcripts:
+            calls = {agent.call.id for agent in other.agents.values() if agent.call is not None}
+            out.append(Told(other.id, str(other.path), other.folding.conversation, {id for id in calls if id}))
+        return out
 
     @property
     def lines(self) -> Lines:
@@ -76,7 +121,7 @@ class Session:
     @property
     def records(self) -> Records:
         """The records of the main file."""
-        return self.conversation.records
+        return self.folding.conversation.records
 
     @property
     def messages(self) -> list[Message]:
@@ -106,12 +151,13 @@ class Session:
     @property
     def ledger(self) -> Ledger:
         """What became of every record of the main file."""
-        return self.conversation.ledger
+        return self.folding.conversation.ledger
 
     @cached_property
     def agent_foldings(self) -> dict[str, Folding]:
         """The agents' own files, folded, by agent id."""
-        return {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+        own = {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+        return own | {id: folding for other in self.transcripts for id, folding in other.agent_foldings.items()}
 
     def agent_files(self) -> dict[str, Path]:
         """The files of its agents that are there now, by agent id."""
@@ -144,17 +190,26 @@ class Session:
         """What is odd about the main file, with the line of each."""
         kin = list(self.agents.values())
         if self._problems[0] != len(self.records):
-            self._problems = (len(self.records), list(rules.findings(self.conversation, self.lines, kin=kin)))
+            found = list(rules.findings(self.folding.conversation, self.lines, kin=kin))
+            found += self.disagreements
+            self._problems = (len(self.records), found)
         return self._problems[1]
+
+    @property
+    def disagreements(self) -> list[Finding]:
+        """What a captured conversation and the transcripts of its sessions do not agree on."""
+        return list(joins.differences(self.folding.conversation, self._told()))
 
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        agents = self.agent_files()
-        state = tuple(identity_and_size(path) for path in (self.path, *agents.values()))
+        others = [path for other in self.transcripts if (path := other.path) is not None] + self.captures
+        agents = [*others, *self.agent_files().values()]
+        agents += [path for other in self.transcripts for path in other.agent_files().values()]
+        state = tuple(identity_and_size(path) for path in (self.path, *agents))
         if self._usage is None or self._usage[0] != state:
             files = [filed(self.source.read, self.path)]
-            files += [filed(FileSource(path).read, path) for path in agents.values()]
+            files += [filed(FileSource(path).read, path) for path in agents]
             self._usage = (state, spent(files, in_force()))
         return self._usage[1]
 
@@ -170,7 +225,10 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The session's id."""
+        """The session's id; of a captured conversation, the conversation's."""
+        own = self.folding.conversation
+        if self.path is not None and joins.is_captured(own):
+            return str(own.records[0].value.get("conversationId") or self.path.stem)
         if self.facts.ids:
             return self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
         return self.path.stem if self.path is not None else ""
@@ -273,7 +331,9 @@ class Session:
 
     def spilled(self, written: str) -> Path | None:
         """The file beside the session that holds a tool output too large for it."""
-        return places.spilled_result(self.path, written) if self.path is not None else None
+        paths = [self.path, *(other.path for other in self.transcripts)]
+        found = (places.spilled_result(path, written) for path in paths if path is not None)
+        return next((path for path in found if path is not None), None)
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.path or ''}>"
@@ -316,7 +376,8 @@ def open(
     if isinstance(source, str) and source == STDIN:
         return Session(MemorySource(sys.stdin.buffer.read()))
     if isinstance(source, str | Path):
-        return Session(FileSource(find(source, root=root)), progress=progress)
+        roots = [root] if isinstance(root, str | Path) else root
+        return Session(FileSource(find(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
         data: Any = source.read()
         if not isinstance(data, bytes):
@@ -338,8 +399,11 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
             raise NotFound("no sessions found; set CLAUDE_CONFIG_DIR or pass --root, or name a file")
         return Path(newest.path)
     roots = [root] if isinstance(root, str | Path) else root
-    fits = [path for path in places.session_files(roots) if path.stem.startswith(name)]
-    exact = [path for path in fits if path.stem == name]
+    everything = list(places.session_files(roots))
+    fits = [path for path in everything if any(known.startswith(name) for known in _names(path))]
+    exact = [path for path in everything if name in _names(path) or path.stem == name_of(name)]
+    if not fits:
+        fits = exact = captures_of(name, roots)[:1]
     if len(exact) == 1 or len(fits) == 1:
         return (exact or fits)[0]
     if not fits:
@@ -347,6 +411,11 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     shown = "\n".join(f"  {path.stem}  {path}" for path in fits[:20])
     more = f"\n  … and {len(fits) - 20} more" if len(fits) > 20 else ""
     raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])
+
+
+def _names(path: Path) -> list[str]:
+    """What a session's file can be called by: its name, and the id that the name stands for."""
+    return [path.stem, id_of(path.stem) or path.stem]
 
 
 def is_pathlike(name: str) -> bool:

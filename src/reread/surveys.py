@@ -117,7 +117,7 @@ def _bytes(source: Any) -> bytes:
 
 def _session_folders(roots: Sequence[str | Path] | None) -> Iterator[Path]:
     """The folders that hold projects, below the given ones or this machine's own."""
-    for root in [Path(root).expanduser() for root in roots] if roots else places.config_folders():
+    for root in [Path(root).expanduser() for root in roots] if roots else places.default_roots():
         if roots and not root.is_dir():
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
         inner = [root / name for name in places.FOLDERS if (root / name).is_dir()]

@@ -6,16 +6,16 @@ import gc
 import importlib
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
 
 from reread import __version__
-from reread.cli.options import root_option
+from reread.cli.options import SAMPLES, root_option
 from reread.errors import RereadError
 
 OK, MISUSED = 0, 2
-SAMPLES = Path(__file__).parent.parent / "samples"
 
 VERBS = {
     "ls": "listing",
@@ -27,19 +27,35 @@ VERBS = {
     "capture": "capturing",
     "resume": "capturing",
     "replay": "replaying",
+    "completion": "completing",
 }
-"""Every verb with the module that has it, in the order of the day."""
+"""Every verb with the module that has it."""
+
+HEADINGS = {
+    "Read": ("ls", "show", "tail"),
+    "Check and count": ("check", "usage"),
+    "Keep and share": ("capture", "resume", "replay", "export"),
+    "Set up": ("completion",),
+}
+"""The verbs by what they are for, as the help shows them."""
 
 
 class Verbs(click.Group):
     """The verbs, each loaded when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return [verb for verbs in HEADINGS.values() for verb in verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         home = VERBS.get(cmd_name)
         return getattr(importlib.import_module(f"reread.cli.{home}"), cmd_name) if home else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, verbs in HEADINGS.items():
+            with formatter.section(heading):
+                known = [(verb, self.get_command(ctx, verb)) for verb in verbs]
+                rows = [(f"{verb:10}", command.get_short_help_str(64)) for verb, command in known if command]
+                formatter.write_dl(rows)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -70,6 +86,9 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
 
 def main() -> None:
     """Run the command line; what went wrong is said in one line, with what to do."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal or pipe that is not UTF-8 gets what it can show
     try:
         code = reread.main(standalone_mode=False)
         sys.stdout.flush()

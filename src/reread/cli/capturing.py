@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots, root_option
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def capture(
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("conversation")
+@click.argument("conversation", type=SESSION)
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--print", "only_print", is_flag=True, help="Only print the command.")
 @click.option("--title", metavar="TEXT", help="What to call it from now on.")

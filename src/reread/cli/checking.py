@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import asked_roots, json_option, root_option
+from reread.cli.options import SESSION, asked_roots, json_option, root_option
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -14,7 +14,7 @@ OK, FOUND_ERRORS = 0, 1
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="PATH…")
+@click.argument("paths", nargs=-1, type=SESSION, metavar="PATH…")
 @json_option
 @click.option("--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and stop.")
@@ -30,7 +30,9 @@ def check(
     verbose: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Validate sessions, files or folders; exit 1 where there are errors.
+    """Validate sessions, files or folders.
+
+    Exits with 1 where there are errors.
 
     A PATH is a session, or a folder, which stands for every .jsonl file below it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import asked_roots, json_option, root_option
+from reread.cli.options import SESSION, asked_roots, json_option, root_option
 from reread.cli.output import print_json, progress
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, metavar="[SESSION|DIR|FILE]...")
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR|FILE]...")
 @click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="What to group by.")
 @click.option("--since", metavar="WHEN", help="Only what was spent since then: 7d, yesterday, 2026-11-15.")
 @click.option("--until", metavar="WHEN", help="Only what was spent until then; a day is in to its end.")

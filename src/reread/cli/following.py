@@ -8,18 +8,20 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import open_session, root_option
+from reread.cli.options import SESSION, open_session, root_option
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SESSION)
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 @click.option("-n", "--last", type=int, default=1, help="How many turns to show first.", show_default=True)
 @click.option("--full", is_flag=True, help="Show long output whole.")
 @root_option
 @click.pass_context
 def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
-    """Follow a session while it is written, agents included, until Ctrl-C.
+    """Follow a session while it is written, agents included.
+
+    Ends with Ctrl-C.
 
     With --format json, each line is one change: the fate of a record, and the message or call it changed.
 

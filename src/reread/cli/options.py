@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from reread.session import Session
     from reread.views.parts import Choice
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+LATEST = "latest"
+MOST = 50
+"""How many ids the shell is offered."""
+
+
+class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """What a SESSION argument is; the shell completes ids."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.headers import sessions
+        from reread.views.safety import safe
+
+        above = ctx.parent.params if ctx.parent is not None else {}
+        roots = [SAMPLES] if above.get("demo") else [*above.get("root", ()), *ctx.params.get("root", ())]
+        fits = (header for header in sessions(root=roots or None) if header.id.startswith(incomplete))
+        shown = [
+            CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60]) for header in islice(fits, MOST)
+        ]
+        words = [CompletionItem(LATEST, help="the newest")] if LATEST.startswith(incomplete) else []
+        return [*words, *shown, CompletionItem(incomplete, type="file")]
+
+
+SESSION = SessionName()
 
 
 def root_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli.options import asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots, root_option
 
 AS_CLAUDE = "--as-claude"
 
@@ -23,7 +23,7 @@ class Replay(click.Command):
 
 
 @click.command(cls=Replay)
-@click.argument("conversation", required=False)
+@click.argument("conversation", type=SESSION, required=False)
 @click.option("--speed", type=float, default=1.0, show_default=True, metavar="N", help="So many times as fast.")
 @click.option("--instant", is_flag=True, help="All at once.")
 @click.option("--max-gap", metavar="SPAN", help="Wait no longer than this between two lines: 2s, 500ms.")

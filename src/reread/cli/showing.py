@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from reread.cli.options import choice_options, chosen, open_session, root_option
+from reread.cli.options import SESSION, choice_options, chosen, open_session, root_option
 from reread.errors import Misuse
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SESSION)
 @click.option(
     "--format",
     "form",
@@ -82,7 +82,7 @@ def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SESSION)
 @click.option(
     "-f",
     "--format",
