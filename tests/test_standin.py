@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ STAND_IN = [str(Path(sys.executable).with_name("reread-claude"))]
 STREAM = ["--output-format", "stream-json", "--verbose"]
 TALK = [*STREAM, "--input-format", "stream-json"]
 PLAIN = "What is this?"
+SETTINGS = ("REREAD_REPLAY", "REREAD_HOME", "REREAD_MATCH", "REREAD_PLAYED", "REREAD_SPEED")
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -445,5 +447,43 @@ def test_an_interrupted_print_ends_as_the_client_does(environment: dict[str, str
 
 def test_help_names_every_setting(claude: Any) -> None:
     words = claude("--help").stdout.decode()
-    for setting in ("REREAD_REPLAY", "REREAD_HOME", "REREAD_MATCH", "REREAD_PLAYED", "REREAD_SPEED"):
-        assert setting in words
+    assert all(setting in words for setting in SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"match": "fuzzy"}, b"say prompt or order"), ({"speed": "fast"}, b"say 1 for the recorded pace")],
+)
+def test_a_setting_that_makes_no_sense_is_refused(claude: Any, settings: dict[str, str], words: bytes) -> None:
+    done = claude("-p", PLAIN, **settings)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert words in done.stderr
+
+
+def test_it_is_also_a_way_to_replay(environment: dict[str, str]) -> None:
+    reread = str(Path(sys.executable).with_name("reread"))
+
+    def call(*words: str) -> Done:
+        return subprocess.run([reread, *words], stdin=subprocess.DEVNULL, capture_output=True, env=environment)
+
+    done = call("replay", "plain", "--as-claude", "-p", PLAIN, "--output-format", "json")
+    assert (done.returncode, values(done)[0]["result"]) == (0, "All done.")
+    assert call("replay", "hello", "--as-claude", "-p", PLAIN).returncode == 3
+    assert call("replay", "--root", str(STORE), "--as-claude", "-p", PLAIN).stdout == b"All done.\n"
+    assert call("replay", "--as-claude", "--version").stdout == b"2.1.325 (Claude Code)\n"
+    assert b"Missing argument" in call("replay").stderr
+
+
+def test_the_example_in_the_documents_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    text = (HERE.parent / "docs" / "standin.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "test_example.py").write_text(code)
+    path = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
+    done = subprocess.run(command, cwd=tmp_path, env={**environment, "PATH": path}, capture_output=True, text=True)
+    assert "2 passed" in done.stdout, done.stdout
+
+
+def test_every_setting_is_documented() -> None:
+    text = (HERE.parent / "docs" / "standin.md").read_text()
+    assert all(f"| `{setting}` |" in text for setting in SETTINGS)

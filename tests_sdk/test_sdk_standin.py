@@ -23,9 +23,13 @@ from claude_agent_sdk import (
     ToolResultBlock,
     UserMessage,
     create_sdk_mcp_server,
+    list_sessions_from_store,
     query,
     tool,
 )
+
+import reread
+from reread.sdk import RereadSessionStore
 
 STAND_IN = Path(sys.executable).with_name("reread-claude")
 STORE = Path(__file__).parent.parent / "tests" / "recordings"
@@ -327,6 +331,16 @@ def test_transcript_lines_reach_a_session_store(options: Options, tmp_path: Path
     messages = run(all_of(query(prompt="Mirror me", options=options("mirror", session_store=kept))))
     (sessions,) = [run(kept.list_sessions(key.split("/")[0])) for key in kept._store]
     assert [session["session_id"] for session in sessions] == [messages[-1].session_id]
+
+
+def test_sessions_are_kept_in_a_store_and_read_from_there(options: Options, tmp_path: Path) -> None:
+    kept = RereadSessionStore(tmp_path / "store")
+    asked = query(prompt="Mirror me", options=options("mirror", session_store=kept))
+    session = run(all_of(asked))[-1].session_id
+    (found,) = run(list_sessions_from_store(kept, directory=str(tmp_path)))
+    assert (found.session_id, found.first_prompt) == (session, "Mirror me")
+    (conversation,) = kept.store.conversations()
+    assert [turn.prompt.text for turn in reread.open(conversation.path).turns] == ["Mirror me"]
 
 
 def test_pace(options: Options) -> None:
