@@ -160,7 +160,7 @@ class _Glance:
         self.stamp = self.stamp or head.timestamp
         self.custom_title = self.custom_title or head.customTitle
         self.ai_title = self.ai_title or head.aiTitle
-        if head.summary and self.summary is None and self._is_own(head.leafUuid):
+        if head.summary and head.type == "summary" and self.summary is None and self._is_own(head.leafUuid):
             summary = jsontext.readable(bytes(head.summary))
             self.summary = summary if isinstance(summary, str) else None
         model = (head.message.model if head.message else None) or head.model

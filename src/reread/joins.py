@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread import dialects
-from reread.conversation import Conversation
+from reread.conversation import SYNTHETIC, Conversation
 from reread.decode import Record
 from reread.lines import Read
 from reread.rules import INFO, WARNING, Finding, Rule, counted
@@ -33,7 +33,7 @@ class Told(msgspec.Struct):
     path: str
     talk: Conversation
     agent_calls: set[str]
-    """The calls whose agents it has."""
+    """The calls whose agents it has, or that went on with one."""
     next: int = 0
 
     def find(self, record: Record) -> int | None:
@@ -103,7 +103,7 @@ def differences(captured: Conversation, transcripts: Sequence[Told]) -> Iterator
     for record in captured.records:
         head = record.head
         told = by_session.get(head.sessionId or "")
-        if told is None or head.type not in SPOKEN or not head.uuid or head.parentToolUseID or _was_told(record):
+        if told is None or not _is_compared(record):
             continue
         found = told.find(record)
         if found is None:
@@ -118,6 +118,14 @@ def differences(captured: Conversation, transcripts: Sequence[Told]) -> Iterator
         missing = [m for m in responses if seen[told.session] and seen[told.session].isdisjoint(m.records)]
         if missing:
             yield _finding(1, 0, f"{counted(len(missing), 'response')} of {told.path} were not captured")
+
+
+def _is_compared(record: Record) -> bool:
+    """Whether a captured record should be in the transcript's own file, word for word."""
+    head = record.head
+    if head.type not in SPOKEN or not head.uuid or head.parentToolUseID or _was_told(record):
+        return False
+    return head.message is None or head.message.model != SYNTHETIC
 
 
 def _finding(rule: int, line: int, text: str) -> Finding:

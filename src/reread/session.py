@@ -29,6 +29,7 @@ from reread.rules import Finding
 from reread.scanners import filed
 from reread.settlement import spent
 from reread.sources import FileSource, MemorySource, Source, identity_and_size
+from reread.store import companions
 
 LATEST = "latest"
 STDIN = "-"
@@ -109,8 +110,9 @@ class Session:
         """The transcripts, none of them told yet."""
         out: list[Told] = []
         for other in self.transcripts:
-            calls = {agent.call.id for agent in other.agents.values() if agent.call is not None}
-            out.append(Told(other.id, str(other.path), other.folding.conversation, {id for id in calls if id}))
+            talks = [other.folding.conversation, *other.agents.values()]
+            calls = {call.id for talk in talks for call in talk.calls if call.agent is not None}
+            out.append(Told(other.id, str(other.path), other.folding.conversation, calls))
         return out
 
     @property
@@ -203,13 +205,13 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        others = [path for other in self.transcripts if (path := other.path) is not None] + self.captures
-        agents = [*others, *self.agent_files().values()]
-        agents += [path for other in self.transcripts for path in other.agent_files().values()]
-        state = tuple(identity_and_size(path) for path in (self.path, *agents))
+        beside = list(self.agent_files().values())
+        for other in companions(self.path, self._roots) if self.path is not None else ():
+            beside += [other, *places.agent_files(other, [other.stem]).values()]
+        state = tuple(identity_and_size(path) for path in (self.path, *beside))
         if self._usage is None or self._usage[0] != state:
             files = [filed(self.source.read, self.path)]
-            files += [filed(FileSource(path).read, path) for path in agents]
+            files += [filed(FileSource(path).read, path) for path in beside]
             self._usage = (state, spent(files, in_force()))
         return self._usage[1]
 

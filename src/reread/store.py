@@ -33,6 +33,7 @@ from reread.envelopes import (
 )
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable, Unwritable
 from reread.filenames import id_of, name_of
+from reread.headers import captures_of
 from reread.locks import lock
 from reread.readings import Reading, read_result, stretch
 from reread.settings import enter_workspace
@@ -148,6 +149,16 @@ def stores(root: str | Path | Sequence[str | Path] | None = None) -> list[Store]
     if root is None or isinstance(root, str | Path):
         return [Store(root)]
     return [Store(folder) for folder in root]
+
+
+def companions(path: Path, roots: Sequence[str | Path] | None = None) -> list[Path]:
+    """What else tells of the same sessions: a capture's transcripts, or a transcript's captures."""
+    kept = Kept(path)
+    if not kept.is_captured:
+        found = captures_of(path.stem, roots)
+        return [other for other in found if Kept(other).session_ids == [path.stem]]  # what else it holds is not asked
+    found = (places.transcript_of(id, roots) for id in kept.session_ids)
+    return [path for path in found if path is not None]
 
 
 class Kept:

@@ -19,6 +19,7 @@ from reread.prices import Prices
 from reread.readers import Job, Progress, kept_digest, read_all
 from reread.settlement import settle
 from reread.spends import Spend
+from reread.store import companions
 from reread.tallies import SLOT_MS
 
 STDIN = "-"
@@ -79,7 +80,13 @@ class Asked:
             self.loose.append(_bytes(source))
 
     def _add_session(self, path: Path) -> None:
-        """A session's file, and those of its agents."""
+        """A session's file, those of its agents, and what else tells of the same session."""
+        self._add_file(path)
+        for other in companions(path, [self.root] if isinstance(self.root, str | Path) else self.root):
+            self._add_with_agents(other)
+        self._add_with_agents(path)
+
+    def _add_with_agents(self, path: Path) -> None:
         self._add_file(path)
         head = places.first_head(path)
         names = {path.stem, head.sessionId if head is not None and head.sessionId else path.stem}

@@ -17,6 +17,7 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    outcome_text,
     picture_text,
     plural,
     seconds_text,
@@ -51,6 +52,9 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
     if choice.only is None and choice.turns == (1, None):
         for agent in p.unlinked(session):
             yield from _agent(agent, choice, f"agent {agent.id}: no call is known to have started it")
+        for outcome in session.outcomes:
+            yield ""
+            yield f"*{inline(outcome_text(outcome))}*"
 
 
 def talk_markdown(parts: Iterable[p.Part], choice: p.Choice) -> Iterator[str]:

@@ -30,6 +30,7 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    outcome_text,
     picture_text,
     plural,
     seconds_text,
@@ -381,6 +382,9 @@ def _facts(session: Session) -> list[str]:
 def _spent(session: Session) -> Iterator[RenderableType]:
     """What the session took: at the end, for it is not known before all of it was read."""
     usage = session.usage
+    for n, outcome in enumerate(session.outcomes):
+        text = safe(outcome_text(outcome))
+        yield Text(f"\n{text}" if n == 0 else text, style="failed" if outcome.is_error else "quiet")
     if usage.responses:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
 
