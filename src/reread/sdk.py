@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,9 @@ AGENT = "sdk"
 SUMMARY = "summary.json"
 WAIT = 5.0
 """Seconds that a batch waits where another process writes to the session."""
+
+_OWN = re.compile(r"subagents|agent-[a-z0-9_-]{1,100}")
+"""Names that only a session's agents bear, and by which they are found."""
 
 Item = dict[str, Any]
 Done = TypeVar("Done")
@@ -185,7 +189,7 @@ def _folder(path: Path) -> Path:
 
 
 def _below(main: Path, subpath: str) -> Path:
-    *folders, name = (name_of(part) for part in subpath.split("/"))
+    *folders, name = (part if _OWN.fullmatch(part) else name_of(part) for part in subpath.split("/"))
     return _folder(main).joinpath(*folders, f"{name}{ENDING}")
 
 
