@@ -1,18 +1,37 @@
 """Recordings: everything that was said is in a turn, and every turn knows what it follows."""
 
 from pathlib import Path
+from typing import Any
 
+import making  # noqa: F401  # its profile
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import reread
+from reread import jsontext
 from reread.archives import read_recordings
 from reread.cli import SAMPLES
-from reread.envelopes import IN, OUT
-from reread.recordings import Turn, call_of, cut_turns, prompt_of
+from reread.control import difference, reply_to
+from reread.envelopes import ERR, IN, OUT
+from reread.invocation import Invocation
+from reread.recordings import Recording, Turn, call_of, cut_turns, frame_of, prompt_of
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"
 REAL = HERE / "real"
+WORDS = [
+    "subtype",
+    "message",
+    "request",
+    "response",
+    "request_id",
+    "content",
+    "role",
+    "session_id",
+    "isReplay",
+    "hooks",
+]
 
 
 def turns_in(*places: Path) -> list[Turn]:
@@ -118,3 +137,27 @@ def test_names_are_those_of_captured_conversations_and_of_sessions(monkeypatch: 
     assert cut_turns(read_recordings([reread.open("latest").id]))[0].prompt
     with pytest.raises(reread.NotFound):
         list(read_recordings(["nonsense"]))
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+MESSAGES = st.fixed_dictionaries(
+    {"type": st.sampled_from(["user", "system", "result", "control_request", "control_response"]) | ANYTHING},
+    optional=dict.fromkeys(WORDS, ANYTHING),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from([IN, OUT, ERR]), MESSAGES | ANYTHING), max_size=8), MESSAGES)
+def test_nothing_that_was_recorded_raises(lines: list[tuple[str, Any]], asked: Any) -> None:
+    frames = [frame_of(stream, jsontext.dumps(value) + b"\n") for stream, value in lines]
+    for call in (None, Invocation("Hi"), Invocation(options={"--input-format": "stream-json"})):
+        turns = cut_turns([Recording("it", Path("it"), frames=frames, call=call)])
+        kept = [frame.raw for turn in turns for frame in turn.frames if frame.stream == OUT]
+        assert not kept or kept == [frame.raw for frame in frames if frame.stream == OUT]
+        assert reply_to(asked, turns)["type"] == "control_response"
+        assert all(isinstance(turn.opening, dict) and (turn.result is None or turn.result.value) for turn in turns)
+        for frame in frames:
+            difference(frame.value, frame.value, asked)

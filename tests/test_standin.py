@@ -134,6 +134,7 @@ def test_no_prompt_at_all_is_refused_as_by_the_client(claude: Any) -> None:
     [
         (["Fail"], 1, b"API Error: 400 messages.0: something is invalid\n"),
         (["Go on for ever", "--max-turns", "1"], 1, b"Error: Reached max turns (1)"),
+        (["Go on for ever"], 1, b"Error: Reached max turns (1)"),
         (["Spend", "--max-budget-usd", "0.0001"], 1, b"Error: Exceeded USD budget (0.0001)"),
         (["Only text"], 0, b"Hello! This is a plain text answer from the stub, long enough for a few deltas.\n"),
     ],

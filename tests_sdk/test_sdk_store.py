@@ -101,3 +101,13 @@ def test_half_a_pair_comes_back(tmp_path: Path) -> None:
     store = RereadSessionStore(tmp_path)
     asyncio.run(store.append(key("s"), [odd]))
     assert asyncio.run(store.load(key("s"))) == [odd]
+
+
+def test_the_note_about_an_agent_lies_beside_it(tmp_path: Path) -> None:
+    store, note = RereadSessionStore(tmp_path), {"type": "agent_metadata", "agentType": "Explore"}
+    below = key("s", subpath="subagents/agent-1")
+    asyncio.run(store.append(below, [note, {"type": "user", "uuid": "u"}]))
+    (meta,) = tmp_path.rglob("agent-1.meta.json")
+    assert json.loads(meta.read_text()) == {"agentType": "Explore"}
+    asyncio.run(store.delete(below))
+    assert not meta.exists()

@@ -8,10 +8,10 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from reread import jsontext
-from reread.control import Body
+from reread.control import Body, id_of_request
 from reread.errors import Misuse
 
 
@@ -48,7 +48,7 @@ class Caller:
         self.gone = False
         """Whether standard input is closed."""
         self.prompts: deque[Body] = deque()
-        self.answers: dict[Any, Body] = {}
+        self.answers: dict[str, Body] = {}
         """The answers to the client's requests, by request id."""
         self.opening: Body = {}
         """The request that opened the conversation."""
@@ -70,7 +70,7 @@ class Caller:
             _refuse_other_roles(message)
             self.prompts.append(message)
         elif kind == "control_response" and isinstance(message.get("response"), dict):
-            self.answers[message["response"].get("request_id")] = message["response"]
+            self.answers[id_of_request(message["response"])] = message["response"]
         elif kind == "control_request" and isinstance(message.get("request"), dict):
             self._take_request(message)
 

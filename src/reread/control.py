@@ -35,7 +35,7 @@ BLANKS: dict[str, Body] = {
 
 def reply_to(message: Body, turns: Iterable[Turn]) -> Body:
     """The answer to a caller's request, as recorded where it was; the first turns come first."""
-    request = _dict(message.get("request"))
+    request = body_of(message, "request")
     subtype = str(request.get("subtype"))
     alike = [(asked, answer) for asked, answer in _exchanges(turns) if asked.get("subtype") == subtype]
     same = [answer for asked, answer in alike if asked == request]
@@ -61,15 +61,25 @@ def _success(message: Body, response: Body | None) -> Body:
     return {"type": "control_response", "response": body if response is None else {**body, "response": response}}
 
 
+def body_of(message: Body, key: str) -> Body:
+    """The inner object of a message, empty where it has none."""
+    return _dict(message.get(key))
+
+
+def id_of_request(body: Body) -> str:
+    """The id that joins a request and its answer."""
+    return str(body.get("request_id"))
+
+
 def _exchanges(turns: Iterable[Turn]) -> Iterator[tuple[Body, Body]]:
     """Every recorded request of a caller, with its answer."""
     for turn in turns:
-        asked = {f.value.get("request_id"): f for f in turn.frames if f.stream == IN and f.kind == "control_request"}
+        asked = {id_of_request(f.value): f.value for f in turn.frames if f.stream == IN and f.kind == "control_request"}
         for frame in turn.frames:
             if frame.stream == OUT and frame.kind == "control_response":
-                answer = _dict(frame.value.get("response"))
-                if answer.get("request_id") in asked:
-                    yield _dict(asked[answer["request_id"]].value.get("request")), answer
+                answer = body_of(frame.value, "response")
+                if id_of_request(answer) in asked:
+                    yield body_of(asked[id_of_request(answer)], "request"), answer
 
 
 def difference(request: Body, recorded: Body, given: Body) -> str | None:
@@ -82,7 +92,7 @@ def difference(request: Body, recorded: Body, given: Body) -> str | None:
             return f"{word} as an error: {side.get('error')}"
     if recorded.get("subtype") == "error":
         return None
-    was, now = (_plain(request, _dict(side.get("response"))) for side in (recorded, given))
+    was, now = (_plain(request, body_of(side, "response")) for side in (recorded, given))
     keys = [key for key in sorted(was.keys() | now.keys()) if was.get(key) != now.get(key)]
     if not keys:
         return None
@@ -92,13 +102,13 @@ def difference(request: Body, recorded: Body, given: Body) -> str | None:
 def described(request: Body) -> str:
     """A client's request in a few words."""
     subtype = str(request.get("subtype"))
-    about = request.get("tool_name") or request.get("callback_id") or _dict(request.get("message")).get("method")
+    about = request.get("tool_name") or request.get("callback_id") or body_of(request, "message").get("method")
     return f"{subtype} ({about})" if about else subtype
 
 
 def _is_handshake(request: Body) -> bool:
     """Whether this only introduces a tool server, in words that change with the versions of both sides."""
-    return request.get("subtype") == "mcp_message" and _dict(request.get("message")).get("method") != "tools/call"
+    return request.get("subtype") == "mcp_message" and body_of(request, "message").get("method") != "tools/call"
 
 
 def _plain(request: Body, answer: Body) -> Body:

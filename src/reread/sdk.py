@@ -20,6 +20,8 @@ from reread.store import ENDING, Kept, Store
 AGENT = "sdk"
 """The agent under which its sessions are kept, beside those of captures."""
 SUMMARY = "summary.json"
+NOTE = "agent_metadata"
+"""The entry that stands for the client's note beside an agent's file; it is put there too."""
 WAIT = 5.0
 """Seconds that a batch waits where another process writes to the session."""
 
@@ -84,6 +86,8 @@ class RereadSessionStore:
             writer.extend([_line(entry) for entry in fresh])
             if fresh and not subpath:
                 _fold_summary(key, fresh, writer.path)
+            for note in [entry for entry in fresh if entry.get("type") == NOTE][-1:]:
+                _put(writer.path.with_suffix(".meta.json"), {k: v for k, v in note.items() if k != "type"})
 
     def _load(self, key: Key) -> list[Item] | None:
         path = self._path(key)
@@ -97,6 +101,7 @@ class RereadSessionStore:
             gone = {path, _folder(path)}
             self._seen = {file: seen for file, seen in self._seen.items() if gone.isdisjoint((file, *file.parents))}
             path.unlink(missing_ok=True)
+            path.with_suffix(".meta.json").unlink(missing_ok=True)
             if not key.get("subpath"):
                 shutil.rmtree(_folder(path), ignore_errors=True)
 
@@ -166,10 +171,14 @@ def _fold_summary(key: Key, fresh: Sequence[Item], path: Path) -> None:
     """Bring a session's summary up to date, with the time that its file has now."""
     fold = importlib.import_module("claude_agent_sdk").fold_session_summary
     summary = {**fold(_summary(path), key, fresh), "mtime": _dated("", path)["mtime"]}
-    place = _folder(path) / SUMMARY
-    place.parent.mkdir(exist_ok=True)
+    _folder(path).mkdir(exist_ok=True)
+    _put(_folder(path) / SUMMARY, summary)
+
+
+def _put(place: Path, value: Item) -> None:
+    """Write a small file, whole or not at all."""
     new = place.with_suffix(".new")
-    new.write_bytes(jsontext.dumps(summary))
+    new.write_bytes(jsontext.dumps(value))
     new.replace(place)
 
 

@@ -12,11 +12,11 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
 from reread import jsontext
 from reread.callers import Caller, Ears
-from reread.control import Body, described, difference, reply_to
+from reread.control import Body, body_of, described, difference, id_of_request, reply_to
 from reread.envelopes import ERR, IN, OUT
 from reread.errors import Misuse, RereadError
 from reread.invocation import Invocation, parse_invocation, refuse_misuse
@@ -200,7 +200,7 @@ class StandIn:
         self._interrupts_ahead = sum(map(_is_interrupt, turn.frames))
         if self._caller:
             self._caller.interrupts = 0
-        requests = {f.value.get("request_id"): f.value.get("request") for f in turn.frames if f.stream == OUT}
+        requests = {id_of_request(f.value): body_of(f.value, "request") for f in turn.frames if f.stream == OUT}
         before: Frame | None = None
         try:
             for frame in turn.frames:
@@ -212,7 +212,7 @@ class StandIn:
             return False
         return True
 
-    def _perform(self, frame: Frame, turn: Turn, requests: Mapping[Any, Any], say: Say) -> None:
+    def _perform(self, frame: Frame, turn: Turn, requests: Mapping[str, Body], say: Say) -> None:
         """Do what was done at one point of the recording: speak, or wait for the caller to."""
         if frame.stream == ERR:
             self._aside(frame.raw)
@@ -222,7 +222,7 @@ class StandIn:
         elif self._caller and _is_interrupt(frame):
             self._await_interrupt(self._caller)
         elif self._caller and frame.kind == "control_response":
-            self._await_answer(self._caller, frame.value["response"], requests)
+            self._await_answer(self._caller, body_of(frame.value, "response"), requests)
 
     def _cut_short(self, turn: Turn, say: Say) -> None:
         """End a turn as the client ends one that is interrupted."""
@@ -282,9 +282,9 @@ class StandIn:
         caller.interrupts -= 1
         self._interrupts_ahead -= 1
 
-    def _await_answer(self, caller: Caller, recorded: Body, requests: Mapping[Any, Any]) -> None:
-        key = recorded.get("request_id")
-        request = cast(Body, requests.get(key) or {})
+    def _await_answer(self, caller: Caller, recorded: Body, requests: Mapping[str, Body]) -> None:
+        key = id_of_request(recorded)
+        request = requests.get(key, {})
         what = f"the caller's answer to {described(request)}"
         self._await(caller, lambda: key in caller.answers, what)
         given = caller.answers.pop(key)
@@ -356,7 +356,8 @@ def _as_text(call: Invocation, frames: Sequence[Frame]) -> bytes:
     if isinstance(result.get("result"), str):
         return result["result"].removesuffix("\n").encode("utf-8", "replace") + b"\n"
     words, option = ENDINGS.get(str(result.get("subtype")), ("", ""))
-    return words.format(call.options.get(option)).encode()
+    told = re.search(r"\(\$?([\d.]+)\)", str(result.get("errors")))
+    return words.format(call.options.get(option) or (told[1] if told else "?")).encode()
 
 
 def _as_json(call: Invocation, frames: Sequence[Frame]) -> bytes:
@@ -400,8 +401,7 @@ def _exit_code(turn: Turn) -> int:
 
 
 def _is_interrupt(frame: Frame) -> bool:
-    request = frame.value.get("request")
-    return frame.stream == IN and isinstance(request, dict) and cast(Body, request).get("subtype") == "interrupt"
+    return frame.stream == IN and body_of(frame.value, "request").get("subtype") == "interrupt"
 
 
 def _lacks_partials(turn: Turn) -> bool:
