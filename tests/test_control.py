@@ -55,11 +55,11 @@ def test_answers_that_lead_elsewhere(request_: Any, recorded: Any, given: Any, t
     ],
 )
 def test_what_was_not_recorded_is_answered_as_the_client_would(request_: Any, answer: Any) -> None:
-    reply = reply_to({"type": "control_request", "request_id": "r", "request": request_}, [])
+    reply = reply_to({"type": "control_request", "request_id": "r", "request": request_}, None, [])
     assert reply["response"] == {"subtype": "success", "request_id": "r", "response": answer}
 
 
 def test_what_nobody_knows_is_an_error() -> None:
-    reply = reply_to({"request_id": "r", "request": {"subtype": "get_context_usage"}}, [])["response"]
+    reply = reply_to({"request_id": "r", "request": {"subtype": "get_context_usage"}}, None, [])["response"]
     assert (reply["subtype"], reply["request_id"]) == ("error", "r")
     assert "get_context_usage" in reply["error"] and "no recording" in reply["error"]

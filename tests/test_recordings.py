@@ -154,10 +154,16 @@ MESSAGES = st.fixed_dictionaries(
 def test_nothing_that_was_recorded_raises(lines: list[tuple[str, Any]], asked: Any) -> None:
     frames = [frame_of(stream, jsontext.dumps(value) + b"\n") for stream, value in lines]
     for call in (None, Invocation("Hi"), Invocation(options={"--input-format": "stream-json"})):
-        turns = cut_turns([Recording("it", Path("it"), frames=frames, call=call)])
+        turns = cut_turns([Recording("it", Path("it"), load=lambda: frames, call=call)])
         kept = [frame.raw for turn in turns for frame in turn.frames if frame.stream == OUT]
         assert not kept or kept == [frame.raw for frame in frames if frame.stream == OUT]
-        assert reply_to(asked, turns)["type"] == "control_response"
+        assert reply_to(asked, None, turns)["type"] == "control_response"
         assert all(isinstance(turn.opening, dict) and (turn.result is None or turn.result.value) for turn in turns)
         for frame in frames:
             difference(frame.value, frame.value, asked)
+
+
+def test_a_session_begun_twice_under_one_id_is_two_beginnings() -> None:
+    frames = [frame_of(OUT, b'{"type":"result","session_id":"s"}\n')]
+    again = [Recording(name, Path(name), load=lambda: frames, call=Invocation("Hi")) for name in "ab"]
+    assert [turn.follows for turn in cut_turns(again)] == [None, None]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reread import jsontext
 from reread.dialects import stream_json
@@ -14,9 +15,6 @@ from reread.errors import NotFound
 from reread.places import transcripts_below
 from reread.recordings import Frame, Recording, call_of, frame_of, frames_of, prompt_frame
 from reread.store import FOLDER, Kept, Store
-
-if TYPE_CHECKING:
-    from reread.session import Session
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 
@@ -51,7 +49,10 @@ def _at(place: Path | str) -> Iterator[Recording]:
     from reread.session import open  # noqa: A004  # most recordings are captured, and do without all that it needs
 
     session = open(place)
-    return iter([_of_stream(session) if stream_json.NAME in session.dialects else _of_transcript(session)])
+    path = session.path or Path()
+    if stream_json.NAME in session.dialects:
+        return iter([Recording(str(path), path, load=partial(_stream, path))])
+    return iter([Recording(session.id, path, load=partial(_transcript, path))])
 
 
 def _kept(place: Path | str) -> Kept | None:
@@ -65,27 +66,37 @@ def _kept(place: Path | str) -> Kept | None:
 
 def _of_kept(kept: Kept) -> Iterator[Recording]:
     """The runs of a captured conversation."""
+    for number, run in enumerate(kept.runs):
+        name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
+        load = partial(_run, kept, number)
+        yield Recording(name, kept.path, number, load, call_of(run.argv), run.exit_code)
+
+
+def _run(kept: Kept, number: int) -> Sequence[Frame]:
+    return _runs(kept)[number]
+
+
+@lru_cache(maxsize=1)
+def _runs(kept: Kept) -> list[list[Frame]]:
+    """The lines of a captured conversation, run by run; its runs are asked for one after the other."""
     frames: list[list[Frame]] = [[] for _ in kept.runs]
     for entry in kept.entries():
         frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, _seconds(entry))
-    for number, run in enumerate(kept.runs):
-        name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
-        yield Recording(name, kept.path, number, frames[number], call_of(run.argv), run.exit_code)
+    return frames
 
 
-def _of_stream(session: Session) -> Recording:
+def _stream(path: Path) -> list[Frame]:
     """What was printed into a file."""
-    source = session.path or Path()
-    frames = [frame for line in session.lines for frame in frames_of(OUT, line.raw)]
-    return Recording(str(source), source, frames=frames)
+    with path.open("rb") as file:
+        return [frame for line in file for frame in frames_of(OUT, line)]
 
 
-def _of_transcript(session: Session) -> Recording:
+def _transcript(path: Path) -> list[Frame]:
     """What the client wrote to disk, as if it had printed it: each prompt is answered by an `init` and a result."""
     from reread.printouts import printouts
+    from reread.session import open  # noqa: A004
 
-    source = session.path or Path()
-    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in printouts(session)]
+    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in printouts(open(path))]
     opening, frames, waits = told[0], list[Frame](), True
     for frame in told[1:]:
         if waits and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
@@ -93,7 +104,7 @@ def _of_transcript(session: Session) -> Recording:
             waits = False
         frames.append(_complete(frame) if frame.kind == "result" else frame)
         waits |= frame.kind == "result"
-    return Recording(session.id, source, frames=frames)
+    return frames
 
 
 def _complete(result: Frame) -> Frame:

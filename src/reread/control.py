@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, cast
 
 from reread.envelopes import IN, OUT
@@ -33,15 +34,16 @@ BLANKS: dict[str, Body] = {
 """What is said to questions that no recording answers."""
 
 
-def reply_to(message: Body, turns: Iterable[Turn]) -> Body:
-    """The answer to a caller's request, as recorded where it was; the first turns come first."""
+def reply_to(message: Body, now: Turn | None, turns: Iterable[Turn]) -> Body:
+    """The answer to a caller's request: the one recorded in the turn that is played, else in any that has one."""
     request = body_of(message, "request")
     subtype = str(request.get("subtype"))
-    alike = [(asked, answer) for asked, answer in _exchanges(turns) if asked.get("subtype") == subtype]
-    same = [answer for asked, answer in alike if asked == request]
+    own = [(asked, answer) for asked, answer in _exchanges([now] if now else []) if asked.get("subtype") == subtype]
+    same = [answer for asked, answer in own if asked == request]
     if subtype in ECHOES and not same:
         return _success(message, ECHOES[subtype](request))
-    for recorded in [*same, *(answer for _, answer in alike)]:
+    others = (answer for asked, answer in _exchanges(turns) if asked.get("subtype") == subtype)
+    for recorded in chain(same, (answer for _, answer in own), others):
         return {"type": "control_response", "response": {**recorded, "request_id": message.get("request_id")}}
     if subtype in BLANKS:
         return _success(message, BLANKS[subtype])
@@ -74,6 +76,8 @@ def id_of_request(body: Body) -> str:
 def _exchanges(turns: Iterable[Turn]) -> Iterator[tuple[Body, Body]]:
     """Every recorded request of a caller, with its answer."""
     for turn in turns:
+        if not turn.converses:
+            continue
         asked = {id_of_request(f.value): f.value for f in turn.frames if f.stream == IN and f.kind == "control_request"}
         for frame in turn.frames:
             if frame.stream == OUT and frame.kind == "control_response":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -43,19 +44,30 @@ class Turn:
     name: str
     key: str
     """A name that no other turn has."""
+    recording: Recording
+    number: int
     prompt: str | None
     """None where it was not recorded: any prompt will do."""
-    frames: Sequence[Frame]
     session: str | None
     follows: str | None
     """The session that this turn goes on with, by id or title; None where it begins one."""
     forks: bool
     exit_code: int | None
     """How the client ended, where this was the last turn and that is known."""
-    call: Invocation | None
-    """How the client was called, where that is known."""
+    converses: bool
+    """Whether the control protocol was spoken in it."""
     next: Turn | None = None
     """The turn that the same client, or one that resumed it, took next."""
+
+    @property
+    def frames(self) -> Sequence[Frame]:
+        """Every line of it but the prompt; read again when asked for, as most turns never are."""
+        return _parts(self.recording)[self.number][1]
+
+    @property
+    def call(self) -> Invocation | None:
+        """How the client was called, where that is known."""
+        return self.recording.call
 
     @property
     def opening(self) -> dict[str, Any]:
@@ -77,7 +89,8 @@ class Recording:
     source: Path
     number: int = 0
     """Which run it is of those in its file."""
-    frames: Sequence[Frame] = ()
+    load: Callable[[], Sequence[Frame]] = tuple
+    """Reads its lines."""
     call: Invocation | None = None
     exit_code: int | None = None
 
@@ -138,13 +151,14 @@ def cut_turns(recordings: Iterable[Recording]) -> list[Turn]:
             turn = Turn(
                 name=recording.name if number == 0 else f"{recording.name}#{number + 1}",
                 key=f"{recording.source.resolve()}:{recording.number}:{number}",
+                recording=recording,
+                number=number,
                 prompt=prompt,
-                frames=frames,
                 session=session,
                 follows=_follows(recording.call, session, last) if number == 0 else session,
                 forks=number == 0 and recording.call is not None and recording.call.has("--fork-session"),
                 exit_code=recording.exit_code if number == len(parts) - 1 else None,
-                call=recording.call,
+                converses=any(frame.kind in CONTROL for frame in frames),
             )
             before = turns[-1] if number else last.get(turn.follows or "")
             if before is not None and not turn.forks and before.next is None:
@@ -157,13 +171,15 @@ def cut_turns(recordings: Iterable[Recording]) -> list[Turn]:
 
 
 def _follows(call: Invocation | None, session: str | None, last: dict[str, Turn]) -> str | None:
-    if call and call.resumes:
-        return call.resumes
-    if session in last:
-        return session
-    return next(reversed(last), None) if call and call.has("--continue") else None
+    """The session that a run goes on with, as it was called, or, where that is unknown, as its id tells."""
+    if call is None:
+        return session if session in last else None
+    if call.has("--continue") and not call.resumes:
+        return session if session in last else next(reversed(last), None)
+    return call.resumes
 
 
+@lru_cache(maxsize=2)
 def _parts(recording: Recording) -> list[tuple[str | None, list[Frame]]]:
     """A run's frames, cut before every prompt but the first; the prompts themselves are left out."""
     parts: list[tuple[str | None, list[Frame]]] = []
@@ -178,9 +194,9 @@ def _parts(recording: Recording) -> list[tuple[str | None, list[Frame]]]:
     return [(prompt, [f for f in frames if not (f.stream == IN and f.kind == "user")]) for prompt, frames in parts]
 
 
-def _with_prompts(recording: Recording) -> list[Frame]:
+def _with_prompts(recording: Recording) -> Sequence[Frame]:
     """A run's frames with its prompts among them, however it was recorded."""
-    frames, call = list(recording.frames), recording.call
+    frames, call = recording.load(), recording.call
     if any(f.stream == IN and f.kind for f in frames):
         return frames
     if call is not None and not call.converses:

@@ -10,7 +10,6 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
@@ -175,8 +174,7 @@ class StandIn:
         return caller.prompts.popleft() if caller.prompts else None
 
     def _reply(self, message: Body) -> None:
-        turns = chain([self._turn] if self._turn else [], self.repertoire.turns)
-        self._say(_line(reply_to(message, turns)))
+        self._say(_line(reply_to(message, self._turn, self.repertoire.turns)))
 
     def _begin(self, prompt: str) -> Turn:
         turn = self._turn = self.repertoire.begin(self.call, prompt)
