@@ -68,3 +68,15 @@ def test_every_kind_of_message_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     kinds = {m.kind for h in reread.sessions(root=SAMPLES) for m in reread.open(Path(h.path)).messages}
     assert all(f"`{kind}`" in reading for kind in kinds)
+
+
+def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:
+    design = (ROOT / "docs" / "design.md").read_text()
+    house = ROOT / "src" / "reread"
+    rooms = re.findall(r"`((?:\w+/)*\w+(?:\.py|/))`", design)
+    assert len(rooms) > 30
+    assert [room for room in rooms if not (house / room).exists() and not (ROOT / room).exists()] == []
+
+
+def test_the_design_notes_stay_short() -> None:
+    assert len((ROOT / "docs" / "design.md").read_text().splitlines()) < 150

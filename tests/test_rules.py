@@ -82,10 +82,24 @@ BROKEN_EARLY = {
 }
 """The same, in the dialect of which a broken rule is an error."""
 
+SECTIONS = {section.split("`", 1)[0]: re.split(r"\n## ", section)[0] for section in DOCS.split("\n### `")[1:]}
+"""What the documents say of each code."""
+
+FENCES = {
+    code: re.findall(r"^```(jsonl|bytes|text)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    for code, section in SECTIONS.items()
+}
+
+
+def as_bytes(kind: str, example: str) -> bytes:
+    """An example as the bytes that it shows; one of bytes spells out those that cannot be shown."""
+    if kind == "jsonl":
+        return example.encode()
+    return example.removesuffix("\n").encode("latin-1").decode("unicode_escape").encode("latin-1")
+
+
 EXAMPLES = [
-    (section.split("`", 1)[0], example)
-    for section in DOCS.split("\n### `")[1:]
-    for example in re.findall(r"^```jsonl\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    (code, as_bytes(kind, example)) for code, found in FENCES.items() for kind, example in found if kind != "text"
 ]
 """The lines that the documents show for a code."""
 
@@ -374,9 +388,25 @@ def test_the_only_warnings_about_the_real_client_are_of_what_it_wrote_twice() ->
 def test_every_code_is_documented_with_its_level() -> None:
     headings = dict(re.findall(r"^### `([a-z0-9-]+)` · (\w+)", DOCS, re.MULTILINE))
     assert headings == {rule.code: rule.level for rule in ALL_RULES}
-    assert len(EXAMPLES) == DOCS.count("```jsonl") > 20
+
+
+@pytest.mark.parametrize("code", [rule.code for rule in ALL_RULES])
+def test_every_code_has_one_example_and_advice(code: str) -> None:
+    assert len(FENCES[code]) == 1
+    assert re.search(r"\nWhat to do: \w[^`]", SECTIONS[code])
+
+
+def test_only_what_takes_several_files_is_shown_by_its_words() -> None:
+    assert {code for code, ((kind, _),) in FENCES.items() if kind == "text"} == {rule.code for rule in reports.RULES}
 
 
 @pytest.mark.parametrize("code, example", EXAMPLES)
-def test_the_examples_in_the_documents_show_what_they_say(code: str, example: str) -> None:
-    assert code in {finding.code for finding in reread.check(example.encode())}
+def test_the_examples_in_the_documents_show_what_they_say(code: str, example: bytes) -> None:
+    assert code in {finding.code for finding in reread.check(example)}
+
+
+def test_the_words_in_the_documents_are_those_of_a_report() -> None:
+    report = reports.report([RULES / "unlinked-agent", RULES / "copied-records"])
+    said = {finding.code: finding.text for file in report.files for finding in file.findings}
+    assert SECTIONS["unlinked-agent"].count(said["unlinked-agent"]) == 1
+    assert re.search(r"from here on \d+ records of \S+\.jsonl, by uuid", SECTIONS["copied-records"])
