@@ -20,11 +20,12 @@ def said(**response: Any) -> dict[str, Any]:
     [
         (ASKED, said(behavior="allow"), said(behavior="allow", updatedInput={"command": "ls"})),
         (ASKED, said(behavior="deny", message="no"), said(behavior="deny", message="no", interrupt=False)),
+        (ASKED, said(behavior="deny", message="no"), said(behavior="deny", message="no", toolUseID="t")),
         (ASKED, {"request_id": "1"}, said(behavior="deny", message="whatever")),
         (GREETED, said(mcp_response={"version": 1}), said(mcp_response={"version": 2})),
         (ASKED, {"subtype": "error", "error": "one"}, {"subtype": "error", "error": "another"}),
     ],
-    ids=["input left unsaid", "false left unsaid", "never recorded", "a handshake", "errors"],
+    ids=["input left unsaid", "false left unsaid", "said besides", "never recorded", "a handshake", "errors"],
 )
 def test_answers_that_come_to_the_same(request_: Any, recorded: Any, given: Any) -> None:
     assert difference(request_, recorded, given) is None

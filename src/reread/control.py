@@ -19,6 +19,8 @@ ECHOES: dict[str, Callable[[Body], Body | None]] = {
     "stop_task": lambda request: {},
 }
 """What the real client says to requests that it simply obeys."""
+DECISION = ("behavior", "message", "interrupt", "updatedInput", "updatedPermissions")
+"""What an answer to a permission request decides; some callers say more."""
 BLANKS: dict[str, Body] = {
     "initialize": {
         "commands": [],
@@ -116,9 +118,10 @@ def _is_handshake(request: Body) -> bool:
 
 
 def _plain(request: Body, answer: Body) -> Body:
-    """An answer with what it leaves unsaid."""
-    if answer.get("behavior") == "allow":
-        answer = {"updatedInput": request.get("input"), **answer}
+    """What an answer decides, with what it leaves unsaid."""
+    if request.get("subtype") == "can_use_tool":
+        unsaid = {"updatedInput": request.get("input")} if answer.get("behavior") == "allow" else {}
+        answer = {**unsaid, **{key: answer[key] for key in DECISION if key in answer}}
     return {key: value for key, value in answer.items() if value not in (None, False)}
 
 
