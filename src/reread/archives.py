@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -68,8 +69,8 @@ def _of_kept(kept: Kept) -> Iterator[Recording]:
     """The runs of a captured conversation."""
     for number, run in enumerate(kept.runs):
         name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
-        load = partial(_run, kept, number)
-        yield Recording(name, kept.path, number, load, call_of(run.argv), run.exit_code)
+        started = run.started.timestamp() if run.started else None
+        yield Recording(name, kept.path, number, partial(_run, kept, number), call_of(run.argv), run.exit_code, started)
 
 
 def _run(kept: Kept, number: int) -> Sequence[Frame]:
@@ -100,7 +101,7 @@ def _transcript(path: Path) -> list[Frame]:
     opening, frames, waits = told[0], list[Frame](), True
     for frame in told[1:]:
         if waits and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
-            frames += [prompt_frame(frame.value.get("message")), opening]
+            frames += [prompt_frame(frame.value.get("message"), frame.at), replace(opening, at=frame.at)]
             waits = False
         frames.append(_complete(frame) if frame.kind == "result" else frame)
         waits |= frame.kind == "result"

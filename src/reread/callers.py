@@ -12,7 +12,7 @@ from typing import cast
 
 from reread import jsontext
 from reread.control import Body, id_of_request
-from reread.errors import Misuse
+from reread.invocation import Refused
 
 
 class Ears:
@@ -90,7 +90,7 @@ def _message(line: bytes) -> Body:
         value = None
     if not isinstance(value, dict):
         text = line.decode("utf-8", "replace").strip()
-        raise Misuse(f"Error parsing streaming input line (type=unknown, {len(text)} chars): SyntaxError")
+        raise Refused(f"Error parsing streaming input line (type=unknown, {len(text)} chars): SyntaxError")
     return cast(Body, value)
 
 
@@ -98,4 +98,4 @@ def _refuse_other_roles(message: Body) -> None:
     inner = message.get("message")
     role = cast(Body, inner).get("role") if isinstance(inner, dict) else None
     if role != "user":
-        raise Misuse(f"Error: Expected message role 'user', got '{role or 'undefined'}'")
+        raise Refused(f"Error: Expected message role 'user', got '{role or 'undefined'}'")

@@ -41,6 +41,10 @@ MAYBE = frozenset(
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
+class Refused(Misuse):
+    """What the real program refuses; the message has its words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """One call of the program."""
@@ -110,13 +114,13 @@ def refuse_misuse(call: Invocation) -> None:
     for option, allowed in FORMATS.items():
         chosen = call.options.get(option, allowed[0])
         if chosen not in allowed:
-            raise Misuse(
+            raise Refused(
                 f"error: option '{option} <format>' argument '{chosen}' is invalid. "
                 f"Allowed choices are {', '.join(allowed)}."
             )
     for broken, words in _RULES:
         if broken(call):
-            raise Misuse(words)
+            raise Refused(words)
 
 
 def is_session_id(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from reread import jsontext
 from reread.envelopes import IN, OUT
@@ -48,6 +48,7 @@ class Turn:
     number: int
     prompt: str | None
     """None where it was not recorded: any prompt will do."""
+    asked_at: float | None
     session: str | None
     follows: str | None
     """The session that this turn goes on with, by id or title; None where it begins one."""
@@ -62,7 +63,7 @@ class Turn:
     @property
     def frames(self) -> Sequence[Frame]:
         """Every line of it but the prompt; read again when asked for, as most turns never are."""
-        return _parts(self.recording)[self.number][1]
+        return _parts(self.recording)[self.number].frames
 
     @property
     def call(self) -> Invocation | None:
@@ -93,6 +94,7 @@ class Recording:
     """Reads its lines."""
     call: Invocation | None = None
     exit_code: int | None = None
+    started: float | None = None
 
 
 def frame_of(stream: str, raw: bytes, at: float | None = None) -> Frame:
@@ -146,19 +148,20 @@ def cut_turns(recordings: Iterable[Recording]) -> list[Turn]:
     last: dict[str, Turn] = {}
     for recording in recordings:
         parts = _parts(recording)
-        for number, (prompt, frames) in enumerate(parts):
-            session = next((s for f in frames if (s := _session(f))), None)
+        for number, part in enumerate(parts):
+            session = next((s for f in part.frames if (s := _session(f))), None)
             turn = Turn(
                 name=recording.name if number == 0 else f"{recording.name}#{number + 1}",
                 key=f"{recording.source.resolve()}:{recording.number}:{number}",
                 recording=recording,
                 number=number,
-                prompt=prompt,
+                prompt=part.prompt,
+                asked_at=part.at,
                 session=session,
                 follows=_follows(recording.call, session, last) if number == 0 else session,
                 forks=number == 0 and recording.call is not None and recording.call.has("--fork-session"),
                 exit_code=recording.exit_code if number == len(parts) - 1 else None,
-                converses=any(frame.kind in CONTROL for frame in frames),
+                converses=any(frame.kind in CONTROL for frame in part.frames),
             )
             before = turns[-1] if number else last.get(turn.follows or "")
             if before is not None and not turn.forks and before.next is None:
@@ -179,19 +182,28 @@ def _follows(call: Invocation | None, session: str | None, last: dict[str, Turn]
     return call.resumes
 
 
+class _Part(NamedTuple):
+    """What belongs to one prompt."""
+
+    prompt: str | None
+    at: float | None
+    frames: list[Frame]
+
+
 @lru_cache(maxsize=2)
-def _parts(recording: Recording) -> list[tuple[str | None, list[Frame]]]:
+def _parts(recording: Recording) -> list[_Part]:
     """A run's frames, cut before every prompt but the first; the prompts themselves are left out."""
-    parts: list[tuple[str | None, list[Frame]]] = []
+    parts: list[_Part] = []
     ahead: list[Frame] = []
     for frame in _with_prompts(recording):
         if frame.stream == IN and frame.kind == "user":
-            parts.append((prompt_of(frame.value["message"]) if "message" in frame.value else None, []))
-        (parts[-1][1] if parts else ahead).append(frame)
-    if not parts:  # a client that refused its call has a result all the same
-        return [(None, ahead)] if any(f.kind == "result" for f in ahead) else []
-    parts[0][1][:0] = ahead
-    return [(prompt, [f for f in frames if not (f.stream == IN and f.kind == "user")]) for prompt, frames in parts]
+            said = prompt_of(frame.value["message"]) if "message" in frame.value else None
+            parts.append(_Part(said, frame.at, [] if parts else ahead))
+        else:
+            (parts[-1].frames if parts else ahead).append(frame)
+    if not parts and any(frame.kind == "result" for frame in ahead):  # a client that refused its call
+        parts.append(_Part(None, None, ahead))
+    return parts
 
 
 def _with_prompts(recording: Recording) -> Sequence[Frame]:
@@ -202,7 +214,7 @@ def _with_prompts(recording: Recording) -> Sequence[Frame]:
     if call is not None and not call.converses:
         told = "\n".join(f.raw.decode("utf-8", "replace").rstrip("\r\n") for f in frames if f.stream == IN)
         asked = "\n".join(part for part in (call.prompt, told) if part)
-        return [prompt_frame({"content": asked}), *(f for f in frames if f.stream != IN)]
+        return [prompt_frame({"content": asked}, recording.started), *(f for f in frames if f.stream != IN)]
     if not any(f.kind in CONTROL for f in frames):
         return [prompt_frame(None), *frames]
     return list(_guessed(frames))
@@ -239,10 +251,10 @@ def _replayed(frames: Sequence[Frame]) -> Any:
     return None
 
 
-def prompt_frame(message: Any) -> Frame:
+def prompt_frame(message: Any, at: float | None = None) -> Frame:
     """A prompt that was said, or, where nothing is known of it, any."""
     said = {"type": "user"} if message is None else {"type": "user", "message": message}
-    return Frame(IN, b"", None, said)
+    return Frame(IN, b"", at, said)
 
 
 def _session(frame: Frame) -> str | None:

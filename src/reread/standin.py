@@ -17,8 +17,8 @@ from reread import jsontext
 from reread.callers import Caller, Ears
 from reread.control import Body, body_of, described, difference, id_of_request, reply_to
 from reread.envelopes import ERR, IN, OUT
-from reread.errors import Misuse, RereadError
-from reread.invocation import Invocation, parse_invocation, refuse_misuse
+from reread.errors import RereadError
+from reread.invocation import Invocation, Refused, parse_invocation, refuse_misuse
 from reread.recordings import Frame, Turn, frame_of, prompt_of
 from reread.repertoire import NoSession, Repertoire, Settings, Unanswered
 
@@ -92,13 +92,13 @@ class StandIn:
     def run(self) -> int:
         """Answer until there is nothing more to answer; the exit code."""
         try:
+            refuse_misuse(self.call)
             self.repertoire = self._settings.repertoire()
             if self.call.has("--version"):
                 self._say(f"{_version(self.repertoire)} (Claude Code)\n".encode())
                 return 0
-            refuse_misuse(self.call)
             return self._converse() if self.call.converses else self._print()
-        except Misuse as error:
+        except Refused as error:
             return self._fail(str(error), FAILED)
         except NoSession as error:
             self._tell_program(error_result(self.call.resumes, str(error)))
@@ -141,7 +141,7 @@ class StandIn:
         told = b"" if os.isatty(self._stdin) else self._all_of_stdin()
         prompt = "\n".join(part for part in (self.call.prompt, told.decode("utf-8", "replace").strip()) if part)
         if not prompt.strip():
-            raise Misuse(NO_PROMPT)
+            raise Refused(NO_PROMPT)
         return prompt.strip()
 
     def _all_of_stdin(self) -> bytes:
@@ -199,12 +199,12 @@ class StandIn:
         if self._caller:
             self._caller.interrupts = 0
         requests = {id_of_request(f.value): body_of(f.value, "request") for f in turn.frames if f.stream == OUT}
-        before: Frame | None = None
+        before = turn.asked_at
         try:
             for frame in turn.frames:
-                self._pause(before, frame)
+                self._pause(before, frame.at)
                 self._perform(frame, turn, requests, say)
-                before = frame
+                before = frame.at if frame.at is not None else before
         except (_Interrupted, KeyboardInterrupt):
             self._cut_short(turn, say)
             return False
@@ -226,7 +226,8 @@ class StandIn:
         """End a turn as the client ends one that is interrupted."""
         said = {"role": "user", "content": [{"type": "text", "text": INTERRUPTED}]}
         line = {"type": "user", "message": said, "parent_tool_use_id": None, "session_id": turn.session}
-        last = [frame_of(OUT, _line(v)) for v in (line, error_result(turn.session, INTERRUPTED))]
+        line["uuid"] = str(uuid.uuid4())
+        last = [frame_of(OUT, _line(value)) for value in (line, error_result(turn.session, INTERRUPTED))]
         idle = [f for f in turn.frames if f.value.get("state") == "idle" and self._is_wanted(f, turn)]
         for frame in [*last, *idle[-1:]]:
             say(self._adapted(frame, turn))
@@ -248,11 +249,11 @@ class StandIn:
         chosen = self.call.options.get("--session-id")
         return raw.replace(turn.session.encode(), chosen.encode()) if chosen and turn.session else raw
 
-    def _pause(self, before: Frame | None, frame: Frame) -> None:
+    def _pause(self, before: float | None, at: float | None) -> None:
         """Wait as long as the client did, and hear the caller meanwhile."""
         until = time.monotonic()
-        if self.speed and before and before.at is not None and frame.at is not None:
-            until += max(frame.at - before.at, 0) / self.speed
+        if self.speed and before is not None and at is not None:
+            until += max(at - before, 0) / self.speed
         with contextlib.suppress(queue.Empty):
             while self._caller and not self._caller.gone:
                 self._hear(self._caller, max(until - time.monotonic(), 0))
