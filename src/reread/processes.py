@@ -44,6 +44,13 @@ class Child:
         elif self.process.stdout is not None:
             self.process.stdout.close()
 
+    def close(self) -> None:
+        """Let go of the rest, once it has ended."""
+        for pipe in (self.process.stderr, self.process.stdin):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
     def exit_code(self) -> int:
         """How it ended, as a shell says it; waits for that."""
         code = self.process.wait()

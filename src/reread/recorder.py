@@ -215,10 +215,12 @@ class Capture:
 
     def close(self) -> None:
         """Stop reading, and end the command if it still runs."""
-        if self.exit_code is None:
-            if self.child is not None:
-                self.child.process.terminate()
+        if self.exit_code is None and self.child is not None:
+            self.child.process.terminate()
             self.wait()
+        self._pieces.close()
+        if self.exit_code is None:
+            self._end(None)
 
     def hang_up(self) -> None:
         """Stop reading: a command that goes on printing learns that nobody listens. Waits for its end."""
@@ -250,8 +252,9 @@ class Capture:
         if self.child is not None:
             self.child.close_output()
             self.exit_code = self.child.exit_code()
-        if errors is not None:
-            errors.join()
+            if errors is not None:
+                errors.join()
+            self.child.close()
         self.keeper.finish(self.exit_code)
 
     def _take_errors(self, errors: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -171,19 +171,20 @@ class Kept:
     @property
     def id(self) -> str:
         """The conversation's id."""
-        return self._named(self.path.stem) or self._first().conversation_id or self.path.stem
+        name = self.path.stem
+        return _known(id_of(name), lambda: self._first().conversation_id or name)
 
     @property
     def agent(self) -> str:
         """The agent it belongs to."""
-        return self._named(self.path.parent.name) or self._first().agent_id or self.path.parent.name
+        name = self.path.parent.name
+        return _known(id_of(name), lambda: self._first().agent_id or name)
 
     @property
     def workspace(self) -> str:
         """The workspace it belongs to."""
         name = self.path.parent.parent.name
-        said = next((run.workspace for run in self.runs if run.workspace), None) if id_of(name) is None else None
-        return self._named(name) or said or name
+        return _known(id_of(name), lambda: next((run.workspace for run in self.runs if run.workspace), name))
 
     @property
     def root(self) -> Path | None:
@@ -228,9 +229,6 @@ class Kept:
         except OSError as error:
             raise Unreadable(f"{self.path}: {error.strerror or error}", path=str(self.path)) from error
 
-    def _named(self, name: str) -> str | None:
-        return id_of(name)
-
     def _first(self) -> Entry:
         return next(self.entries(), Entry("", "", "", None, b""))
 
@@ -242,6 +240,11 @@ class Kept:
 
     def __repr__(self) -> str:
         return f"<Kept {self.id} {self.path}>"
+
+
+def _known(id: str | None, look: Callable[[], str]) -> str:
+    """An id, or what the file itself says of it."""
+    return id if id is not None else look()
 
 
 class _Contents:
