@@ -1,5 +1,6 @@
 """The stand-in for `claude`, run as a program runs it."""
 
+import io
 import json
 import os
 import re
@@ -7,10 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from reread.repertoire import Settings
+from reread.standin import Pipes, stand_in
+from reread.store import Store
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"
@@ -33,19 +39,37 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def claude(environment: dict[str, str], tmp_path: Path) -> Any:
-    """Calls the stand-in; keyword arguments are settings: `replay="hello"` is REREAD_REPLAY."""
+def claude(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls the stand-in, on pipes of its own; keyword arguments are settings: `replay="hello"` is REREAD_REPLAY."""
+    monkeypatch.chdir(tmp_path)
 
     def call(*words: str, stdin: bytes = b"", **settings: str) -> Done:
         named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
-        return subprocess.run(
-            [*STAND_IN, *words],
-            input=stdin,
-            capture_output=True,
-            env={**environment, **named},
-            cwd=tmp_path,
-            timeout=30,
-        )
+        out, err, (reading, writing) = io.BytesIO(), io.BytesIO(), os.pipe()
+        os.write(writing, stdin)
+        os.close(writing)
+        with monkeypatch.context() as patch:
+            for name in [key for key in os.environ if key.startswith(("REREAD_", "CLAUDE"))]:
+                patch.delenv(name)
+            for name, value in {**environment, **named}.items():
+                patch.setenv(name, value)
+            try:
+                code = stand_in(words, Settings.of(os.environ), Pipes(reading, out, err))
+            finally:
+                os.close(reading)
+        return Done(words, code, out.getvalue(), err.getvalue())
+
+    return call
+
+
+@pytest.fixture
+def process(environment: dict[str, str], tmp_path: Path) -> Any:
+    """Runs the executable as a program would."""
+
+    def call(*words: str, stdin: bytes = b"", **settings: str) -> Done:
+        named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
+        command, variables = [*STAND_IN, *words], {**environment, **named}
+        return subprocess.run(command, input=stdin, capture_output=True, env=variables, cwd=tmp_path, timeout=60)
 
     return call
 
@@ -87,8 +111,8 @@ def heard(asked: dict[str, Any]) -> dict[str, Any]:
     return {"subtype": "success", "request_id": asked["request_id"]}
 
 
-def test_text_is_the_answer_and_a_line_end(claude: Any) -> None:
-    done = claude("-p", PLAIN)
+def test_text_is_the_answer_and_a_line_end(process: Any) -> None:
+    done = process("-p", PLAIN)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"All done.\n", b"")
 
 
@@ -150,8 +174,8 @@ def test_the_version_is_the_recorded_one(claude: Any) -> None:
     assert old.stdout == b"2.1.220 (Claude Code)\n"
 
 
-def test_a_prompt_that_nobody_recorded_fails_loudly(claude: Any) -> None:
-    done = claude("-p", "What else?")
+def test_a_prompt_that_nobody_recorded_fails_loudly(process: Any) -> None:
+    done = process("-p", "What else?")
     assert (done.returncode, done.stdout) == (3, b"")
     words = done.stderr.decode()
     assert 'no recording answers "What else?"' in words
@@ -421,19 +445,34 @@ def test_a_conversation_of_which_only_one_side_was_recorded(environment: dict[st
     talk.close()
 
 
-def test_the_recorded_pace(claude: Any) -> None:
-    began = time.monotonic()
-    claude("-p", "Fail", replay="failing", speed="0.25")
-    slow, began = time.monotonic() - began, time.monotonic()
-    claude("-p", "Fail", replay="failing")
-    assert slow > time.monotonic() - began + 1
+def slow_store(folder: Path, seconds: float) -> str:
+    """A store with one conversation, in which the answer to "Wait" took so long."""
+    now = datetime.now(UTC)
+    with Store(folder).writer("slow") as writer:
+        writer.begin(["claude", "-p", "Wait", *STREAM])
+        writer.append(b'{"type":"system","subtype":"init","session_id":"s"}', timestamp=now)
+        late = now + timedelta(seconds=seconds)
+        writer.append(b'{"type":"result","subtype":"success","result":"At last.","session_id":"s"}', timestamp=late)
+    return str(folder)
+
+
+def test_the_recorded_pace(claude: Any, tmp_path: Path) -> None:
+    home = slow_store(tmp_path / "store", 20)
+
+    def seconds(speed: str) -> float:
+        began = time.monotonic()
+        assert claude("-p", "Wait", home=home, speed=speed).stdout == b"At last.\n"
+        return time.monotonic() - began
+
+    assert seconds("20") >= 1
+    assert seconds("") < 20
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_an_interrupted_print_ends_as_the_client_does(environment: dict[str, str]) -> None:
-    settings = {"REREAD_REPLAY": "failing", "REREAD_SPEED": "0.01"}
+def test_an_interrupted_print_ends_as_the_client_does(environment: dict[str, str], tmp_path: Path) -> None:
+    settings = {"REREAD_HOME": slow_store(tmp_path / "store", 120), "REREAD_SPEED": "1"}
     with subprocess.Popen(
-        [*STAND_IN, "-p", "Fail", *STREAM],
+        [*STAND_IN, "-p", "Wait", *STREAM],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -455,8 +494,8 @@ def test_help_names_every_setting(claude: Any) -> None:
     ("settings", "words"),
     [({"match": "fuzzy"}, b"say prompt or order"), ({"speed": "fast"}, b"say 1 for the recorded pace")],
 )
-def test_a_setting_that_makes_no_sense_is_refused(claude: Any, settings: dict[str, str], words: bytes) -> None:
-    done = claude("-p", PLAIN, **settings)
+def test_a_setting_that_makes_no_sense_is_refused(process: Any, settings: dict[str, str], words: bytes) -> None:
+    done = process("-p", PLAIN, **settings)
     assert (done.returncode, done.stdout) == (3, b"")
     assert words in done.stderr
 

@@ -10,8 +10,9 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from reread import jsontext
 from reread.callers import Caller, Ears
@@ -68,6 +69,15 @@ ENDINGS = {
 Say = Callable[[bytes], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Pipes:
+    """What a process speaks through."""
+
+    stdin: int = 0
+    stdout: IO[bytes] = field(default_factory=lambda: sys.stdout.buffer)
+    stderr: IO[bytes] = field(default_factory=lambda: sys.stderr.buffer)
+
+
 class _Interrupted(Exception):
     """The caller interrupts a turn that was not interrupted when it was recorded."""
 
@@ -75,16 +85,14 @@ class _Interrupted(Exception):
 class StandIn:
     """One process of the client, played from recordings."""
 
-    def __init__(self, call: Invocation, settings: Settings, *, states: bool = False) -> None:
+    def __init__(self, call: Invocation, settings: Settings, pipes: Pipes, *, states: bool = False) -> None:
         self.call = call
         self.speed = settings.speed
         self.states = states
         """Whether the caller asked to be told when the session is running or idle."""
         self.repertoire = Repertoire([])
         self._settings = settings
-        self._stdin = 0
-        self._stdout = sys.stdout.buffer
-        self._stderr = sys.stderr.buffer
+        self._pipes = pipes
         self._caller: Caller | None = None
         self._turn: Turn | None = None
         self._interrupts_ahead = 0
@@ -117,12 +125,12 @@ class StandIn:
             self._say(_line(message))
 
     def _say(self, line: bytes) -> None:
-        self._stdout.write(line)
-        self._stdout.flush()
+        self._pipes.stdout.write(line)
+        self._pipes.stdout.flush()
 
     def _aside(self, line: bytes) -> None:
-        self._stderr.write(line)
-        self._stderr.flush()
+        self._pipes.stderr.write(line)
+        self._pipes.stderr.flush()
 
     def _print(self) -> int:
         """Answer one prompt, in the format that is asked for."""
@@ -136,16 +144,16 @@ class StandIn:
         return _exit_code(turn) if played else 0
 
     def _given_prompt(self) -> str:
-        if not self.call.has("--print") and os.isatty(self._stdin) and self._stdout.isatty():
+        if not self.call.has("--print") and os.isatty(self._pipes.stdin) and self._pipes.stdout.isatty():
             raise Unanswered("the interactive terminal is not played: call it with -p, or from a program")
-        told = b"" if os.isatty(self._stdin) else self._all_of_stdin()
+        told = b"" if os.isatty(self._pipes.stdin) else self._all_of_stdin()
         prompt = "\n".join(part for part in (self.call.prompt, told.decode("utf-8", "replace").strip()) if part)
         if not prompt.strip():
             raise Refused(NO_PROMPT)
         return prompt.strip()
 
     def _all_of_stdin(self) -> bytes:
-        ears, told = Ears(self._stdin), list[bytes]()
+        ears, told = Ears(self._pipes.stdin), list[bytes]()
         with contextlib.suppress(queue.Empty):
             while (line := ears.listen(STDIN_WAIT if self.call.prompt and not told else None)) is not None:
                 told.append(line)
@@ -153,7 +161,7 @@ class StandIn:
 
     def _converse(self) -> int:
         """Answer prompts as they come, until the caller closes standard input."""
-        caller = self._caller = Caller(self._stdin, self._reply)
+        caller = self._caller = Caller(self._pipes.stdin, self._reply)
         self.repertoire.refuse_unknown_session(self.call)
         code = 0
         while (message := self._next_prompt(caller)) is not None:
@@ -291,13 +299,13 @@ class StandIn:
             raise Unanswered(f"no recording goes on from here: {what} is not the recorded one: {differs}")
 
 
-def stand_in(arguments: Sequence[str], settings: Settings) -> int:
-    """Be `claude` for one call; the exit code."""
-    call = parse_invocation(arguments)
+def stand_in(arguments: Sequence[str], settings: Settings, pipes: Pipes | None = None) -> int:
+    """Be `claude` for one call, on the process's own pipes or others; the exit code."""
+    call, pipes = parse_invocation(arguments), pipes or Pipes()
     if call.has("--help"):
-        sys.stdout.write(HELP)
+        pipes.stdout.write(HELP.encode())
         return 0
-    return StandIn(call, settings, states=bool(os.environ.get(STATES))).run()
+    return StandIn(call, settings, pipes, states=bool(os.environ.get(STATES))).run()
 
 
 def main() -> NoReturn:
