@@ -2,10 +2,12 @@
 
 import gc
 import os
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +33,10 @@ class Data:
 
     def session(self, mb: int) -> Path:
         return self._made(f"sessions/{mb}.jsonl", lambda path: gen.make_session(path, mb=mb))
+
+    def tree(self, files: int) -> Path:
+        """A configuration folder with half a megabyte a file."""
+        return self._made(f"tree-{files}", lambda path: gen.make_tree(path, files=files, mb=files * 0.512))
 
     def many(self, files: int) -> Path:
         return self._made(f"many-{files}", lambda path: gen.make_many(path, files=files))
@@ -61,6 +67,7 @@ def data() -> Data:
         "REREAD_HOME",
     ):
         os.environ[name] = str(home)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled once
     return Data(root)
 
 
@@ -78,6 +85,45 @@ def rounds(works: Mapping[str, Callable[[], object]], count: int) -> dict[str, l
 
 def best_cpu(times: Iterable[tuple[float, float]]) -> float:
     return min(cpu for cpu, _ in times)
+
+
+class Run(NamedTuple):
+    """What a command took, its own children included: seconds, and bytes at the most."""
+
+    cpu: float
+    wall: float
+    peak: int
+
+
+def run(command: Sequence[str], *, watch: bool = False) -> Run:
+    """Run a command to its end; watched, its memory is looked at every few milliseconds (Linux)."""
+    start, peak = time.perf_counter(), 0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while watch and not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        peak = max(peak, sum(map(_proportional, _family(process.pid))))
+        time.sleep(0.003)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Run(used.ru_utime + used.ru_stime, time.perf_counter() - start, peak)
+
+
+def _family(pid: int) -> Iterator[int]:
+    """A process and all that it started."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in children.read_text().split():
+                yield from _family(int(child))
+
+
+def _proportional(pid: int) -> int:
+    """Bytes of a process, its share of what it shares."""
+    with suppress(OSError):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+    return 0
 
 
 def nanoseconds(work: Callable[[int], object], arguments: Iterable[int]) -> list[int]:

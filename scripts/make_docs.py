@@ -28,7 +28,7 @@ ORDER = {
     "Counting": ("usage", "Usage"),
     "Sharing": ("export",),
     "Keeping": ("capture", "replay", "Store"),
-    "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable", "Unwritable"),
+    "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable"),
 }
 """The public names by what they are for; one that is in no group is listed at the end."""
 

@@ -191,11 +191,20 @@ class TestChoosing:
         with (tree / "projects/p/b.jsonl").open("rb") as file:
             assert reread.usage(file).totals.responses == 1
 
+    def test_linked_folders_are_followed_once(self, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        root = tmp_path_factory.mktemp("linked")
+        (root / "projects").mkdir()
+        (root / "projects" / "p").symlink_to(tree / "projects" / "p")
+        (root / "projects" / "round").symlink_to(root / "projects")
+        assert reread.usage(root=root).totals.responses == 3
+
     def test_misuse_says_what_to_do(self, tree: Path) -> None:
         wrong = {"by": ("colour", "cannot group"), "tz": ("Mars", "time zone"), "since": ("x", "no time")}
         for option, (value, words) in wrong.items():
             with pytest.raises(reread.Misuse, match=words):
                 reread.usage(root=tree, **{option: value})
+        with pytest.raises(reread.Misuse, match="empty name"):
+            reread.usage("")
         with pytest.raises(reread.NotFound):
             reread.usage(tree / "nowhere.jsonl")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread import cache, readers, scanners
-from reread.scanners import Scanner
+from reread.counting import cache, readers, scanners, surveys
+from reread.counting.scanners import Scanner
 
 
 @pytest.fixture(autouse=True)
@@ -156,6 +156,37 @@ def test_deleting_elsewhere_forgets_nothing(tree: Path, tmp_path: Path) -> None:
 def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
     assert output(tree, cache=False) == 4
     assert not folder.exists()
+
+
+def test_a_large_session_is_counted_from_the_cache_and_not_folded(
+    tree: Path, starts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(surveys, "LARGE", 100)
+    path = tree / "projects/p/a.jsonl"
+    assert output(tree) == 4
+    session = reread.open(path)
+    assert session.usage.output_tokens == 2
+    assert "folding" not in vars(session)
+    assert len(starts) == 2
+    append(path, row("a", 3, 10))
+    assert session.usage.output_tokens == 12
+    assert len(starts) == 3
+    path.unlink()
+    assert session.usage.output_tokens == 12
+
+
+def test_a_small_session_leaves_no_cache(tree: Path, folder: Path) -> None:
+    assert reread.open(tree / "projects/p/a.jsonl").usage.output_tokens == 2
+    assert not folder.exists()
+
+
+def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Path, tmp_path: Path) -> None:
+    output(tree)
+    write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
+    output(tmp_path / "more")
+    with sqlite3.connect(cache.Cache().path) as database:
+        assert database.execute("SELECT count(*) FROM settled").fetchone() == (2,)
+    database.close()
 
 
 BREAKAGES = {

@@ -12,10 +12,10 @@ import plain
 import pytest
 
 import reread
-from reread.prices import bundled
-from reread.scanners import filed
-from reread.settlement import Settled, responses
-from reread.sources import FileSource
+from reread.counting.digests import filed
+from reread.counting.readers import Job, read
+from reread.counting.settlement import Settled, responses
+from reread.money.prices import bundled
 
 HERE = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -48,7 +48,7 @@ def written(scenario: Path) -> list[Path]:
 @cache
 def counted(scenario: Path) -> dict[str, Settled]:
     """The responses of a scenario's transcripts, by message id."""
-    found = responses([filed(FileSource(path).read, path) for path in written(scenario)], bundled())
+    found = responses([filed(str(path), read(Job(str(path), 0))[1]) for path in written(scenario)], bundled())
     by_id = {settled.best.id: settled for settled in found}
     assert len(by_id) == len(found), "something counted twice"
     return by_id

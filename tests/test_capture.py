@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
+from reread.errors import Unwritable
 from reread.recorder import takes_stream_json, wants_terminal, with_stream_json
 from reread.resumption import quoted
 from reread.store import Kept, Store
@@ -27,11 +28,8 @@ RESULT = b'{"type":"result","subtype":"success","session_id":"s-1","total_cost_u
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store and a configuration folder of the test's own."""
-    monkeypatch.setenv("REREAD_HOME", str(tmp_path / "store"))
+def own_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    return tmp_path / "store"
 
 
 def command(*words: Any) -> list[str]:
@@ -336,7 +334,7 @@ class TestTheLibrary:
         with pytest.raises(reread.Misuse, match="name a command"):
             reread.capture([], root=tmp_path)
         (tmp_path / "file").touch()
-        with pytest.raises(reread.Unwritable):
+        with pytest.raises(Unwritable):
             reread.capture(["true"], root=tmp_path / "file")
 
 

@@ -1206,3 +1206,24 @@ def test_no_session_takes_long(name: str) -> None:
     assert len(list(session.ledger)) == len(session.records)
     assert session.turns and session.branches and session.agents is not None
     assert time.process_time() - start < 1.5
+
+
+DRAWN_OUT: dict[str, Callable[[], list[Object]]] = {
+    "deltas": lambda: [
+        event("message_start", message={"id": "msg_1", "role": "assistant", "content": []}),
+        *many(40_000, lambda n: event("content_block_delta", index=0, delta={"type": "text_delta", "text": "a" * 100})),
+    ],
+    "requests": lambda: many(10_000, lambda n: reply(f"block {n}", requestId=f"r{n}")),
+    "small compactions": lambda: many(
+        4000, lambda n: system("microcompact_boundary"), lambda n: user("In short", isCompactSummary=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN_OUT)
+def test_no_message_takes_long(name: str) -> None:
+    session = read(*DRAWN_OUT[name]())
+    start = time.process_time()
+    assert all(message.text or message.kind == "compaction" for message in session.messages)
+    assert session.conversation.usage is not None and session.context
+    assert time.process_time() - start < 3

@@ -1,6 +1,7 @@
 """Lines to records: nothing valid is lost, whatever else stands on a line."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -224,3 +225,11 @@ def test_any_field_may_be_too_deep(name: str) -> None:
         assert len(session.ledger) == 2
         assert all(message.blocks is not None for message in session.messages)
         assert isinstance(session.title, str)
+
+
+def test_a_long_element_in_small_pieces_takes_no_long_time() -> None:
+    data = b"[" + encode(user("line\n" * 1_500_000)) + b"," + LINE_A + b"]"
+    start = time.process_time()
+    records = decoded(*(data[at : at + 65_536] for at in range(0, len(data), 65_536)))
+    assert [record.type for record in records] == ["user", "user"]
+    assert time.process_time() - start < 3

@@ -18,7 +18,9 @@ from walk import holds_together, walk
 import reread
 from reread import dialects, jsontext
 from reread.conversation import Conversation
+from reread.folding import Folding
 from reread.session import Session
+from reread.sources import MemorySource
 from reread.views.markdown import session_markdown
 from reread.views.parts import Choice
 from reread.views.terminal import TerminalView, make_console
@@ -175,6 +177,23 @@ def test_law_2_byte_by_byte(data: bytes) -> None:
     single = [data[at : at + 1] for at in range(len(data))]
     whole = [(r.line, r.offset, r.raw) for r in decoded(data)]
     assert [(r.line, r.offset, r.raw) for r in decoded(*single)] == whole
+
+
+@given(FILES)
+def test_law_2_what_is_seen_at_a_glance_is_what_a_closer_look_gives(data: bytes) -> None:
+    found, read = decoded(data), reread.open(data).records
+    assert [record.type for record in found] == [record.head.type for record in found]
+    assert [*map(seen, found)] == [*map(seen, read)]
+
+
+@given(TALKS)
+def test_law_3_a_file_folded_line_by_line_is_its_records_pushed(data: bytes) -> None:
+    source = MemorySource(data)
+    pushed, folded = Conversation(source.read), Conversation(source.read)
+    for record in decoded(data):
+        pushed.push(record)
+    Folding(source, folded).load()
+    assert portrait(pushed) == portrait(folded)
 
 
 @given(TALKS, st.integers(0, 12))

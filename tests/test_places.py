@@ -179,6 +179,20 @@ def test_agents_are_found_in_both_layouts_and_only_the_sessions_own(home: Path) 
     assert set(reread.open(path).agents) == {"aa", "cc", "dd"}
 
 
+def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(home / ".claude/projects/-p/one.jsonl", record())
+    agent = write(path.with_name("agent-aa.jsonl"), record(sessionId="one"))
+    reads: list[Path] = []
+    read = places.first_head
+    monkeypatch.setattr(places, "first_head", lambda path: reads.append(path) or read(path))
+    assert [*places.agent_files(path, ["one"])] == [*places.agent_files(path, ["one", "two"])] == ["aa"]
+    assert reads == [agent]
+    write(agent, record(sessionId="three"))
+    assert places.agent_files(path, ["one"]) == {}
+
+
 def test_a_folder_may_vanish_or_refuse_while_it_is_listed(home: Path) -> None:
     write(home / ".claude/projects/-p/one.jsonl", record())
     (home / ".claude/projects/-q").symlink_to(home / "nowhere")

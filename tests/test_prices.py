@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from reread.charges import Charge, cost
 from reread.errors import Misuse
-from reread.prices import BATCH, BUNDLED, FAST, US, bundled, in_force, prices_from, read_name
+from reread.money.charges import Charge, cost
+from reread.money.prices import BATCH, BUNDLED, FAST, US, bundled, in_force, prices_from, read_name
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "make_prices.py"
 TODAY = (date(2026, 11, 15) - date(1970, 1, 1)).days
@@ -58,7 +58,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
     rest = prompt - prompt // 2 - prompt // 4
     charge = Charge(model, rest, 700, prompt // 4, 0, prompt // 2)
     ours = cost(charge, int(when.timestamp() * 1000), bundled())
-    assert ours == round(theirs.total_price * 10**9)
+    assert ours == round(theirs.total_price * 10**12)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_an_unknown_model_has_no_price(id: str | None) -> None:
 
 
 def dollars(model: str, mode: int = 0, day: int = TODAY, **counts: int) -> Decimal:
-    nanos = cost(Charge(model, mode=mode, **counts), day * DAY_MS, bundled())
-    assert nanos is not None
-    return Decimal(nanos) / 10**9
+    picos = cost(Charge(model, mode=mode, **counts), day * DAY_MS, bundled())
+    assert picos is not None
+    return Decimal(picos) / 10**12
 
 
 MILLION = 1_000_000
@@ -161,7 +161,7 @@ def test_a_threshold_is_crossed_above_it_only() -> None:
 
 
 def test_a_response_without_a_day_has_the_newest_price() -> None:
-    assert cost(Charge("claude-opus-4-6", input=MILLION), None, bundled()) == 5 * 10**9
+    assert cost(Charge("claude-opus-4-6", input=MILLION), None, bundled()) == 5 * 10**12
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ def test_a_price_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(json.dumps(given))
     prices = in_force(path)
     assert prices.table.as_of == "2027-01-01"
-    assert cost(Charge("house-model", MILLION, 0, MILLION, MILLION, MILLION), None, prices) == 4_350_000_000
-    assert cost(Charge("house-model", MILLION, mode=BATCH), None, prices) == 250_000_000
-    assert cost(Charge("other", 11), TODAY * DAY_MS, prices) == 22_000
-    assert cost(Charge("other", 10), (TODAY + 1) * DAY_MS, prices) == 90_000
+    assert cost(Charge("house-model", MILLION, 0, MILLION, MILLION, MILLION), None, prices) == 4_350_000_000_000
+    assert cost(Charge("house-model", MILLION, mode=BATCH), None, prices) == 250_000_000_000
+    assert cost(Charge("other", 11), TODAY * DAY_MS, prices) == 22_000_000
+    assert cost(Charge("other", 10), (TODAY + 1) * DAY_MS, prices) == 90_000_000
     assert prices.rates("claude-opus-5", TODAY) == bundled().rates("claude-opus-5", TODAY)
     monkeypatch.setenv("REREAD_PRICES", str(path))
     assert in_force().table.as_of == "2027-01-01"

@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import making
@@ -46,7 +47,7 @@ class TestTheClock:
     def test_never_goes_backwards(self, seconds: list[float], speed: float, max_gap: float | None) -> None:
         played = list(beats(at(*seconds), speed=speed, max_gap=max_gap))
         assert len(played) == len(seconds) and all(beat.wait >= 0 for beat in played)
-        assert all(a.at <= b.at for a, b in zip(played, played[1:], strict=False))
+        assert all(a.at <= b.at for a, b in pairwise(played))
 
 
 class TestAConversation:

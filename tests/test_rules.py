@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread import reports, rules, session
+from reread import joins, reports, rules, session
 from reread.places import NO_SESSIONS
 
 HERE = Path(__file__).parent
@@ -103,7 +103,7 @@ EXAMPLES = [
 ]
 """The lines that the documents show for a code."""
 
-ALL_RULES = [*rules.RULES, *reports.RULES]
+ALL_RULES = [*rules.RULES, *reports.RULES, *joins.RULES]
 
 
 def found(path: Path) -> list[rules.Finding]:

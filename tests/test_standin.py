@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from reread.repertoire import Settings
-from reread.standin import Pipes, stand_in
+from reread.standin.client import Pipes, stand_in
+from reread.standin.repertoire import Settings
 from reread.store import Store
 
 HERE = Path(__file__).parent

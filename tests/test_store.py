@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import reread
 from reread.envelopes import Entry, Mark, glance, unseal
+from reread.errors import Unwritable
 from reread.filenames import LONGEST, id_of, name_of
 from reread.recorder import Lines
 from reread.store import Kept, Store
@@ -126,8 +127,10 @@ class TestLines:
 
     @pytest.mark.parametrize(
         "raw",
-        [b"", b"plain", b"[1]", b"1", b' {"a":1}', b'{"a":1} ', b'{"a":NaN}', b'{"a":1}{"b":2}', b'{"a":"\xff"}']
-        + [b'\xef\xbb\xbf{"a":1}', b'{"a":"\x01"}', b'{"a":1,}', b"\x00" * 20, b'{"a":"\xed\xa0\x80"}', b"{" * 5000],
+        [
+            *(b"", b"plain", b"[1]", b"1", b' {"a":1}', b'{"a":1} ', b'{"a":NaN}', b'{"a":1}{"b":2}', b'{"a":"\xff"}'),
+            *(b'\xef\xbb\xbf{"a":1}', b'{"a":"\x01"}', b'{"a":1,}', b"\x00" * 20, b'{"a":"\xed\xa0\x80"}', b"{" * 5000),
+        ],
     )
     def test_anything_else_is_kept_as_base64(self, raw: bytes, tmp_path: Path) -> None:
         entry, line = kept_line(tmp_path, raw + b"\n")
@@ -302,7 +305,7 @@ class TestWriters:
         path = Store(tmp_path).path_of("c")
         path.parent.mkdir(parents=True)
         path.symlink_to("/dev/full")
-        with Store(tmp_path).writer("c") as writer, pytest.raises(reread.Unwritable, match="No space left"):
+        with Store(tmp_path).writer("c") as writer, pytest.raises(Unwritable, match="No space left"):
             writer.extend([b"{}\n"])
 
     @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")

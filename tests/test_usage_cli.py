@@ -156,3 +156,13 @@ def test_misuse_is_said_in_one_line(run: Any, words: list[str], said: str) -> No
 def test_nothing_to_count_is_nothing(run: Any) -> None:
     done = run("usage", "--json")
     assert json.loads(done.stdout)["rows"] == []
+
+
+def test_numbers_too_large_for_money_are_shown(run: Any, tmp_path: Path) -> None:
+    message = {"id": "m", "model": "claude-opus-5-5", "stop_reason": "end_turn", "usage": {"output_tokens": 10**400}}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"type": "assistant", "sessionId": "a", "requestId": "r", "message": message}))
+    totals = json.loads(run("usage", str(path), "--json").stdout)["totals"]
+    assert (totals["output_tokens"], totals["cost_usd"]) == (10**400, None)
+    assert str(10**400) in run("usage", str(path), "--csv").stdout
+    assert "?" in run("usage", str(path)).stdout

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reread.accounts import usage
-    from reread.charges import Usage
     from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
-    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
+    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
     from reread.headers import Header, sessions
     from reread.ledger import Fate
     from reread.lines import Line
     from reread.live import follow
     from reread.messages import Branch, Call, Compaction, Message, Turn
+    from reread.money.charges import Usage
     from reread.player import replay
     from reread.recorder import capture
     from reread.rules import Finding
@@ -47,8 +47,7 @@ _HOMES = {
     "Store": "store",
     "Turn": "messages",
     "Unreadable": "errors",
-    "Unwritable": "errors",
-    "Usage": "charges",
+    "Usage": "money.charges",
     "capture": "recorder",
     "check": "session",
     "export": "views.exports",
@@ -82,7 +81,6 @@ __all__ = [
     "Store",
     "Turn",
     "Unreadable",
-    "Unwritable",
     "Usage",
     "capture",
     "check",

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
 
-from reread.cache import Cache
+from reread import places
+from reread.counting.cache import opened
+from reread.counting.digests import SLOT_MS
+from reread.counting.readers import Progress
+from reread.counting.surveys import Survey, Wanted
+from reread.counting.tallies import Filter, Report, tally
 from reread.errors import Misuse
-from reread.prices import Prices, in_force
-from reread.readers import Progress
-from reread.surveys import Asked, Survey, is_session
-from reread.tallies import SLOT_MS, Filter, Report, tally
-from reread.when import parse_when
+from reread.garbage import no_collection
+from reread.money.prices import Prices, in_force
+from reread.when import When, edge, time_zone
 
 if TYPE_CHECKING:
-    from reread.surveys import Source
+    from reread.session import Session
 
-When = str | datetime | date
-LOCAL = "local"
+    Source = str | Path | bytes | IO[bytes] | Session
+
+STDIN = "-"
 
 
 def usage(
@@ -49,36 +52,16 @@ def usage(
     table = prices if isinstance(prices, Prices) else in_force(prices)
     groups = tuple(_words(by))
     keep = Filter(
-        since=_milliseconds(since, zone),
-        until=_milliseconds(until, zone, end=True),
+        since=edge(since, zone),
+        until=edge(until, zone, end=True),
         projects=tuple(os.path.realpath(Path(p).expanduser()) for p in _several(project)),
         models=tuple(_words(model)),
     )
-    asked = Asked(list(_flat(sources)), root)
-    with _no_collection(), _opened(cache) as kept:
-        survey = Survey(asked, kept, table, keep_deleted=keep_deleted, progress=progress)
-        exact = "block" in groups or any(edge is not None and edge % SLOT_MS for edge in (keep.since, keep.until))
+    wanted = _wanted(list(_flat(sources)), root)
+    with no_collection(), opened(cache) as kept:
+        survey = Survey(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
+        exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
         return tally(survey.spends(exact=exact), groups, zone=zone, prices=table, keep=keep)
-
-
-def time_zone(tz: str | tzinfo | None) -> tzinfo | None:
-    """A time zone by name (`Europe/Berlin`, `UTC`, `+02:00`); None, the local one."""
-    if tz is None or isinstance(tz, tzinfo):
-        return tz
-    name = tz.strip()
-    if name.lower() in ("", LOCAL):
-        return None
-    if name.upper() in ("UTC", "Z"):
-        return UTC
-    try:
-        if name[0] in "+-":
-            offset = datetime.strptime(name, "%z").utcoffset()
-            return timezone(offset or timedelta())
-        from zoneinfo import ZoneInfo
-
-        return ZoneInfo(name)
-    except (ValueError, LookupError, OSError):
-        raise Misuse(f"{tz!r} is no time zone: say local, UTC, +02:00 or a name such as Europe/Berlin") from None
 
 
 def _several(value: Any) -> list[Any]:
@@ -93,57 +76,53 @@ def _words(value: str | Sequence[str] | None) -> list[str]:
     return [word.strip() for text in _several(value) for word in text.split(",") if word.strip()]
 
 
-def _milliseconds(when: When | None, zone: tzinfo | None, *, end: bool = False) -> int | None:
-    """A moment; a day that ends something is in it to its last moment."""
-    if when is None:
-        return None
-    if isinstance(when, str):
-        text = when.strip()
-        moment = parse_when(text, zone=zone)
-        whole = text.lower() in ("today", "yesterday") or (len(text) == 10 and text[:4].isdigit())
-    else:
-        whole = not isinstance(when, datetime)
-        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone).astimezone() if zone else moment.astimezone()
-    if whole and end:
-        moment = _next_day(moment, zone)
-    return round(moment.timestamp() * 1000)
-
-
-def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:
-    following = (moment.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
-    midnight = following.replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight.replace(tzinfo=zone) if zone else midnight.astimezone()
-
-
 def _flat(sources: Iterable[Any]) -> Iterator[Source]:
     for source in sources:
-        if isinstance(source, str | Path | bytes | bytearray) or is_session(source) or hasattr(source, "read"):
+        if isinstance(source, str | Path | bytes | bytearray) or _is_session(source) or hasattr(source, "read"):
             yield source  # pyright: ignore[reportReturnType]
         else:
             yield from _flat(source)
 
 
-@contextmanager
-def _opened(wanted: bool) -> Generator[Cache | None]:
-    cache = Cache() if wanted else None
-    try:
-        yield cache
-    finally:
-        if cache is not None:
-            cache.close()
+def _is_session(source: object) -> TypeGuard[Session]:
+    """Whether this is an open session; told by what it has, so that sessions need not be loaded to count."""
+    return hasattr(source, "agent_files")
 
 
-@contextmanager
-def _no_collection() -> Generator[None]:
-    """Counting makes no garbage in cycles, and collecting while it runs costs half its time again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Wanted:
+    """What is to be counted: what is named, else all sessions."""
+    wanted = Wanted()
+    if not sources:
+        for folder in places.session_folders([root] if isinstance(root, str | Path) else root):
+            wanted.add_folder(folder)
+    for source in sources:
+        if isinstance(source, str | Path) and str(source) != STDIN:
+            _want_named(wanted, source, root)
+        elif _is_session(source):
+            wanted.add(source.wanted())
+        else:
+            wanted.loose.append(_bytes(source))
+    return wanted
+
+
+def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
+    path = Path(name).expanduser()
+    if name != "" and path.is_dir():
+        wanted.add_folder(path)
+    else:
+        from reread.session import find, want_session
+
+        roots = [root] if isinstance(root, str | Path) else root
+        want_session(wanted, path if path.is_file() else find(name, root=root), roots)
+
+
+def _bytes(source: Any) -> bytes:
+    if isinstance(source, bytes | bytearray):
+        return bytes(source)
+    data = sys.stdin.buffer.read() if source == STDIN else source.read()
+    if not isinstance(data, bytes):
+        raise Misuse("open the file in binary mode: reread reads bytes")
+    return data
 
 
 def report_value(report: Report) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.charges import charges_of
 from reread.conversation import Conversation
 from reread.messages import Compaction, Message, Turn
-from reread.prices import Prices, read_name
+from reread.money.charges import charges_of
+from reread.money.prices import Prices, read_name
 
 LARGE = 1_000_000
 """A prompt longer than its model's window was one of a million tokens."""
@@ -55,42 +55,49 @@ class Fill(msgspec.Struct, frozen=True):
 def context_of(conversation: Conversation, prices: Prices) -> list[Fill]:
     """The context at the end of each turn of the active branch."""
     stated = _stated_windows(conversation)
-    return [_fill(turn, conversation, stated, prices) for turn in conversation.turns]
+    sizes = {message.index: size for message in conversation.messages if (size := _size(message)) is not None}
+    dropped = _dropped_at(conversation, sizes)
+    return [_fill(turn, sizes, dropped, stated, prices) for turn in conversation.turns]
 
 
-def _fill(turn: Turn, conversation: Conversation, stated: dict[str, int], prices: Prices) -> Fill:
-    sizes = [size for message in turn.messages if (size := _size(message)) is not None]
-    responses = [message for message in turn.messages if _size(message) is not None]
+def _fill(
+    turn: Turn, size_of: dict[int, int], dropped: dict[int, Dropped], stated: dict[str, int], prices: Prices
+) -> Fill:
+    responses = [message for message in turn.messages if message.index in size_of]
+    sizes = [size_of[message.index] for message in responses]
     model = responses[-1].model if responses else None
     window, known = _window(model, max(sizes, default=0), stated, prices)
-    inside = {message.index for message in turn.messages}
-    dropped = [_dropped(c) for c in conversation.compactions if (b := c.boundary or c.summary) and b.index in inside]
-    return Fill(turn.index, model, sizes[-1] if sizes else None, max(sizes, default=None), window, known, dropped)
+    inside = [dropped[message.index] for message in turn.messages if message.index in dropped]
+    return Fill(turn.index, model, sizes[-1] if sizes else None, max(sizes, default=None), window, known, inside)
 
 
 def _size(message: Message) -> int | None:
     """The context after a response: its prompt and what it said."""
-    if message.kind != "response" or not message.rows:
+    rows = message.rows if message.kind == "response" else ()
+    if not rows:
         return None
-    charge = charges_of(message.rows[-1].usage, None)[0]
+    charge = charges_of(rows[-1].usage, None)[0]
     return charge.prompt + charge.output
 
 
-def _dropped(compaction: Compaction) -> Dropped:
+def _dropped_at(conversation: Conversation, sizes: dict[int, int]) -> dict[int, Dropped]:
+    """The compactions by the message at which each stands, with the context as the last response before left it."""
+    marks = {mark.index: c for c in conversation.compactions if (mark := c.boundary or c.summary)}
+    out: dict[int, Dropped] = {}
+    last: int | None = None
+    for index in range(len(conversation.messages)):
+        if index in marks:
+            out[index] = _dropped(marks[index], last)
+        last = sizes.get(index, last)
+    return out
+
+
+def _dropped(compaction: Compaction, last: int | None) -> Dropped:
     before, after = compaction.pre_tokens, compaction.post_tokens
     if before is None:
-        before = _before(compaction)
+        before = last
     gone = max(0, before - after) if before is not None and after is not None else None
     return Dropped(compaction.trigger, before, after, gone, compaction.micro, compaction.line)
-
-
-def _before(compaction: Compaction) -> int | None:
-    """The context as the last response before a compaction left it."""
-    mark = compaction.boundary or compaction.summary
-    if mark is None:
-        return None
-    earlier = (_size(message) for message in reversed(compaction.conversation.messages[: mark.index]))
-    return next((size for size in earlier if size is not None), None)
 
 
 def _stated_windows(conversation: Conversation) -> dict[str, int]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
 
 import msgspec
 from msgspec import Raw
 
 from reread import blocks as b
 from reread import jsontext
-from reread.charges import Usage, overlay, total
 from reread.content import content_blocks
 from reread.decode import Record, Records
 from reread.deeds import Deed
 from reread.facts import Facts
-from reread.heads import BlockHead, Head, MessageHead, UsageHead, shape_head
+from reread.heads import AttachmentHead, BlockHead, EventHead, Head, MessageHead, ProgressHead, peek, shape_head
 from reread.ledger import (
     ABANDONED,
     AGENT,
@@ -38,11 +37,11 @@ from reread.ledger import (
 )
 from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
+from reread.money.charges import Usage, total
 from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 
-_Peeked = TypeVar("_Peeked", "AttachmentHead", "ProgressHead", "EventHead")
-Fold = Callable[["Conversation", int, Head, Record], None]
+Fold = Callable[["Conversation", int, Head], None]
 
 STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
 """Types that tell of the session and never speak."""
@@ -103,10 +102,10 @@ SPEAKERS = frozenset({"user", "assistant", "system", "attachment", "stream_event
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 HOOKS = ("hook_", "async_hook_response")
 SYNTHETIC = "<synthetic>"
-SILENCE, PROMPT, SPOKEN, RESULT = range(4)
-"""What a record adds to the talk; a lone call adds nothing until it is answered."""
 FATE, SPEAKS = 0b1111, 4
-"""Which half of a record's mark holds what."""
+"""Which half of a record's mark holds its fate, and where the other half begins."""
+SILENCE, PROMPT, SPOKEN, RESULT = (adds << SPEAKS for adds in range(4))
+"""What a record adds to the talk; a lone call adds nothing until it is answered."""
 OTHER_BIT, MANY_BIT = 4, 8
 BITS = {"text": 1, "thinking": 2}
 FAR = 64
@@ -116,35 +115,6 @@ TWICE = -2
 ROOT_BRANCH = 0
 NATIVES_KEPT = 16
 NO_MESSAGE = MessageHead()
-
-
-class AttachmentHead(msgspec.Struct):
-    """An attachment without its content."""
-
-    type: str = ""
-    commandMode: str | None = None
-    prompt: Raw = Raw()
-    origin: Raw = Raw()
-    isMeta: bool | None = None
-    toolUseID: str | None = None
-
-
-class ProgressHead(msgspec.Struct):
-    """A progress payload without its content."""
-
-    type: str = ""
-    agentId: str | None = None
-    message: Raw = Raw()
-    prompt: str | None = None
-
-
-class EventHead(msgspec.Struct):
-    """An event of the API's stream without its content."""
-
-    type: str = ""
-    message: MessageHead | None = None
-    usage: UsageHead | None = None
-    delta: Raw = Raw()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -400,39 +370,54 @@ class Conversation:
 
     def push(self, record: Record) -> int:
         """Take in one record; gives its index. What it changed: `change(index)`."""
-        head = record.head
         index = len(self._marks)
-        self.records.add(record)
-        fold = _FOLDS.get(head.type)
-        if fold is not None:
-            if not self._sidechain and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS)):
-                agent = self._agent_for(head)
-                if agent is not None:
-                    agent.push(record)
-                    self._settle_apart(AGENT, self._numbers[agent.id])
-                    return index
-            fold(self, index, head, record)
-        elif head.type in STATE_TYPES:
-            self.facts.note(head, index)
-            self._settle_apart(STATE)
-            self.facts.note_state(index, head)
-            if head.type in FACTS:
-                self.facts.of(FACTS[head.type]).append(index)
-            if head.type == "last-prompt":
-                self._go_on_from(head.leafUuid)
-            elif head.type == "result":
-                self._end_turn()
-        else:
-            self.facts.note(head, index)
-            self._settle_apart(MALFORMED if record.fault else UNKNOWN)
+        self.records.add(record.line, record.offset, len(record.body))
+        self._fold((record.head,))
         return index
+
+    def push_lines(self, number: int, starts: array[int], lines: Sequence[bytes], heads: Iterable[Head]) -> None:
+        """Take in whole lines, each of them one record, with their heads."""
+        self.records.add_lines(number, starts, lines)
+        self._fold(heads)
+
+    def _fold(self, heads: Iterable[Head]) -> None:
+        """Take in the heads of records whose places are known."""
+        for index, head in enumerate(heads, len(self._marks)):
+            fold = _FOLDS.get(head.type)
+            if fold is None:
+                self._fold_apart(index, head)
+            elif (
+                not self._sidechain
+                and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS))
+                and (agent := self._agent_for(head)) is not None
+            ):
+                agent.records.add(*self.records.place(index))
+                agent._fold((head,))
+                self._settle_apart(AGENT, self._numbers[agent.id])
+            else:
+                fold(self, index, head)
+
+    def _fold_apart(self, index: int, head: Head) -> None:
+        """Take in a record that stands outside the tree."""
+        self.facts.note(head, index)
+        if head.type not in STATE_TYPES:
+            self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
+            return
+        self._settle_apart(STATE)
+        self.facts.note_state(index, head)
+        if head.type in FACTS:
+            self.facts.of(FACTS[head.type]).append(index)
+        if head.type == "last-prompt":
+            self._go_on_from(head.leafUuid)
+        elif head.type == "result":
+            self._end_turn()
 
     def _settle(self, fate: int, target: int, speaks: int = SILENCE) -> None:
         """Write down the fate of a record that has its place in the tree: exactly once for each."""
         if self._here != self._run_branches[-1]:
             self._runs.append(len(self._marks))
             self._run_branches.append(self._here)
-        self._marks.append(fate | speaks << SPEAKS)
+        self._marks.append(fate | speaks)
         self._targets.append(target)
 
     def _settle_apart(self, fate: int, target: int = -1) -> None:
@@ -484,7 +469,7 @@ class Conversation:
     def _compacted_since(self, index: int) -> bool:
         return self._last_boundary > index
 
-    def fold_user(self, index: int, head: Head, record: Record) -> None:
+    def fold_user(self, index: int, head: Head) -> None:
         """Take in a user record."""
         parent = self._place(index, head)
         if parent == TWICE:
@@ -569,7 +554,7 @@ class Conversation:
         last = self._open[-1]
         return next((call for call in last.message.calls if call.answer < 0), last)
 
-    def fold_assistant(self, index: int, head: Head, record: Record) -> None:
+    def fold_assistant(self, index: int, head: Head) -> None:
         """Take in an assistant record."""
         parent = self._place(index, head)
         if parent == TWICE:
@@ -585,9 +570,10 @@ class Conversation:
                 self._by_id[api.id] = message
         else:
             fate, target = MERGED, message.index
-            repeated = self._repeated(index, message, content, record) if content else -1
+            repeated = self._repeated(index, message, content) if content else -1
             if repeated >= 0:
-                self._count(message, head, api)
+                self._know(message, api)
+                message.told = _grown(message.told, index)
                 self._settle(DUPLICATE, repeated)
                 return
             message.records.append(index)
@@ -609,7 +595,7 @@ class Conversation:
                 message.seen |= MANY_BIT
         elif content:
             speaks = SPOKEN
-        self._count(message, head, api)
+        self._know(message, api)
         self._settle(fate, target, speaks)
         if head.supersedes:
             self.superseded.update(head.supersedes)
@@ -621,7 +607,7 @@ class Conversation:
         if head.is_active:
             self._pinned = self._here
 
-    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str, record: Record) -> int:
+    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str) -> int:
         """The record of the same message that holds all these blocks already, or -1."""
         if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
             block = content[0]
@@ -634,10 +620,11 @@ class Conversation:
             message.prints = {}
             for earlier in message.records:
                 self._print(message.prints, self.records[earlier].native, earlier)
-        prints = [jsontext.dumps(block) for block in _raw_blocks(record.native)]
+        native = self.records[index].native
+        prints = [jsontext.dumps(block) for block in _raw_blocks(native)]
         if prints and all(block in message.prints for block in prints):
             return message.prints[prints[0]]
-        self._print(message.prints, record.native, index)
+        self._print(message.prints, native, index)
         return -1
 
     def _print(self, prints: dict[bytes, int], native: dict[str, Any], index: int) -> None:
@@ -669,7 +656,7 @@ class Conversation:
         if self._unclaimed and id in self._unclaimed:
             call.answer, call.is_error = self._unclaimed.pop(id)
             if self.fate_code(call.answer) == ORPHAN:
-                self._marks[call.answer] = PAIRED | RESULT << SPEAKS
+                self._marks[call.answer] = PAIRED | RESULT
                 self._targets[call.answer] = call.index
 
     def _answer_inline(self, index: int, block: BlockHead) -> None:
@@ -678,7 +665,8 @@ class Conversation:
         if call is not None and call.answer < 0:
             call.answer, call.is_error = index, bool(block.is_error)
 
-    def _count(self, message: Message, head: Head, api: MessageHead) -> None:
+    def _know(self, message: Message, api: MessageHead) -> None:
+        """Take in who made a response and how it ended."""
         if message.model is None and api.model:
             message.model = api.model
             if api.model != self._model and api.model != SYNTHETIC:
@@ -686,10 +674,8 @@ class Conversation:
                 self.facts.models.add(api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
-        if api.usage is not None:
-            message.spend(head.requestId, api.usage, api.stop_reason, api.model, head.costUSD)
 
-    def fold_system(self, index: int, head: Head, record: Record) -> None:
+    def fold_system(self, index: int, head: Head) -> None:
         """Take in a system record."""
         if self._place(index, head) == TWICE:
             return
@@ -704,7 +690,7 @@ class Conversation:
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
-            self._notify(message, _str(record.native.get("tool_use_id")))
+            self._notify(message, _str(self.records[index].native.get("tool_use_id")))
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
@@ -729,11 +715,11 @@ class Conversation:
         if call is not None:
             call.notices = _grown(call.notices, message.index)
 
-    def fold_attachment(self, index: int, head: Head, record: Record) -> None:
+    def fold_attachment(self, index: int, head: Head) -> None:
         """Take in an attachment record."""
         if self._place(index, head) == TWICE:
             return None
-        payload = _peek(head.attachment, AttachmentHead)
+        payload = peek(head.attachment, AttachmentHead)
         if payload.type == "queued_command":
             return self._queued(index, head, payload)
         if payload.type.startswith(HOOKS):
@@ -767,25 +753,25 @@ class Conversation:
             message.attached = _grown(message.attached, index)
         self._settle(ATTACHED, len(self.messages) - 1)
 
-    def fold_progress(self, index: int, head: Head, record: Record) -> None:
+    def fold_progress(self, index: int, head: Head) -> None:
         """Take in a progress record."""
         if self._place(index, head) == TWICE:
             return
-        payload = _peek(head.data, ProgressHead)
+        payload = peek(head.data, ProgressHead)
         if payload.type == "agent_progress" and payload.agentId:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
             if payload.message:
-                agent.push(_retold(record, bytes(payload.message)))
+                agent.push(_retold(self.records[index], bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
         self._attach(index, head.toolUseID, head.parentToolUseID)
 
-    def fold_stream_event(self, index: int, head: Head, record: Record) -> None:
+    def fold_stream_event(self, index: int, head: Head) -> None:
         """Take in a stream event record."""
         self.facts.note(head, index)
-        event = _peek(head.event, EventHead)
+        event = peek(head.event, EventHead)
         if event.type == "message_start" and event.message is not None:
             id = event.message.id
             self._streaming = self._by_id.get(id) if id else None
@@ -795,7 +781,7 @@ class Conversation:
                 if id:
                     message.id = id
                     self._by_id[id] = message
-                self._count(message, head, event.message)
+                self._know(message, event.message)
                 self._settle_apart(SHOWN, message.index)
                 return
         message = self._streaming
@@ -805,11 +791,9 @@ class Conversation:
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
             message.partial.apply(_dict(_value(head.event)))
-        if event.usage is not None:
-            stop = _str(_dict(_value(event.delta)).get("stop_reason"))
-            message.stop_reason = stop or message.stop_reason
-            usage = overlay(message.rows[0].usage, event.usage) if message.rows else event.usage
-            message.spend(head.requestId, usage, stop, message.model)
+        if event.usage:
+            message.stop_reason = event.stop_reason or message.stop_reason
+            message.told = _grown(message.told, index)
 
     # Agents whose records stand here
 
@@ -923,8 +907,8 @@ def _retold(record: Record, message: bytes) -> Record:
     head = shape_head(_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
-        return Record(record.line, record.offset, record.body, head)
-    return Record(record.line, record.offset + at, message, head)
+        return Record(record.line, record.offset, record.body, head.type, head)
+    return Record(record.line, record.offset + at, message, head.type, head)
 
 
 def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
@@ -964,15 +948,6 @@ def _text_of(block: Any) -> str:
 
 def _origin(raw: Raw) -> str | None:
     return _str(_dict(_value(raw)).get("kind")) if raw else None
-
-
-def _peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
-    """A payload's head; an empty one where it has another shape."""
-    try:
-        return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
-        kind = _dict(_value(raw)).get("type")
-        return shape(type=kind) if isinstance(kind, str) else shape()
 
 
 def _value(raw: Raw) -> Any:

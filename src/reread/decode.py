@@ -15,8 +15,6 @@ from reread.lines import Cutter, Read
 from reread.records import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
-SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
-"""Native types that never name their session, so that its absence says nothing of the dialect."""
 BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Names that a record and a content block share."""
 
@@ -24,8 +22,7 @@ _JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
 """What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
 _STARTS = re.compile(r'\{\s*"\w+"\s*:')
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_BARE = re.compile(r"[^,\[\]{}]+")
+_DELIMITER = re.compile(r"[,\[\]{}]")
 _MARK = b"\xef\xbb\xbf"
 _VALUE = b'{["-0123456789tfn]'
 """What the first element of an array, or its end, begins with; a line of a log has other letters."""
@@ -41,6 +38,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     """Where its bytes begin in the file."""
     body: bytes
     """Its bytes, with the line end where it is the whole line."""
+    _type: str = ""
     _head: Head | None = None
     _dialect: str = dialects.NATIVE
     _fault: str | None = None
@@ -60,7 +58,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def type(self) -> str:
         """Its type in the native tongue; `malformed` where it could not be read."""
-        return self.head.type
+        return self._type or self.head.type
 
     @property
     def dialect(self) -> str:
@@ -107,26 +105,26 @@ class Records(Sequence[Record]):
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
-        self.add = self._adder()
 
-    def _adder(self) -> Callable[[Record], None]:
-        """What remembers where a record stands, with the names it needs at hand: it runs for every record."""
-        add_line, add_offset, add_length = self._lines.append, self._offsets.append, self._lengths.append
+    def add(self, line: int, offset: int, length: int) -> None:
+        """Remember where one more record stands."""
+        self._lines.append(line)
+        self._offsets.append(offset)
+        self._lengths.append(length)
 
-        def add(record: Record) -> None:
-            add_line(record.line)
-            add_offset(record.offset)
-            add_length(len(record.body))
-
-        return add
+    def add_lines(self, number: int, starts: array[int], lines: Sequence[bytes]) -> None:
+        """Remember where whole lines stand, each of them one record, of which the first has that number."""
+        self._lines.extend(range(number, number + len(lines)))
+        self._offsets.extend(starts[number - 1 :])
+        self._lengths.extend(map(len, lines))
 
     def line(self, index: int) -> int:
         """The line a record begins on."""
         return self._lines[index]
 
-    def place(self, index: int) -> tuple[int, int]:
-        """Where a record's bytes begin, and how many there are."""
-        return self._offsets[index], self._lengths[index]
+    def place(self, index: int) -> tuple[int, int, int]:
+        """The line that a record begins on, where its bytes begin, and how many there are."""
+        return self._lines[index], self._offsets[index], self._lengths[index]
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -146,10 +144,18 @@ class Records(Sequence[Record]):
             yield self[n]
 
 
-class Decoder:
-    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail."""
+TakeLines = Callable[[int, "array[int]", list[bytes], list[Head]], None]
+"""Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
 
-    def __init__(self) -> None:
+
+class Decoder:
+    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail.
+
+    Lines that are healthy go to `take`, where given, rather than out as records: it is for who wants every head.
+    """
+
+    def __init__(self, take: TakeLines | None = None) -> None:
+        self._take = take
         self._cutter = Cutter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
@@ -194,8 +200,14 @@ class Decoder:
         return self._feed(data)
 
     def _feed_lines(self, data: bytes) -> list[Record]:
-        number = len(self._cutter.starts) + 1
-        return decode_lines(self._cutter.feed(data), number, self._cutter.starts)
+        starts = self._cutter.starts
+        number = len(starts) + 1
+        lines = self._cutter.feed(data)
+        heads = healthy_heads(lines) if self._take is not None else None
+        if self._take is None or heads is None:
+            return decode_lines(lines, number, starts)
+        self._take(number, starts, lines, heads)
+        return []
 
     def _feed_document(self, data: bytes) -> list[Record]:
         self._document = self._document or _Document()
@@ -215,77 +227,112 @@ def _is_document(data: bytes) -> bool | None:
 
 
 class _Document:
-    """A JSON array whose objects are records, read element by element."""
+    """A JSON array whose objects are records, read element by element; no byte is looked at twice."""
 
     def __init__(self) -> None:
-        self._text = ""
-        """The bytes not yet read, as Latin-1, so that positions are offsets."""
         self._base = 0
+        """Where the next bytes stand in the file."""
         self._opened = False
+        self._begin = 0
+        """Where the element that has not ended yet begins."""
+        self._pieces: list[str] = []
+        """What there is of it, as Latin-1, so that positions are offsets."""
+        self._find_end: Callable[[str, int], int] | None = None
+        """Where it ends, from a place in the next text on, or -1; None between elements."""
 
     def feed(self, data: bytes, cutter: Cutter) -> list[Record]:
         """The records of the elements that `data` completes."""
-        self._text += data.decode("latin-1")
-        return self._read(cutter, whole=False)
-
-    def flush(self, cutter: Cutter) -> list[Record]:
-        """What an element without end holds."""
-        return self._read(cutter, whole=True)
-
-    def _read(self, cutter: Cutter, *, whole: bool) -> list[Record]:
         out: list[Record] = []
-        at = 0
+        text, at = data.decode("latin-1"), 0
         if not self._opened:
-            at, self._opened = self._text.index("[") + 1, True
-        while element := _ELEMENT.search(self._text, at):
-            start = element.start()
-            end = self._element_end(start)
+            at, self._opened = text.index("[") + 1, True
+        while at < len(text):
+            if self._find_end is None:
+                at = self._open(text, at)
+                continue
+            end = self._find_end(text, at)
+            self._pieces.append(text[at:end] if end >= 0 else text[at:])
             if end < 0:
-                if not whole:
-                    break
-                end = len(self._text)
-            if self._text[start] != "]":
-                offset = self._base + start
-                raw = self._text[start:end].encode("latin-1")
-                out += slow_records(raw, cutter.line_at(offset), offset)
+                break
+            out += self.flush(cutter)
             at = end
-        self._text, self._base = self._text[at:], self._base + at
+        self._base += len(text)
         return out
 
-    def _element_end(self, start: int) -> int:
-        if self._text[start] == "]":
-            return start + 1
-        if self._text[start] == "{":
-            return jsontext.matching_bracket(self._text, start)
-        if self._text[start] == "[":
-            return jsontext.matching_bracket(self._text, start)
-        other = (_STRING if self._text[start] == '"' else _BARE).match(self._text, start)
-        return other.end() if other and other.end() < len(self._text) else -1
+    def flush(self, cutter: Cutter) -> list[Record]:
+        """What the element holds that has been read so far."""
+        raw = "".join(self._pieces).encode("latin-1")
+        self._pieces.clear()
+        self._find_end = None
+        return slow_records(raw, cutter.line_at(self._begin), self._begin) if raw else []
+
+    def _open(self, text: str, at: int) -> int:
+        """Go to the next element; gives where to read on."""
+        element = _ELEMENT.search(text, at)
+        if element is None:
+            return len(text)
+        at = element.start()
+        if text[at] == "]":
+            return at + 1
+        self._begin = self._base + at
+        if text[at] in '{["':
+            self._find_end = jsontext.Extent().end_in
+            return at
+        self._find_end = _bare_end
+        self._pieces.append(text[at])
+        return at + 1
+
+
+def _bare_end(text: str, at: int) -> int:
+    end = _DELIMITER.search(text, at)
+    return end.start() if end else -1
+
+
+class _Glance(msgspec.Struct, gc=False):
+    """The least that tells what type a record has, whatever its other fields are."""
+
+    sessionId: str | None = None
+    type: str = ""
+
+
+_glance = msgspec.json.Decoder(_Glance).decode
 
 
 def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
     """The records of whole lines, of which the first has that number."""
     out: list[Record] = []
     add = out.append
-    for body in lines:
+    for body, start in zip(lines, starts[number - 1 :], strict=True):
         try:
-            head = decode_head(body)
-            if head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
-                add(Record(number, starts[number - 1], body, head))
+            seen = _glance(body)
+            if seen.type in (dialects.SESSIONLESS if seen.sessionId is None else NATIVE_TYPES):
+                add(Record(number, start, body, seen.type))
             else:
-                add(Record(number, starts[number - 1], body))
+                add(Record(number, start, body))
         except jsontext.FAST_FAULTS:
             if _NOT_BLANK.search(body):
-                out += slow_records(body, number, starts[number - 1])
+                out += slow_records(body, number, start)
         number += 1
     return out
+
+
+def healthy_heads(lines: list[bytes]) -> list[Head] | None:
+    """The head of each line; None where one of them is not exactly one record."""
+    try:
+        heads = list(map(decode_head, lines))
+    except jsontext.FAST_FAULTS:
+        return None
+    for n, head in enumerate(heads):
+        if head.type not in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+            heads[n] = decode_body(lines[n])[0]
+    return heads
 
 
 def decode_body(body: bytes) -> tuple[Head, str, str | None]:
     """The head, the dialect and the fault of the record that stands in exactly these bytes."""
     try:
         head = decode_head(body)
-        if _is_native(head):
+        if head.type in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
             return head, dialects.NATIVE, None
     except jsontext.FAST_FAULTS:
         pass
@@ -297,11 +344,6 @@ def decode_body(body: bytes) -> tuple[Head, str, str | None]:
         return Head(type="malformed"), dialects.NATIVE, "not a JSON object"
     dialect, native = dialects.translate(cast(dict[str, Any], value))
     return shape_head(native), dialect, None
-
-
-def _is_native(head: Head) -> bool:
-    """Whether a head that was read without trouble is in the native tongue beyond doubt."""
-    return head.type in (SESSIONLESS if head.sessionId is None else NATIVE_TYPES)
 
 
 def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:

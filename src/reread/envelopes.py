@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
 import re
-import uuid
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from reread import jsontext
 OUT, IN, ERR = "out", "in", "err"
 NEWLINE = b"\n"
 START, END = "start", "end"
+DRAWN = 64
 
 _MESSAGE = re.compile(r'"claudeMessage"\s*:\s*')
 
@@ -130,6 +131,7 @@ class Sealer:
     def __init__(self, conversation: str, agent: str) -> None:
         names = f'"conversationId":{json.dumps(conversation)},"agentId":{json.dumps(agent)}'
         self._middle = f'",{names},"timestamp":"'.encode()
+        self._drawn: list[bytes] = []
 
     def seal(
         self,
@@ -162,7 +164,15 @@ class Sealer:
         return self._begin(stamp) + b'null,"run":' + said + b"}\n"
 
     def _begin(self, stamp: str) -> bytes:
-        return b'{"id":"%b%b%b","claudeMessage":' % (str(uuid.uuid4()).encode(), self._middle, stamp.encode())
+        return b'{"id":"%b%b%b","claudeMessage":' % (self._id(), self._middle, stamp.encode())
+
+    def _id(self) -> bytes:
+        """A random UUID; many are drawn at once, for one by one they cost more than all else here."""
+        if not self._drawn:
+            digits = os.urandom(16 * DRAWN).hex().encode()
+            self._drawn = [digits[at : at + 32] for at in range(0, len(digits), 32)]
+        d = self._drawn.pop()
+        return b"%b-%b-4%b-a%b-%b" % (d[:8], d[8:12], d[13:16], d[17:20], d[20:])
 
 
 def unseal(line: bytes, run: int = 0) -> Entry | Mark | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from reread.conversation import Conversation
 from reread.decode import Decoder
+from reread.garbage import no_collection
 from reread.lines import Lines
 from reread.sources import FileSource, Source, identity_at
 
@@ -24,7 +23,7 @@ class Folding:
     def __init__(self, source: Source, conversation: Conversation) -> None:
         self.source = source
         self.conversation = conversation
-        self._decoder = Decoder()
+        self._decoder = Decoder(conversation.push_lines)
         self._taken = 0
         self._proof = b""
         self._flushed = False
@@ -46,7 +45,7 @@ class Folding:
     def take_in(self, progress: Progress | None = None) -> None:
         """Take in the whole lines that have come since."""
         push, feed, read = self.conversation.push, self._decoder.feed, self.source.read
-        with _no_collection():
+        with no_collection():
             while data := read(self._taken, CHUNK):
                 self._taken += len(data)
                 for record in feed(data):
@@ -69,18 +68,6 @@ class Folding:
         if self._flushed and size != self._taken:
             return False
         return self.source.read(max(0, self._taken - PROOF), len(self._proof)) == self._proof
-
-
-@contextmanager
-def _no_collection() -> Generator[None]:
-    """Folding makes no garbage in cycles, and collecting while it runs costs half its time again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def fold_file(source: FileSource, conversation: Conversation, progress: Progress | None = None) -> Folding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -25,7 +26,9 @@ REACH = 1 << 18
 TITLE_LENGTH = 120
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
-"""What a line that holds a title has in it, the best title first."""
+"""What a line that holds a title has in it."""
+NODE = b'{"parentUuid":'
+"""How nearly every line begins that hangs in the tree, and so holds no title."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -50,10 +53,10 @@ class Header(msgspec.Struct, frozen=True):
     """The ids of Claude Code's sessions at its beginning and its end."""
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: str | Path) -> Header:
     """The header of one session file."""
     try:
-        with path.open("rb", buffering=0) as file:
+        with io.FileIO(path) as file:
             stat = os.fstat(file.fileno())
             first, last = _Glance(), _Glance()
             begin = chunk = file.read(PEEK)
@@ -71,17 +74,17 @@ def read_header(path: Path) -> Header:
     return _header(path, stat.st_size, stat.st_mtime, first, last)
 
 
-def _header(path: Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
-    prompt = " ".join((first.prompt or "").split())[:TITLE_LENGTH]
+def _header(path: str | Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
+    prompt = " ".join((first.prompt or "").split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
     summary = last.summary or (first.summary if first.prompt is None else None)
     title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
     cwd = first.cwd or last.cwd
     found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
     return Header(
-        id=first.conversation or (found[0] if found else path.stem),
+        id=first.conversation or (found[0] if found else Path(path).stem),
         path=str(path),
         title=title or NO_TITLE[size > 0],
-        project=cwd or places.project_guess(path),
+        project=cwd or places.project_guess(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
         version=last.version or first.version,
@@ -114,30 +117,27 @@ class _Glance:
 
     def take_forward(self, data: bytes) -> bytes:
         """Look at whole lines from the start; gives the line that is not whole yet."""
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            self._note(line)
-            if self.prompt is not None:
-                break
+        at = 0
+        while self.prompt is None and (end := data.find(b"\n", at)) >= 0:
+            self._note(data[at:end])
+            at = end + 1
+        rest = data[at:]
         if self.prompt is None and rest.endswith(b"}"):
             self._note(rest)
         return rest
 
     def take_backward(self, data: bytes, *, whole: bool) -> None:
-        """Look at lines from the end until all but a title is known, then for a title."""
+        """Look at lines from the end: at each until all but a title is known, then at those that may hold one."""
         self._seen = data
-        end = len(data)
-        while end > 0 and not self._is_complete():
+        end, known = len(data), False
+        while end > 0 and not (known and self.custom_title):
             start = data.rfind(b"\n", 0, end)
-            if start >= 0 or whole:
-                self._note(data[start + 1 : end])
+            known = known or self._is_complete()
+            if (start >= 0 or whole) and not (known and data.startswith(NODE, start + 1)):
+                line = data[start + 1 : end]
+                if not known or any(mark in line for mark in TITLES):
+                    self._note(line)
             end = start
-        for mark in TITLES:
-            if mark in data:  # searching backwards is slow, and most files have no title
-                found = data.rfind(mark)
-                start, end = data.rfind(b"\n", 0, found), data.find(b"\n", found)
-                if start >= 0 or whole:
-                    self._note(data[start + 1 : end if end >= 0 else len(data)])
 
     def _is_own(self, leaf: str | None) -> bool:
         """Whether a summary is this file's own: files begin with those of others."""
@@ -199,7 +199,7 @@ def sessions(
     """The headers of all sessions, newest first; no file is read in full."""
     roots = [root] if isinstance(root, str | Path) else root
     found: list[Header] = []
-    for path in places.session_files(roots):
+    for path in places.session_paths(roots):
         try:
             found.append(read_header(path))
         except Unreadable:

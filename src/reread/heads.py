@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from math import isfinite
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -57,10 +58,9 @@ class MessageHead(Struct, gc=False):
 
     model: str | None = None
     id: str | None = None
-    role: str | None = None
     content: list[BlockHead] | str | None = None
     stop_reason: str | None = None
-    usage: UsageHead | None = None
+    usage: Raw = NOTHING
 
 
 class Head(Struct, gc=False):
@@ -84,14 +84,11 @@ class Head(Struct, gc=False):
     logicalParentUuid: str | None = None
     parentToolUseID: str | None = None
     toolUseID: str | None = None
-    sourceToolUseID: str | None = None
     entrypoint: str | None = None
     permissionMode: str | None = None
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
-    isAbortedMidStream: bool | None = None
     origin: Raw = NOTHING
-    content: Raw = NOTHING
     attachment: Raw = NOTHING
     data: Raw = NOTHING
     event: Raw = NOTHING
@@ -103,15 +100,60 @@ class Head(Struct, gc=False):
     continuedInSessionId: str | None = None
     supersedes: list[str] | None = None
     is_active: bool | None = None
-    isError: bool | None = None
-    isDeleted: bool | None = None
-    isAborted: bool | None = None
     model: str | None = None
     costUSD: float | None = None
 
 
+class AttachmentHead(Struct):
+    """An attachment without its content."""
+
+    type: str = ""
+    commandMode: str | None = None
+    prompt: Raw = NOTHING
+    origin: Raw = NOTHING
+    isMeta: bool | None = None
+    toolUseID: str | None = None
+
+
+class ProgressHead(Struct):
+    """A progress payload without its content."""
+
+    type: str = ""
+    agentId: str | None = None
+    message: Raw = NOTHING
+
+
+class EventHead(Struct):
+    """An event of the API's stream without its content."""
+
+    type: str = ""
+    message: MessageHead | None = None
+    usage: Raw = NOTHING
+    delta: Raw = NOTHING
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the response ended, where the event says so."""
+        delta = jsontext.readable(bytes(self.delta)) if self.delta else None
+        reason = cast(dict[str, Any], delta).get("stop_reason") if isinstance(delta, dict) else None
+        return reason if isinstance(reason, str) else None
+
+
+_Peeked = TypeVar("_Peeked", AttachmentHead, ProgressHead, EventHead)
+
 decode_head = msgspec.json.Decoder(Head).decode
 """The fast road: raises where any field is not of the type that healthy files have."""
+_decode_usage = msgspec.json.Decoder(UsageHead | None).decode
+
+
+def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
+    """A payload's head; an empty one where it has another shape."""
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except jsontext.FAST_FAULTS:
+        value = jsontext.readable(bytes(raw)) if raw else None
+        kind = cast(dict[str, Any], value).get("type") if isinstance(value, dict) else None
+        return shape(type=kind) if isinstance(kind, str) else shape()
 
 
 def shape_head(value: dict[str, Any]) -> Head:
@@ -138,6 +180,17 @@ def _surface(item: Any) -> Any:
     return None if isinstance(item, list) else item
 
 
+def usage_in(raw: Raw) -> UsageHead | None:
+    """The usage that a row states, whatever shape it has."""
+    if not raw:
+        return None
+    try:
+        return _decode_usage(raw)
+    except jsontext.FAST_FAULTS:
+        value = jsontext.readable(bytes(raw))
+    return shape_usage(cast(dict[str, Any], value)) if isinstance(value, dict) else None
+
+
 def shape_usage(usage: dict[str, Any]) -> UsageHead:
     """The usage of any object; where a field does not fit it is left out, never raised."""
     return msgspec.json.decode(jsontext.dumps(_shape_usage(usage)), type=UsageHead)
@@ -152,9 +205,6 @@ def _shape_message(message: dict[str, Any]) -> dict[str, Any]:
         fit["content"] = [_shape_block(block) for block in cast(list[Any], content)]
     elif isinstance(content, dict):
         fit["content"] = [_shape_block(content)]
-    usage = message.get("usage")
-    if isinstance(usage, dict):
-        fit["usage"] = _shape_usage(cast(dict[str, Any], usage))
     return fit
 
 
@@ -173,12 +223,18 @@ def _shape_usage(usage: dict[str, Any]) -> dict[str, Any]:
     return fit
 
 
+COUNT = int | None
+"""The type of a count: where it was written as 10.0 it is still one."""
+
+
 def _fitting(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
     fit: dict[str, Any] = {}
     for field in msgspec.structs.fields(shape):
         if field.name not in value:
             continue
         item = value[field.name]
+        if field.type == COUNT and isinstance(item, float) and isfinite(item):
+            item = int(item)
         if field.type is not Raw:
             try:
                 msgspec.convert(item, field.type)

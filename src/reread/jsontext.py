@@ -29,7 +29,10 @@ _WORDS: dict[str, Any] = {
     "-Infinity": float("-inf"),
 }
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'["\[\]{}]')
+_QUOTED = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+"""A string up to its end or to a backslash that is the last character; it keeps no way back, for strings are long."""
+_DEPTH = {"[": 1, "{": 1, "]": -1, "}": -1, '"': 0}
 
 
 def loads(data: bytes) -> Any:
@@ -105,16 +108,42 @@ def object_end(text: str, start: int) -> int:
 
 def matching_bracket(text: str, start: int) -> int:
     """Where the bracket opened at `start` is closed, strings skipped, or -1."""
-    depth = 0
-    for token in _BRACKETS.finditer(text, start):
-        first = text[token.start()]
-        if first in "[{":
-            depth += 1
-        elif first in "]}":
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return -1
+    return Extent().end_in(text, start)
+
+
+class Extent:
+    """Finds where an object, an array or a string ends, in text that may come in pieces."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._quoted = False
+        self._escaped = False
+        """Whether the last piece ended with a backslash inside a string."""
+
+    def end_in(self, text: str, at: int) -> int:
+        """Where it ends in this piece, read from `at` on, or -1."""
+        while at < len(text):
+            if self._quoted:
+                at = self._string_end(text, at)
+                if at < 0:
+                    break
+            else:
+                token = _TOKEN.search(text, at)
+                if token is None:
+                    break
+                at = token.end()
+                self._depth += _DEPTH[token[0]]
+                self._quoted = token[0] == '"'
+            if self._depth == 0 and not self._quoted:
+                return at
+        return -1
+
+    def _string_end(self, text: str, at: int) -> int:
+        found = _QUOTED.match(text, at + self._escaped)
+        at = found.end() if found else len(text)
+        self._escaped = text[at:] == "\\"
+        self._quoted = text[at : at + 1] != '"'
+        return -1 if self._quoted else at + 1
 
 
 def _loads_deep(text: str) -> Any:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from reread import blocks as b
-from reread import tools
-from reread.charges import Usage, UsageRow, joined, row_usage, total
+from reread import jsontext, tools
 from reread.deeds import AgentStats, Deed
-from reread.heads import UsageHead
+from reread.heads import EventHead, Head, peek, usage_in
+from reread.money.charges import Usage, UsageRow, join_row, overlay, row_usage, total
+from reread.money.prices import in_force
 from reread.nodes import Node
-from reread.prices import in_force
 from reread.speech import Aside, Command, Speech, take_apart
 from reread.when import milliseconds
 
@@ -32,6 +32,8 @@ FLAGS = {
     "isAbortedMidStream": "aborted",
 }
 """What a mark on a record says of its message."""
+GROWING = ("text", "thinking", "signature", "partial_json")
+"""The fields of a block that a stream gives in pieces."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -68,8 +70,8 @@ class Message(msgspec.Struct, eq=False):
     """Records that go with it: files mentioned, context injected, hooks."""
     seen: int = 0
     """Which kinds of block it has so far, as bits: lets the fold notice repeats."""
-    rows: Sequence[UsageRow] = ()
-    """The winning usage row of each of its requests."""
+    told: Sequence[int] = ()
+    """Records that add nothing to it but may tell of its usage: repeats, and events of its stream."""
     partial: Partial | None = None
     prints: dict[bytes, int] | None = None
     """Its blocks as JSON with the record that first held each, once a repeat was possible."""
@@ -88,9 +90,7 @@ class Message(msgspec.Struct, eq=False):
     @property
     def blocks(self) -> list[b.Block]:
         """Its content blocks in file order, exact repeats dropped."""
-        out: list[b.Block] = []
-        for index in self.records:
-            join_blocks(out, self.conversation.content(index))
+        out = join_blocks([self.conversation.content(index) for index in self.records])
         if self.partial is not None:
             out += self.partial.pending()
         return [block for block in out if not self._is_paired(block)] if self.role == "user" else out
@@ -164,9 +164,31 @@ class Message(msgspec.Struct, eq=False):
         if self.kind != "response":
             return Usage()
         when, prices = milliseconds(self.stamp), in_force()
-        if len(self.rows) == 1:
-            return row_usage(self.rows[0], when, prices)
-        return total(row_usage(row, when, prices) for row in self.rows)
+        usages = [row_usage(row, when, prices) for row in self.rows]
+        return usages[0] if len(usages) == 1 else total(usages)
+
+    @property
+    def rows(self) -> list[UsageRow]:
+        """The winning usage row of each of its requests."""
+        rows: dict[str | None, UsageRow] = {}
+        for index in sorted((*self.records, *self.told)):
+            row = self._row(self.conversation.records[index].head, next(iter(rows.values()), None))
+            if row is not None:
+                join_row(rows, row)
+        return list(rows.values())
+
+    def _row(self, head: Head, first: UsageRow | None) -> UsageRow | None:
+        """The usage row in a record; an event of the stream only says what changed since the first."""
+        event = peek(head.event, EventHead) if head.event else None
+        api = head.message if event is None else event.message
+        if api is not None:
+            usage, stop, model = usage_in(api.usage), api.stop_reason, api.model
+        elif event is not None:
+            usage, stop, model = usage_in(event.usage), event.stop_reason, self.model
+            usage = overlay(first.usage, usage) if first is not None and usage is not None else usage
+        else:
+            return None
+        return None if usage is None else UsageRow(head.requestId or None, usage, stop, model, head.costUSD)
 
     @property
     def line(self) -> int:
@@ -177,24 +199,6 @@ class Message(msgspec.Struct, eq=False):
     def active(self) -> bool:
         """Whether it is on the active branch."""
         return self in self.conversation.branches[0]
-
-    def spend(
-        self,
-        request: str | None,
-        usage: UsageHead,
-        stop_reason: str | None,
-        model: str | None,
-        cost: float | None = None,
-    ) -> None:
-        """Take in a usage row: one whole row wins for each request."""
-        new = UsageRow(request or None, usage, stop_reason, model, cost)
-        if not self.rows:
-            self.rows = (new,)
-        elif len(self.rows) == 1 and new.request and new.request == self.rows[0].request and cost is None:
-            if self.rows[0].cost is None and new.beats(self.rows[0]):
-                self.rows = (new,)
-        else:
-            self.rows = joined(self.rows, new)
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"
@@ -479,6 +483,8 @@ class Partial:
 
     def __init__(self) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
+        self._more: dict[int, dict[str, list[str]]] = {}
+        """What has been added to the fields of each block, in pieces: there are thousands."""
         self._done: set[int] = set()
 
     def apply(self, event: dict[str, Any]) -> None:
@@ -488,8 +494,10 @@ class Partial:
             return
         if event.get("type") == "content_block_start" and isinstance(event.get("content_block"), dict):
             self._blocks[place] = dict(event["content_block"])
+            self._more.pop(place, None)
         elif event.get("type") == "content_block_delta" and isinstance(event.get("delta"), dict):
-            self._grow(self._blocks.setdefault(place, {"type": "text", "text": ""}), event["delta"])
+            self._blocks.setdefault(place, {"type": "text", "text": ""})
+            self._grow(self._more.setdefault(place, {}), event["delta"])
 
     def settle(self, kind: str) -> None:
         """A whole line of this kind has come: its block is pending no longer."""
@@ -500,27 +508,36 @@ class Partial:
 
     def pending(self) -> list[b.Block]:
         """The blocks that no whole line has replaced."""
-        return [b.to_block(self._blocks[place]) for place in sorted(self._blocks) if place not in self._done]
+        return [b.to_block(self._block(place)) for place in sorted(self._blocks) if place not in self._done]
 
-    def _grow(self, block: dict[str, Any], delta: dict[str, Any]) -> None:
-        for source, target in (
-            ("text", "text"),
-            ("thinking", "thinking"),
-            ("signature", "signature"),
-            ("partial_json", "partial_json"),
-        ):
-            piece = delta.get(source)
+    def _block(self, place: int) -> dict[str, Any]:
+        block, more = self._blocks[place], self._more.get(place, {})
+        return block | {name: f"{block.get(name) or ''}{''.join(pieces)}" for name, pieces in more.items()}
+
+    def _grow(self, more: dict[str, list[str]], delta: dict[str, Any]) -> None:
+        for name in GROWING:
+            piece = delta.get(name)
             if isinstance(piece, str):
-                block[target] = f"{block.get(target) or ''}{piece}"
+                more.setdefault(name, []).append(piece)
 
 
-def join_blocks(blocks: list[b.Block], more: Sequence[b.Block]) -> None:
-    """Append blocks to a message's: exact repeats are dropped; content that repeats all and adds replaces."""
-    if len(more) > len(blocks) > 0 and list(more[: len(blocks)]) == blocks:
-        blocks[:] = more
-        return
-    earlier = list(blocks)
-    blocks += [block for block in more if block not in earlier]
+def join_blocks(contents: Sequence[list[b.Block]]) -> list[b.Block]:
+    """The blocks of several records as one: exact repeats are dropped; content that repeats all and adds replaces."""
+    if len(contents) == 1:
+        return contents[0]
+    blocks: list[b.Block] = []
+    prints: list[bytes] = []
+    seen: set[bytes] = set()
+    for content in contents:
+        more = [jsontext.dumps(block) for block in content]
+        if len(more) > len(prints) and more[: len(prints)] == prints:
+            blocks, prints = list(content), more
+        else:
+            fresh = [n for n, print in enumerate(more) if print not in seen]
+            blocks += [content[n] for n in fresh]
+            prints += [more[n] for n in fresh]
+        seen.update(more)
+    return blocks
 
 
 def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Turn]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,16 +62,26 @@ def default_roots() -> list[Path]:
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Every session file below the given folders, or below this machine's own."""
+    return map(Path, session_paths(roots))
+
+
+def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
+    """The same as strings: to make a Path of each takes longer than to find it."""
     seen: set[str] = set()
+    for folder in session_folders(roots):
+        for path, real in _below(str(folder), os.path.realpath(folder), top=True):
+            if real not in seen:
+                seen.add(real)
+                yield path
+
+
+def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
+    """The folders that hold sessions, below the given ones or this machine's own."""
     for root in [Path(root).expanduser() for root in roots] if roots else default_roots():
         if roots and not root.is_dir():
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
-        folders = [root / name for name in FOLDERS if (root / name).is_dir()]
-        for folder in folders or ([root] if roots else []):
-            for path, real in _below(str(folder), os.path.realpath(folder), top=True):
-                if real not in seen:
-                    seen.add(real)
-                    yield Path(path)
+        inner = [root / name for name in FOLDERS if (root / name).is_dir()]
+        yield from inner or ([root] if roots else [])
 
 
 def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, str]]:
@@ -122,11 +133,23 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
         return _started_by({_agent_id(session)}, _siblings(session.parent))
     inner = session.with_suffix("") / "subagents"
     paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if inner.is_dir() else []
-    for path in _siblings(session.parent):
-        head = first_head(path)
-        if head is not None and head.sessionId in ids:
-            paths.append(path)
+    paths += [path for path in _siblings(session.parent) if _session_of(path) in ids]
     return {_agent_id(path): path for path in reversed(paths)}
+
+
+def _session_of(path: Path) -> str | None:
+    """The session that an agent's file names; it is read again only where it has changed."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return _session_named(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=1 << 16)
+def _session_named(path: Path, *_state: int) -> str | None:
+    head = first_head(path)
+    return head.sessionId if head is not None else None
 
 
 def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
@@ -184,8 +207,12 @@ def spilled_result(session: Path, written: str) -> Path | None:
 
 def project_guess(session: Path) -> str:
     """The project by the folder's name alone: a guess, for the name does not tell separators from dashes."""
-    name = session.parent.name
-    if session.parent.parent.name == "conversations":
+    return named_project(session.parent.parent.name, session.parent.name)
+
+
+def named_project(folder: str, name: str) -> str:
+    """The project that a folder's name stands for, by the folder that it is in."""
+    if folder == "conversations":
         return name.replace("_", "/")
     if _DRIVE.match(name):
         return f"{name[0]}:\\" + name[3:].replace("-", "\\")

@@ -10,25 +10,24 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from reread import joins, jsontext, kinship, places, rules
-from reread.charges import Usage
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
+from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
 from reread.filenames import id_of, name_of
-from reread.folding import Folding, Progress
+from reread.folding import CHUNK, Folding, Progress
 from reread.headers import captures_of, sessions
 from reread.joins import Told
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import Branch, Call, Compaction, Message, Turn, moment
+from reread.money.charges import Usage
+from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
-from reread.prices import in_force
 from reread.rules import Finding
-from reread.scanners import filed
-from reread.settlement import spent
-from reread.sources import FileSource, MemorySource, Source, identity_and_size
+from reread.sources import FileSource, MemorySource, Source
 from reread.store import companions
 
 LATEST = "latest"
@@ -205,15 +204,25 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        beside = list(self.agent_files().values())
-        for other in companions(self.path, self._roots) if self.path is not None else ():
-            beside += [other, *places.agent_files(other, [other.stem]).values()]
-        state = tuple(identity_and_size(path) for path in (self.path, *beside))
-        if self._usage is None or self._usage[0] != state:
-            files = [filed(self.source.read, self.path)]
-            files += [filed(FileSource(path).read, path) for path in beside]
-            self._usage = (state, spent(files, in_force()))
+        wanted = self.wanted()
+        if self._usage is None or self._usage[0] != wanted.state:
+            self._usage = (wanted.state, spent(wanted, in_force()))
         return self._usage[1]
+
+    def wanted(self) -> Wanted:
+        """What is counted where its usage is asked for: its file and those of its agents, or what was read of it."""
+        wanted = Wanted()
+        if self.path is not None and self.path.exists():
+            want_session(wanted, self.path, self._roots)
+        else:
+            wanted.loose.append(b"".join(self._chunks()))
+        return wanted
+
+    def _chunks(self) -> Iterator[bytes]:
+        at = 0
+        while data := self.source.read(at, CHUNK):
+            yield data
+            at += len(data)
 
     @property
     def context(self) -> list[Fill]:
@@ -347,6 +356,13 @@ def _with_inner(talk: Conversation) -> dict[str, Agent]:
     for agent in talk.own_agents.values():
         found = {**_with_inner(agent), **found}
     return found
+
+
+def want_session(wanted: Wanted, path: Path, roots: Sequence[str | Path] | None = None) -> None:
+    """Have a session's file counted, those of its agents, and what else tells of the same session."""
+    wanted.add_session(path)
+    for other in companions(path, roots):
+        wanted.add_session(other)
 
 
 def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:

@@ -102,11 +102,3 @@ def identity_at(path: Path) -> tuple[object, int]:
     """The identity and size of whatever is at a path now."""
     stat = path.stat()
     return (stat.st_dev, stat.st_ino), stat.st_size
-
-
-def identity_and_size(path: Path | None) -> object:
-    """What changes when a file does; None where there is no file."""
-    try:
-        return (*identity_at(path), path.stat().st_mtime_ns) if path is not None else None
-    except OSError:
-        return None

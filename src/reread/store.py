@@ -15,7 +15,8 @@ from typing import Any, cast
 import msgspec
 
 from reread import __version__, dialects, jsontext, places
-from reread.counters import is_per_process
+from reread.counting.counters import is_per_process
+from reread.counting.readings import Reading, read_result, stretch
 from reread.envelopes import (
     END,
     NEWLINE,
@@ -35,7 +36,6 @@ from reread.errors import Ambiguous, Misuse, NotFound, Unreadable, Unwritable
 from reread.filenames import id_of, name_of
 from reread.headers import captures_of
 from reread.locks import lock
-from reread.readings import Reading, read_result, stretch
 from reread.settings import enter_workspace
 
 DEFAULT = "default"

@@ -1,11 +1,14 @@
-"""Points in time as people type them: `7d`, `yesterday`, `2026-11-15`, a full ISO time."""
+"""Points in time as people type them (`7d`, `yesterday`, `2026-11-15`) and as records have them; time zones."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from reread.errors import Misuse
+
+When = str | datetime | date
+LOCAL = "local"
 
 _AGO = re.compile(r"(\d+)\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -27,6 +30,57 @@ def parse_when(text: str, *, now: datetime | None = None, zone: tzinfo | None = 
         return given.replace(tzinfo=zone) if zone is not None and given.tzinfo is None else given.astimezone()
     except (ValueError, OverflowError):
         raise Misuse(f"{text!r} is no time: say 7d, 12h, yesterday, 2026-11-15 or 2026-11-15T09:30") from None
+
+
+def time_zone(tz: str | tzinfo | None) -> tzinfo | None:
+    """A time zone by name (`Europe/Berlin`, `UTC`, `+02:00`); None, the local one."""
+    if tz is None or isinstance(tz, tzinfo):
+        return tz
+    name = tz.strip()
+    if name.lower() in ("", LOCAL):
+        return None
+    if name.upper() in ("UTC", "Z"):
+        return UTC
+    try:
+        if name[0] in "+-":
+            offset = datetime.strptime(name, "%z").utcoffset()
+            return timezone(offset or timedelta())
+        from zoneinfo import ZoneInfo
+
+        return ZoneInfo(name)
+    except (ValueError, LookupError, OSError):
+        raise Misuse(f"{tz!r} is no time zone: say local, UTC, +02:00 or a name such as Europe/Berlin") from None
+
+
+def edge(when: When | None, zone: tzinfo | None, *, end: bool = False) -> int | None:
+    """Where a span begins or ends, in milliseconds since 1970; a day that ends it is in it to its last moment."""
+    if when is None:
+        return None
+    if isinstance(when, str):
+        text = when.strip()
+        moment = parse_when(text, zone=zone)
+        whole = text.lower() in _DAYS or _is_day(text)
+    else:
+        whole = not isinstance(when, datetime)
+        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone).astimezone() if zone else moment.astimezone()
+    if whole and end:
+        moment = _next_day(moment, zone)
+    return round(moment.timestamp() * 1000)
+
+
+def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:
+    following = (moment.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
+    midnight = following.replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight.replace(tzinfo=zone) if zone else midnight.astimezone()
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def milliseconds(stamp: str | None) -> int | None:

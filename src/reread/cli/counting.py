@@ -13,7 +13,7 @@ from reread.cli.options import SESSION, asked_roots, json_option, root_option
 from reread.cli.output import print_json, progress
 
 if TYPE_CHECKING:
-    from reread.prices import Prices
+    from reread.money.prices import Prices
 
 
 @click.command()
@@ -60,7 +60,7 @@ def usage(
     """
     from reread.accounts import report_value
     from reread.accounts import usage as count
-    from reread.prices import in_force
+    from reread.money.prices import in_force
     from reread.views.usage_table import usage_csv, usage_lines
 
     table = in_force(price_file)

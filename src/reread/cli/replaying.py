@@ -95,8 +95,8 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     import os
     from dataclasses import replace
 
-    from reread.repertoire import Settings
-    from reread.standin import stand_in
+    from reread.standin.client import stand_in
+    from reread.standin.repertoire import Settings
 
     settings = Settings.of(os.environ)
     places = [conversation] if conversation else [str(path) for path in asked_roots(ctx, root)]

@@ -23,6 +23,8 @@ class Dialect(Protocol):
 
 
 NATIVE = "native"
+SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
+"""Native types that never name their session, so that its absence says nothing of the dialect."""
 
 DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json)
 

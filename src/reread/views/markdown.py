@@ -148,7 +148,8 @@ def _forked(part: p.Forked, choice: p.Choice) -> Iterator[str]:
 def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
     message = part.message
     words = [(message.model or "").removeprefix("claude-")]
-    words += [usage_text(message.usage)] if message.usage.responses else []
+    usage = message.usage
+    words += [usage_text(usage)] if usage.responses else []
     words += sorted(message.flags)
     shown = " · ".join(word for word in words if word)
     if shown:

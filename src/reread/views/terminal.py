@@ -172,8 +172,9 @@ class TerminalView:
         """What an answer took."""
         message = part.message
         words = [_model(message.model), time_text(message.timestamp)]
-        if message.usage.responses:
-            words.append(usage_text(message.usage))
+        usage = message.usage
+        if usage.responses:
+            words.append(usage_text(usage))
         words += sorted(message.flags)
         yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
 

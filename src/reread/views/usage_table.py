@@ -7,11 +7,11 @@ import io
 from collections.abc import Iterator, Sequence
 
 from reread.accounts import FIGURES, figures
-from reread.charges import Usage
-from reread.prices import Price, Prices, Tier, price_on, read_name
-from reread.tallies import Report
+from reread.counting.tallies import Report
+from reread.money.charges import Usage
+from reread.money.prices import Price, Prices, Tier, price_on, read_name
 from reread.views.safety import safe
-from reread.views.words import count_text
+from reread.views.words import LARGEST, count_text
 
 WIDTH = 80
 BAR = 8
@@ -126,7 +126,7 @@ def bar(share: float) -> str:
 
 def _weight(usage: Usage) -> float:
     """What a bar shows: money, else tokens."""
-    return usage.cost_usd if usage.cost_usd is not None else float(usage.tokens) / 1e9
+    return usage.cost_usd if usage.cost_usd is not None else min(usage.tokens, LARGEST) / 1e9
 
 
 def usage_csv(report: Report) -> str:

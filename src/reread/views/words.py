@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from reread.charges import Usage
+from reread.money.charges import Usage
 from reread.nodes import Picture
 from reread.outcomes import NO_RESULT, SUCCESS, Outcome
 

@@ -1,0 +1,168 @@
+"""The speed of counting, against ccusage on the same tree in the same run; and whether both count the same."""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import measure
+from measure import Row
+
+DATA = measure.data()
+PEER = "20.0.24"
+CACHE = DATA.root / "usage-cache"
+OURS = [sys.executable, "-m", "reread", "usage", "--json", "--tz", "UTC"]
+CLASSES = {
+    "inputTokens": ("input_tokens",),
+    "outputTokens": ("output_tokens",),
+    "cacheCreationTokens": ("cache_write_5m_tokens", "cache_write_1h_tokens"),
+    "cacheReadTokens": ("cache_read_tokens",),
+}
+"""The peer's figures, and which of ours they are the sum of."""
+SMALL = 10
+"""How many times smaller the tree is that growth is measured with."""
+
+
+class Plan(argparse.Namespace):
+    """What one run measures."""
+
+    quick: bool
+    rounds: int
+    only: list[str]
+
+    @property
+    def files(self) -> int:
+        return 200 if self.quick else 2000
+
+
+def ccusage() -> list[str]:
+    """The peer as npm installs it; installed where it is not there yet."""
+    folder = DATA.root / f"ccusage-{PEER}"
+    if not folder.exists():
+        print(f"installing ccusage {PEER}", file=sys.stderr)
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), f"ccusage@{PEER}"]
+        subprocess.run(command, check=True)
+    return [str(folder / "node_modules/.bin/ccusage"), "daily", "--json", "--offline", "--timezone", "UTC"]
+
+
+def use(tree: Path, *, cached: bool) -> None:
+    """Count this tree from now on, from a full cache or an empty one."""
+    os.environ |= {"CLAUDE_CONFIG_DIR": str(tree), "REREAD_CACHE": str(CACHE)}
+    shutil.rmtree(CACHE, ignore_errors=True)
+    if cached:
+        measure.run(OURS)
+
+
+def first(plan: Plan) -> Iterator[Row]:
+    yield against_peer("1 GB tree, nothing cached", plan, lambda: use(tree(plan), cached=False), goal=0.4)
+
+
+def again(plan: Plan) -> Iterator[Row]:
+    yield against_peer("the same, unchanged", plan, lambda: use(tree(plan), cached=True), goal=0.1)
+
+
+def appended(plan: Plan) -> Iterator[Row]:
+    """One line more in the largest file."""
+    grown = max(tree(plan).rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    size, times = grown.stat().st_size, (grown.stat().st_atime_ns, grown.stat().st_mtime_ns)
+    line = next(line for line in grown.open("rb") if b'"usage"' in line)
+
+    def prepare() -> None:
+        use(tree(plan), cached=True)
+        with grown.open("ab") as file:
+            file.write(line)
+
+    try:
+        yield against_peer(f"one line more in {size / 1e6:.0f} MB of it", plan, prepare)
+    finally:
+        os.truncate(grown, size)
+        os.utime(grown, ns=times)
+
+
+def against_peer(name: str, plan: Plan, prepare: Callable[[], None], *, goal: float | None = None) -> Row:
+    peer, own = [], []
+    for _ in range(plan.rounds):
+        prepare()
+        peer.append(measure.run(ccusage()))
+        own.append(measure.run(OURS))
+    floor, ours = (min(run.cpu for run in runs) for runs in (peer, own))
+    floor_wall, our_wall = (min(run.wall for run in runs) for runs in (peer, own))
+    median = statistics.median(mine.cpu / other.cpu for mine, other in zip(own, peer, strict=True))
+    ratio = f"{ours / floor:.3f} × (median of pairs {median:.3f})"
+    named = f"ccusage {PEER}: {floor:.2f} s ({floor_wall:.2f} s wall)"
+    return Row(name, f"{ours:.2f} s CPU ({our_wall:.2f} s wall)", named, ratio, f"≤ {goal} ×" if goal else "")
+
+
+def memory(plan: Plan) -> Iterator[Row]:
+    for name, cached in (("nothing cached", False), ("unchanged", True)):
+        use(tree(plan), cached=cached)
+        floor, ours = (measure.run(command, watch=True).peak / 1e6 for command in (ccusage(), OURS))
+        named = f"ccusage {PEER}: {floor:.0f} MB"
+        yield Row(f"memory, {name}", f"{ours:.0f} MB", named, f"{ours / floor:.2f} ×", "less")
+
+
+def growth(plan: Plan) -> Iterator[Row]:
+    """What a tree ten times as large costs, beyond the start of the program."""
+    start = min(measure.run([*OURS, "--no-cache", os.devnull]).cpu for _ in range(plan.rounds))
+    spent: list[float] = []
+    sizes: list[float] = []
+    for files in (plan.files // SMALL, plan.files):
+        use(DATA.tree(files), cached=False)
+        spent.append(min(measure.run([*OURS, "--no-cache"]).cpu for _ in range(plan.rounds)) - start)
+        sizes.append(sum(path.stat().st_size for path in DATA.tree(files).rglob("*.jsonl")) / 1e6)
+    measured = f"{spent[0]:.2f} s for {sizes[0]:.0f} MB, {spent[1]:.2f} s for {sizes[1]:.0f} MB"
+    yield Row("growth", measured, ratio=f"{spent[1] / spent[0] / (sizes[1] / sizes[0]):.2f} × linear", goal="linear")
+
+
+def tokens(plan: Plan) -> Iterator[Row]:
+    """Whether both count the same; what only we count are agents of which nothing is left but the call's result."""
+    use(tree(plan), cached=False)
+    theirs, report = answer(ccusage())["totals"], answer([*OURS, "--by", "model"])
+    second_hand = [row for row in report["rows"] if row["model"] is None]
+    agents = sum(row["responses"] for row in second_hand)
+    for name, ours in CLASSES.items():
+        here, there = sum(report["totals"][part] for part in ours), theirs[name]
+        known = sum(row[part] for row in second_hand for part in ours)
+        why = f"{here - there:+,}; of {agents} agents without a file: {known:,}"
+        yield Row(", ".join(ours), f"{here:,}", f"ccusage {PEER}: {there:,}", why if here != there else "equal")
+    cost, other = report["totals"]["cost_usd"], theirs["totalCost"]
+    yield Row("cost_usd", f"{cost:.6f}", f"ccusage {PEER}: {other:.6f}", f"{cost - other:+.6f}")
+
+
+def answer(command: list[str]) -> Any:
+    return json.loads(subprocess.check_output(command))
+
+
+def tree(plan: Plan) -> Path:
+    return DATA.tree(plan.files)
+
+
+ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
+    "first": first,
+    "again": again,
+    "appended": appended,
+    "memory": memory,
+    "growth": growth,
+    "tokens": tokens,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("only", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all of them if none is named")
+    parser.add_argument("--quick", action="store_true", help="100 MB in 200 files instead of 1 GB in 2,000")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each ratio is measured")
+    plan = parser.parse_args(namespace=Plan())
+    if unknown := set(plan.only) - set(ROWS):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    measure.report(row for name in plan.only or ROWS for row in ROWS[name](plan))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Openings: responses while their rows come in, and how they are summed into a file's digest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from reread.counting.digests import (
+    ANYWHERE,
+    BANDS,
+    NO_ROWS,
+    OWN,
+    SLOT_MS,
+    Cell,
+    Digest,
+    Place,
+    Response,
+    packed,
+)
+from reread.counting.readings import Reading
+from reread.counting.rows import Line, PlainRow
+from reread.heads import UsageHead
+from reread.money.charges import Figures, charge_of, extra_charges, figures_of
+from reread.when import milliseconds
+
+AnyRow = Line | PlainRow
+Key = tuple[str, str | None]
+"""A response within a file: its message id, and its request id or else its session."""
+
+
+class Open(msgspec.Struct, gc=False):
+    """A response whose best row may still come; what it comes to is worked out at the end, for most rows lose."""
+
+    line: AnyRow | None
+    """The first row; None where the response was known before."""
+    usage: UsageHead | None
+    """The best row; None where that was known before."""
+    model: str | None
+    ended: bool
+    plain: bool = True
+    """Whether nothing below is said, and the response is one charge."""
+    place: Place | None = None
+    """Where it belongs; None where that is just what the line says."""
+    reported: int | None = None
+    stamp: str | None = None
+    """A later row's time, where the first has none."""
+    proofs: tuple[str, ...] = ()
+    before: Response | None = None
+    """The response as it was known before."""
+
+    @property
+    def output(self) -> int:
+        """What the best row says was made."""
+        if self.usage is not None:
+            return self.usage.output_tokens or 0
+        return self.before.charge.output if self.before is not None else 0
+
+
+def reopened(response: Response) -> Open:
+    """A response that was known before; a better row may still come."""
+    return Open(
+        None, None, None, response.ended, False, reported=response.reported, proofs=response.proofs, before=response
+    )
+
+
+LOW, HIGH = BANDS
+
+
+class Summing:
+    """Open responses made into a digest: the plain ones summed in cells."""
+
+    def __init__(self, known: Digest, place_of: Callable[[AnyRow], Place]) -> None:
+        self.known = known
+        self.place_of = place_of
+        self.places = {place: n for n, place in enumerate(known.places)}
+        self.said: tuple[object, ...] = ()
+        self.here = 0
+        self.cells: dict[tuple[int | None, int, str | None, int, int], list[int]] = {}
+        self.rows: list[tuple[Any, ...]] = []
+        self.odd: list[Response] = []
+
+    def sum(self, index: dict[Key, Open]) -> None:
+        """Put every response into the digest."""
+        add_row, add_to_cell, number_of = self.rows.append, self._add_to_cell, self._number
+        for number, (key, known) in enumerate(index.items()):
+            line, usage = known.line, known.usage
+            if line is None or usage is None or not known.plain:
+                self._add_odd(number, *key, known)
+                continue
+            place, when, ended = number_of(line), milliseconds(line.timestamp or known.stamp), known.ended
+            figures = figures_of(usage, known.model)
+            add_row((number, *key, place, when, ended, figures, line.uuid))
+            add_to_cell(place, when, figures, ended)
+        digest = self.known
+        digest.cells = [Cell(*key, *sums) for key, sums in self.cells.items()]
+        digest.odd, digest.ids = self.odd, [id for id, _ in index]
+        self._pack()
+        for reading in digest.readings:
+            self._locate(reading, index)
+
+    def _pack(self) -> None:
+        """Keep the plain responses packed; where a count is beyond 64 bits, as they are."""
+        rows = packed(self.rows)
+        if rows is not None:
+            self.known.rows = Raw(rows)
+            return
+        plain = [msgspec.convert(row, Response) for row in self.rows]
+        self.known.rows, self.known.cells = NO_ROWS, []
+        self.known.odd = sorted([*plain, *self.odd], key=lambda response: response.number)
+
+    def _add_to_cell(self, place: int, when: int | None, figures: Figures, ended: bool) -> None:
+        model, given, made, five, hour, read, searches, mode = figures
+        prompt = given + five + hour + read
+        slot = None if when is None else when // SLOT_MS
+        key = (slot, place, model, mode, 0 if prompt <= LOW else 1 if prompt <= HIGH else 2)
+        sums = self.cells.get(key)
+        if sums is None:
+            self.cells[key] = [1, given, made, five, hour, read, searches, 0 if ended else 1]
+        else:
+            sums[0] += 1
+            sums[1] += given
+            sums[2] += made
+            sums[3] += five
+            sums[4] += hour
+            sums[5] += read
+            sums[6] += searches
+            sums[7] += not ended
+
+    def _add_odd(self, number: int, id: str, request: str | None, known: Open) -> None:
+        """A response that is not plain, or that was known before."""
+        line, usage, response = known.line, known.usage, known.before
+        if response is None and line is not None:
+            named = request if line.requestId or request == ANYWHERE else None
+            place = self._numbered(known.place or self.place_of(line))
+            response = Response(number, id, named, place, milliseconds(line.timestamp), uuid=line.uuid)
+        if response is None:
+            return
+        if usage is not None:
+            response.charge, response.ended = charge_of(usage, known.model), known.ended
+            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
+        if response.when is None:
+            response.when = milliseconds(known.stamp)
+        response.reported, response.proofs = known.reported, known.proofs
+        when, ended, figures = response.when, response.ended, msgspec.structs.astuple(response.charge)
+        if self._is_plain(response):
+            self.rows.append((number, id, response.request, response.place, when, ended, figures, response.uuid))
+            self._add_to_cell(response.place, when, figures, ended)
+        else:
+            self.odd.append(response)
+
+    def _is_plain(self, response: Response) -> bool:
+        place = self.known.places[response.place]
+        named = response.request is not None and response.request != ANYWHERE
+        special = response.extras or response.proofs or response.reported is not None
+        return named and not special and not place.printed and place.source == OWN
+
+    def _locate(self, reading: Reading, index: dict[Key, Open]) -> None:
+        """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
+        if reading.place is not None or not reading.after:
+            return
+        for known in reversed(list(islice(index.values(), reading.after))):
+            place, when = self._where(known)
+            if place.session == reading.session and place.agent is None:
+                reading.place, reading.when = self._numbered(place), when
+                return
+
+    def _where(self, known: Open) -> tuple[Place, int | None]:
+        if known.before is not None:
+            return self.known.places[known.before.place], known.before.when
+        line = known.line
+        if line is None:
+            return known.place or Place(None, None, None, None), None
+        return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
+
+    def _number(self, line: AnyRow) -> int:
+        """The number of the place where a row belongs; most belong where the one before does."""
+        said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+        if said != self.said:
+            self.said, self.here = said, self._numbered(self.place_of(line))
+        return self.here
+
+    def _numbered(self, place: Place) -> int:
+        number = self.places.setdefault(place, len(self.places))
+        if number == len(self.known.places):
+            self.known.places.append(place)
+        return number

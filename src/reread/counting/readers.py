@@ -1,0 +1,153 @@
+"""Readers: files to digests, from where they were left, in several processes where that pays."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator
+from io import FileIO
+from typing import Any
+
+import msgspec
+
+from reread.counting.cache import PROOF, Entry
+from reread.counting.digests import FORMAT, Digest, owner, packed
+
+Progress = Callable[[int], None]
+SHARE_FROM = 32 << 20
+"""From so many bytes on, another process that reads half of them pays for its start."""
+MOST_PROCESSES = 8
+
+Read = tuple[Entry, Digest]
+"""What is to be kept of a file, and what it says, a torn tail included."""
+
+
+class Job(msgspec.Struct):
+    """A file to read, and what is known of its beginning."""
+
+    path: str
+    size: int
+    entry: Entry | None = None
+
+    @property
+    def rest(self) -> int:
+        """How many bytes are to be read, if the beginning is as it was."""
+        return self.size - (self.entry.read if self.entry is not None else 0)
+
+
+def kept_digest(blob: bytes) -> Digest | None:
+    """A digest that was kept; None where it is of another format or broken."""
+    try:
+        digest = msgspec.msgpack.decode(blob, type=Digest)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    return digest if digest.format == FORMAT else None
+
+
+def read_all(jobs: list[Job], progress: Progress | None = None) -> Iterator[Read]:
+    """What the files say; those that cannot be read are passed over."""
+    count = processes(sum(job.rest for job in jobs))
+    mine, *others = _shares(jobs, count)
+    helpers = [_Helper(share) for share in others]
+    yield from _read_some(mine, progress)
+    for helper in helpers:
+        yield from helper.result(progress)
+
+
+class _Helper:
+    """Another process that reads a share of the files."""
+
+    def __init__(self, share: list[Job]) -> None:
+        import multiprocessing
+
+        self.share = share
+        context = multiprocessing.get_context()
+        self.pipe, there = context.Pipe(duplex=False)
+        self.process = context.Process(target=help_out, args=(there, share), daemon=True)
+        self.process.start()
+        there.close()
+
+    def result(self, progress: Progress | None) -> Iterator[Read]:
+        """What it read; where it died, the files are read here."""
+        try:
+            found = msgspec.msgpack.decode(self.pipe.recv_bytes(), type=list[Read])
+        except (EOFError, OSError, msgspec.DecodeError):
+            found = _read_some(self.share, None)
+        self.pipe.close()
+        self.process.join()
+        yield from found
+        if progress is not None:
+            progress(sum(job.rest for job in self.share))
+
+
+def help_out(pipe: Any, jobs: list[Job]) -> None:
+    """Read some files and send what they say."""
+    gc.disable()
+    pipe.send_bytes(packed(list(_read_some(jobs, None))) or b"")
+    pipe.close()
+
+
+def processes(size: int) -> int:
+    """How many processes to read so many bytes with."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, MOST_PROCESSES, size // (SHARE_FROM // 2)))
+
+
+def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
+    """The jobs in shares of about the same size."""
+    shares: list[list[Job]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for job in sorted(jobs, key=lambda job: job.rest, reverse=True):
+        least = sizes.index(min(sizes))
+        shares[least].append(job)
+        sizes[least] += job.rest
+    return shares
+
+
+def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
+    from reread.counting.scanners import ROOM
+
+    buffer = bytearray(ROOM)
+    for job in jobs:
+        try:
+            yield read(job, buffer)
+        except OSError:
+            continue
+        if progress is not None:
+            progress(job.rest)
+
+
+def read(job: Job, buffer: bytearray | None = None) -> Read:
+    """Read a file from where it was left, or from its start where it is another."""
+    from reread.counting.scanners import Scanner
+
+    agent, session = owner(job.path)
+    with FileIO(job.path) as file:
+        stat = os.fstat(file.fileno())
+        before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None
+        scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
+        if before is not None and job.entry is not None:
+            scanner.offset = job.entry.read
+        file.seek(scanner.offset)
+        while count := file.readinto(scanner.room()):
+            scanner.filled(count)
+        proof = _proof(file, scanner.offset)
+    if not scanner.digest.resumable:
+        scanner.flush()
+        scanner.offset, proof = stat.st_size, b""
+    blob = scanner.digest.packed()
+    scanner.flush()
+    identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return Entry(job.path, *identity, scanner.offset, proof, blob), scanner.digest
+
+
+def _proof(file: FileIO, end: int) -> bytes:
+    file.seek(max(0, end - PROOF))
+    return file.read(min(PROOF, end)) or b""
+
+
+def _goes_on(file: FileIO, entry: Entry, stat: os.stat_result) -> bool:
+    """Whether a file is the one that was read, and at most longer."""
+    if not entry.proof or not (entry.is_of(stat) or entry.may_have_grown(stat)):
+        return False
+    return _proof(file, entry.read) == entry.proof

@@ -1,0 +1,301 @@
+"""Settlement: of all that several files say of usage, each response once, and what the client's counters add."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import msgspec
+
+from reread.counting.copies import Copy, gather, wanted_places, worth
+from reread.counting.counters import Counters
+from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
+from reread.counting.readings import ModelReading, Stretch
+from reread.counting.spends import Spend
+from reread.money.charges import DAY_MS, Charge, cost
+from reread.money.prices import Prices, read_name
+
+NOWHERE = Place(None, None, None, None)
+
+
+class Settled(msgspec.Struct, gc=False):
+    """A response with all its copies joined."""
+
+    first: Copy
+    """The copy that says where it belongs."""
+    best: Response
+    """The one whose row counts."""
+    ended: bool
+    reported: int | None
+
+
+def settle(files: Sequence[Filed], prices: Prices, *, exact: bool = True) -> list[Spend]:
+    """Everything that was spent, by the files together; their order does not matter.
+
+    Unless exact, responses of one place and quarter of an hour are one spend.
+    """
+    return _Settlement(files, prices, exact=exact).spends()
+
+
+def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
+    """Each response that the files tell of, once."""
+    settlement = _Settlement(files, prices)
+    single, shared = settlement.copies(list(files))
+    return [_alone(copy) for copy in single] + settlement.joined(shared)
+
+
+class _Settlement:
+    def __init__(self, files: Sequence[Filed], prices: Prices, *, exact: bool = True) -> None:
+        self.files = sorted(files, key=lambda file: file.path)
+        self.prices = prices
+        self.exact = exact or not prices.thresholds <= set(BANDS)
+        self.wanted = wanted_places(self.files)
+        self.natives = {
+            place.session
+            for file in files
+            for place in file.digest.places
+            if not place.printed and place.source != SUMMED
+        }
+        """The sessions whose rows stand in a transcript."""
+        printed = {reading.session for file in files for reading in file.digest.readings if reading.printed}
+        self.metered = printed - self.natives
+        """The sessions whose tokens are those of a printed counter."""
+        self.counters = Counters(self.files)
+        self.shared: Counter[int] = Counter()
+        """How many responses of each file stand in other files too."""
+
+    def spends(self) -> list[Spend]:
+        """Each response once, then what only the counters know."""
+        out: list[Spend] = []
+        covered: dict[tuple[int, str | None], list[Settled]] = {}
+        tangled, apart = self._sorted_out()
+        single, shared = self.copies(tangled)
+        for file in apart:
+            out += self._cells(file)
+            single += [copy for response in file.digest.odd if (copy := self._copy(file, response)) is not None]
+        for settled in [*self.joined(shared), *map(_alone, single)]:
+            place = settled.first.place
+            if settled.reported is not None and self.counters.know_cost(place.session):
+                settled.reported = None
+            if place.printed and place.session in self.metered:
+                covered.setdefault((id(settled.first.file), place.session), []).append(settled)
+            else:
+                out += self._spent(settled)
+        for file in self.files:
+            for session in dict.fromkeys(reading.session for reading in file.digest.readings):
+                out += self._reported(file, session)
+                if session in self.metered:
+                    out += self._printed(file, session, covered.pop((id(file), session), []))
+        for rows in covered.values():
+            for settled in rows:
+                out += self._spent(settled)
+        return out
+
+    def _sorted_out(self) -> tuple[list[Filed], list[Filed]]:
+        """The files whose responses must be looked at one by one, for one stands elsewhere too, and the others."""
+        if self.exact:
+            return self.files, []
+        counts = Counter(chain.from_iterable(file.digest.ids for file in self.files))
+        twice = {id for id, count in counts.items() if count > 1}
+        tangled = [file for file in self.files if not twice.isdisjoint(file.digest.ids)]
+        known = {id(file) for file in tangled}
+        return tangled, [file for file in self.files if id(file) not in known]
+
+    def _cells(self, file: Filed) -> Iterator[Spend]:
+        """The plain responses of a file that has them for itself."""
+        places = file.digest.places
+        for cell in file.digest.cells:
+            place = places[cell.place]
+            when = None if cell.slot is None else cell.slot * SLOT_MS
+            counts = (cell.input, cell.output, cell.write_5m, cell.write_1h, cell.read, cell.searches)
+            rates = self.prices.rates(cell.model, None if when is None else when // DAY_MS, cell.mode)
+            long = rates is not None and rates.long is not None and rates.over in BANDS[: cell.band]
+            picos = cost(Charge(cell.model, *counts, cell.mode), when, self.prices, long=long)
+            project = place.project or file.project
+            yield Spend(
+                when,
+                place.session,
+                project,
+                place.branch,
+                place.agent,
+                cell.model,
+                cell.responses,
+                *counts,
+                picos,
+                None,
+                cell.unconfirmed,
+            )
+
+    # One response, however many files tell of it
+
+    def _copy(self, file: Filed, response: Response) -> Copy | None:
+        place = file.digest.places[response.place]
+        return Copy(file, response, place) if self.wanted(place) else None
+
+    def copies(self, files: list[Filed]) -> tuple[list[Copy], list[list[Copy]]]:
+        """The responses whose message id stands in one place, and those of which it stands in several."""
+        by_id: dict[str, list[Copy]] = {}
+        for file in files:
+            for response in file.digest.responses():
+                copy = self._copy(file, response)
+                if copy is not None:
+                    by_id.setdefault(response.id, []).append(copy)
+        single = [copies[0] for copies in by_id.values() if len(copies) == 1]
+        return single, [copies for copies in by_id.values() if len(copies) > 1]
+
+    def joined(self, shared: list[list[Copy]]) -> list[Settled]:
+        """Each response that several rows tell of, once."""
+        for copies in shared:
+            self.shared.update({id(copy.file) for copy in copies})
+        return [self._join(group) for copies in shared for group in gather(copies)]
+
+    def _join(self, copies: list[Copy]) -> Settled:
+        first = min(copies, key=self._age)
+        self.counters.note_copies(first, copies)
+        best = max(copies, key=worth).response
+        reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
+        ended = any(copy.response.ended for copy in copies)
+        return Settled(first, best, ended, best.reported if best.reported is not None else max(reported, default=None))
+
+    def _age(self, copy: Copy) -> tuple[object, ...]:
+        """Orders copies: the original first.
+
+        A fork has the times of what it copies, so that its file must tell: when it was begun, whether all it holds is
+        in other files too (then these went on from it), how much it holds.
+        """
+        file, place, when = copy.file, copy.place, copy.response.when
+        count = len(file.digest.ids)
+        begun = file.digest.began
+        return (
+            place.printed,
+            when is None,
+            when or 0,
+            place.copied,
+            place.source,
+            begun is None,
+            begun or 0,
+            count > self.shared[id(file)],
+            count,
+            place.agent == SIDECHAIN,
+            file.path,
+        )
+
+    def _spent(self, settled: Settled) -> Iterator[Spend]:
+        best, first = settled.best, settled.first
+        spend = self._spend(first, best.charge)
+        spend.responses, spend.unconfirmed, spend.reported = 1, int(not settled.ended), settled.reported
+        yield spend
+        for extra in best.extras:
+            yield self._spend(first, extra)
+
+    def _spend(self, copy: Copy, charge: Charge, *, long: bool | None = None) -> Spend:
+        place, file, when = copy.place, copy.file, copy.response.when
+        picos = cost(charge, when, self.prices, long=long)
+        project = place.project or (file.digest.folder if place.printed else None) or file.project
+        return Spend(when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, picos)
+
+    # What the counters say
+
+    def _reported(self, file: Filed, session: str | None) -> Iterator[Spend]:
+        digest = file.digest
+        models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
+        names = {self._plain(model): model for model in models}
+        for part in self.counters.reported(file, session):
+            reading = part.reading
+            place = digest.places[reading.place] if reading.place is not None else NOWHERE
+            project = place.project or digest.folder or file.project
+            when = reading.when if reading.place is not None else digest.began
+            for model, nanos in _by_model(part):
+                name = names.get(self._plain(model), model)
+                yield Spend(when, session, project, place.branch, None, name, reported=nanos)
+
+    def _printed(self, file: Filed, session: str | None, rows: list[Settled]) -> Iterator[Spend]:
+        """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
+        rows.sort(key=lambda row: row.first.response.number)
+        stretches = self.counters.chain(file, session, printed=True)
+        totals, whole = _totals(stretches, rows)
+        last = max((part.reading.after for part in stretches), default=0)
+        names = {self._plain(name): name for name in totals}
+        by_model: dict[str | None, list[Settled]] = {name: [] for name in totals}
+        for row in rows:
+            name = names.get(self._plain(row.best.charge.model), "")
+            if name in by_model and row.first.response.number < last and (whole or row.first.place.agent is None):
+                by_model[name].append(row)
+            else:
+                yield from self._spent(row)
+        for name, model in totals.items():
+            yield from self._share_out(file, session, name, model, by_model[name])
+
+    def _share_out(
+        self, file: Filed, session: str | None, name: str | None, model: ModelReading, rows: list[Settled]
+    ) -> Iterator[Spend]:
+        """A model's total over its responses: each what its row says, the first what no row does."""
+        if not rows:
+            place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
+            lone = Copy(file, Response(0, "", None, 0, file.digest.began), place)
+            yield self._spend(lone, _charge(model, name, 0, 0))
+            return
+        known = [row.best.charge for row in rows]
+        kept = _charge(model, known[0].model, sum(c.write_5m for c in known), sum(c.write_1h for c in known))
+        rest = [a - sum(b) for a, *b in zip(kept.counts, *(charge.counts for charge in known), strict=True)]
+        rates = self.prices.rates(known[0].model, None)
+        over = rates.over if rates is not None and rates.long is not None else 1 << 62
+        long = sum(charge.prompt > over for charge in known) * 2 > len(known)
+        if len(rows) == 1 or min(rest) < 0:
+            rest = list(kept.counts)
+            known = [Charge(charge.model, mode=charge.mode) for charge in known]
+        for n, (row, share) in enumerate(zip(rows, known, strict=True)):
+            spend = self._spend(row.first, share)
+            if n == 0 and any(rest):
+                spend.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
+            spend.responses, spend.reported = 1, row.reported
+            yield spend
+
+    def _plain(self, model: str | None) -> str | None:
+        """What two ids of one model have in common."""
+        known = self.prices.name(model)
+        return known.model if known else read_name(model).model if model else None
+
+
+def _alone(copy: Copy) -> Settled:
+    return Settled(copy, copy.response, copy.response.ended, copy.response.reported)
+
+
+def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
+    """A stretch's cost by model; what rounding leaves goes with the dearest."""
+    spent = part.cost or 0
+    costs = {name: model.cost for name, model in part.models.items() if model.cost}
+    if not costs:
+        return [(next(iter(part.models), None), spent)]
+    dearest = max(costs, key=lambda name: costs[name] or 0)
+    rest = spent - sum(nanos or 0 for nanos in costs.values())
+    return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
+
+
+def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | None, ModelReading], bool]:
+    """All that a file's stretches counted, by model; and whether that is more than the main thread."""
+    out: dict[str | None, ModelReading] = {}
+    whole = True
+    for part in stretches:
+        models: dict[str | None, ModelReading] = {**part.models}
+        if not part.reading.by_model and part.reading.turn is not None:
+            turn, whole = part.reading.turn, False
+            main = [
+                row for row in rows if row.first.place.agent is None and row.first.response.number < part.reading.after
+            ]
+            writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
+            model = main[-1].best.charge.model if main else None
+            models = {model: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
+        for name, model in models.items():
+            out[name] = out[name].plus(model) if name in out else model
+    return out, whole
+
+
+def _charge(model: ModelReading, name: str | None, known_5m: int, known_1h: int) -> Charge:
+    """A model's total as a charge; the life of its cache writes, where it has none, is that of the rows."""
+    if model.write_1h is not None:
+        hour = min(model.write_1h, model.write)
+    else:
+        hour = min(known_1h, model.write)
+    return Charge(name, model.input, model.output, model.write - hour, hour, model.read, model.searches)
