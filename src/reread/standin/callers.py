@@ -8,6 +8,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
+from io import RawIOBase
 from typing import cast
 
 from reread import jsontext
@@ -20,13 +21,14 @@ class Ears:
 
     def __init__(self, descriptor: int) -> None:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, args=(descriptor,), daemon=True).start()
+        own = os.fdopen(os.dup(descriptor), "rb", buffering=0)  # the caller may close its own while this one reads
+        threading.Thread(target=self._read, args=(own,), daemon=True).start()
 
-    def _read(self, descriptor: int) -> None:
-        """Read without the interpreter's own buffers, whose locks would hold up the exit."""
+    def _read(self, pipe: RawIOBase) -> None:
+        """Read without the interpreter's buffers, whose locks would hold up the exit."""
         rest: list[bytes] = []
-        with contextlib.suppress(OSError):
-            while chunk := os.read(descriptor, 1 << 16):
+        with contextlib.suppress(OSError), pipe:
+            while chunk := pipe.read(1 << 16):
                 *lines, last = chunk.split(b"\n")
                 for line in lines:
                     self._lines.put(b"".join((*rest, line, b"\n")))
