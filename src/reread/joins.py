@@ -49,13 +49,12 @@ def join(captured: Conversation, transcripts: Sequence[Told]) -> Conversation:
     talk = Conversation(_reader(reads))
     by_session = {told.session: (number, told) for number, told in enumerate(transcripts, 1)}
     calls = set[str]().union(*(told.agent_calls for told in transcripts))
-    here: tuple[int, Told] | None = None
+    number, told = 0, None
     for record in captured.records:
-        here = by_session.get(record.head.sessionId or "", here)
-        if here is None:
+        number, told = by_session.get(record.head.sessionId or "", (number, told))
+        if told is None:
             talk.push(_moved(record, 0))
             continue
-        number, told = here
         found = told.find(record)
         if found is not None:
             _tell(talk, number, told, found + 1)

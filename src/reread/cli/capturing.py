@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,7 +207,7 @@ def _pass_on(run: Capture, pretty: bool, full: bool) -> int:
 
 
 @contextmanager
-def _patient() -> Iterator[None]:
+def _patient() -> Generator[None]:
     """Let the first Ctrl-C pass: it ends the program that writes to us, whose last words are still to come."""
 
     def wait_for_the_end(number: int, frame: object) -> None:

@@ -12,6 +12,11 @@ def looks_like(value: dict[str, Any]) -> bool:
     return "claudeMessage" in value and "type" not in value
 
 
+def is_mark(value: dict[str, Any]) -> bool:
+    """Whether this says that a captured run begins or ends."""
+    return looks_like(value) and value["claudeMessage"] is None and isinstance(value.get("run"), dict)
+
+
 def translate(value: dict[str, Any]) -> dict[str, Any]:
     """The message that was kept; what was no JSON object, or printed aside, becomes an `output` record."""
     message = value["claudeMessage"]
