@@ -42,7 +42,8 @@ class Session:
         self, source: Source, *, progress: Progress | None = None, roots: Sequence[str | Path] | None = None
     ) -> None:
         self.source = source
-        self._roots = roots
+        self.roots = roots
+        """Where else to look for what belongs to it; None: where sessions are."""
         self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
@@ -88,7 +89,7 @@ class Session:
         own = self.folding.conversation
         if self.path is None or not joins.is_captured(own):
             return []
-        found = (places.transcript_of(id, self._roots) for id in dict.fromkeys(own.facts.ids))
+        found = (places.transcript_of(id, self.roots) for id in dict.fromkeys(own.facts.ids))
         return [Session(FileSource(path)) for path in found if path is not None]
 
     @cached_property
@@ -96,7 +97,7 @@ class Session:
         """Of a transcript, the captured conversations that hold its session."""
         if self.path is None or joins.is_captured(self.folding.conversation):
             return []
-        return captures_of(self.path.stem, self._roots)
+        return captures_of(self.path.stem, self.roots)
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -204,25 +205,10 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        wanted = self.wanted()
+        wanted = wanted_of(self)
         if self._usage is None or self._usage[0] != wanted.state:
             self._usage = (wanted.state, spent(wanted, in_force()))
         return self._usage[1]
-
-    def wanted(self) -> Wanted:
-        """What is counted where its usage is asked for: its file and those of its agents, or what was read of it."""
-        wanted = Wanted()
-        if self.path is not None and self.path.exists():
-            want_session(wanted, self.path, self._roots)
-        else:
-            wanted.loose.append(b"".join(self._chunks()))
-        return wanted
-
-    def _chunks(self) -> Iterator[bytes]:
-        at = 0
-        while data := self.source.read(at, CHUNK):
-            yield data
-            at += len(data)
 
     @property
     def context(self) -> list[Fill]:
@@ -378,6 +364,23 @@ def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
     else:
         folding.take_in()
     return folding
+
+
+def wanted_of(session: Session) -> Wanted:
+    """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
+    wanted = Wanted()
+    if session.path is not None and session.path.exists():
+        want_session(wanted, session.path, session.roots)
+    else:
+        wanted.loose.append(b"".join(_chunks(session.source)))
+    return wanted
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    at = 0
+    while data := source.read(at, CHUNK):
+        yield data
+        at += len(data)
 
 
 def open(

@@ -124,6 +124,12 @@ class Forked(Part, frozen=True):
     branches: list[Branch]
 
 
+class Abandoned(Part, frozen=True):
+    """What was said on another branch follows, from where it left."""
+
+    branch: Branch
+
+
 class Ended(Part, frozen=True):
     """An answer ends: what it took."""
 
@@ -131,19 +137,39 @@ class Ended(Part, frozen=True):
 
 
 def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
-    """The chosen turns of a conversation, in order."""
+    """The chosen turns of a conversation, in order; in full, then what stands on other branches."""
     forks = _forks(talk)
     compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
+
+    def spoken(message: Message) -> Iterator[Part]:
+        compaction = compactions.get(id(message))
+        if compaction is not None:
+            yield Compacted(compaction)
+        elif message.kind != "summary":
+            yield from (part for part in _message_parts(message) if wanted(part, choice))
+        if message.index in forks:
+            yield Forked(forks[message.index])
+
     for turn in chosen_turns(talk, choice):
         yield TurnStart(turn)
         for message in turn.messages:
-            compaction = compactions.get(id(message))
-            if compaction is not None:
-                yield Compacted(compaction)
-            elif message.kind != "summary":
-                yield from (part for part in _message_parts(message) if wanted(part, choice))
-            if message.index in forks:
-                yield Forked(forks[message.index])
+            yield from spoken(message)
+    if choice.full and not choice.narrows:
+        for branch, messages in _left(talk):
+            yield Abandoned(branch)
+            for message in messages:
+                yield from spoken(message)
+
+
+def _left(talk: Conversation) -> Iterator[tuple[Branch, list[Message]]]:
+    """The messages that are not on the active branch, by the branch that they are on."""
+    found: dict[int, list[Message]] = {}
+    for message in talk.messages:
+        if not talk.on_branch(message, talk.active_branch):
+            found.setdefault(message.branch, []).append(message)
+    for branch in talk.branches:
+        if branch.id in found:
+            yield branch, found[branch.id]
 
 
 def _branch(talk: Conversation, id: int | None) -> Branch:
@@ -255,6 +281,7 @@ def started_by(call: Call) -> list[Agent]:
     return [agent for agent in call.conversation.agents.values() if agent.call is call]
 
 
-def unlinked(session: Session) -> list[Agent]:
-    """The agents that no call leads to: they are listed at the end, never dropped."""
-    return [a for a in session.agents.values() if a.call is None and a.parent is None and not a.warmup]
+def unlinked(session: Session, choice: Choice) -> list[Agent]:
+    """The agents that no call leads to: they are listed at the end, the client's own warm-ups only in full."""
+    agents = (a for a in session.agents.values() if a.call is None and a.parent is None)
+    return [agent for agent in agents if choice.full or not agent.warmup]
