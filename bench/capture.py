@@ -15,10 +15,13 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 RATE = 50_000
 LINE = 1_000
+WARM = 2.0
+"""Seconds in which the programs start; no delay is measured then."""
 
 FEEDER = """
 import json, os, sys, time
@@ -52,7 +55,7 @@ def through(words: list[str], rate: int, seconds: float) -> dict[str, float]:
         now = time.monotonic_ns()
         lines += chunk.count(b"\n")
         whole, _, rest = (pending + chunk).rpartition(b"\n")
-        if whole:
+        if whole and time.monotonic() - begun > WARM:
             last = whole[whole.rfind(b'{"type"') :]
             delays.append((now - int(last[27 : last.index(b",", 27)])) / 1e6)
         pending = rest
@@ -79,21 +82,18 @@ def show(what: str, figures: dict[str, float]) -> None:
     print(f"{what:34}", "  ".join(f"{name} {value:10,.2f}" for name, value in figures.items()), flush=True)
 
 
-def ten_at_once(root: str) -> None:
-    """Ten captures into one store, each at a tenth of the rate."""
+def ten_at_once(what: str, words: Callable[[int], list[str]], seconds: float) -> None:
+    """Ten programs at once, each at a tenth of the rate."""
     found: list[dict[str, float]] = []
     threads = [
-        threading.Thread(target=lambda n=n: found.append(through(capture(root, f"ten-{n}"), RATE // 10, 5)))
-        for n in range(10)
+        threading.Thread(target=lambda n=n: found.append(through(words(n), RATE // 10, seconds))) for n in range(10)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     total = {name: max(figures[name] for figures in found) for name in ("p50 ms", "p99 ms", "MB")}
-    show("ten at once, 5,000 lines/s each", {"cpu": sum(figures["cpu"] for figures in found), **total})
-    kept = [sum(1 for _ in path.open("rb")) - 2 for path in sorted(Path(root).glob("conversations/*/*/ten-*.jsonl"))]
-    print(f"{'':34} lines kept by each: {min(kept):,} to {max(kept):,}")
+    show(what, {"cpu": sum(figures["cpu"] for figures in found), **total})
 
 
 def whole_stream(root: str, gigabytes: float) -> None:
@@ -123,7 +123,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="reread-bench-") as root:
         show("cat, 50,000 lines/s of 1 KB", through(["cat"], RATE, given.seconds))
         show("capture, the same", through(capture(root, "one"), RATE, given.seconds))
-        ten_at_once(root)
+        ten_at_once("ten cats, 5,000 lines/s each", lambda n: ["cat"], given.seconds)
+        ten_at_once("ten captures into one store", lambda n: capture(root, f"ten-{n}"), given.seconds)
+        files = sorted(Path(root).glob("conversations/*/*/ten-*.jsonl"))
+        kept = [sum(1 for _ in path.open("rb")) - 2 for path in files]
+        print(f"{'':34} lines kept by each: {min(kept):,} to {max(kept):,}")
         whole_stream(root, given.gigabytes)
 
 

@@ -19,8 +19,8 @@ TAKEN = frozenset({"history", "journal", "memory", "subagents", "tool-results", 
 AGENTS = "agent-"
 """How the names of agents' own files begin."""
 
-_PLAIN = re.compile(r"[a-z0-9_.\-]")
-_ESCAPE = re.compile(r"%([0-9a-f]{2})")
+_OTHER = re.compile(r"[^a-z0-9_.\-]")
+_ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
 
 
 def name_of(id: str) -> str:
@@ -29,14 +29,14 @@ def name_of(id: str) -> str:
     Lower case, digits, `_`, `-` and inner dots stand for themselves and all else is `%` and two hex digits for each
     byte of its UTF-8: so capitals, accents and what a system normalises cannot make two ids one file.
     """
-    name = "".join(char if _PLAIN.fullmatch(char) else _escaped(char) for char in id)
+    name = _OTHER.sub(lambda char: _escaped(char[0]), id)
     if name.split(".", 1)[0] in RESERVED or name in TAKEN or name.startswith((".", "-", AGENTS)):
         name = _escaped(name[0]) + name[1:]
     if name.endswith("."):
         name = name[:-1] + _escaped(".")
     if len(name) > LONGEST:
         digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-        return _ESCAPE.sub("_", name[:60]).replace("%", "_") + HASHED + digest
+        return _ESCAPES.sub("_", name[:60]).replace("%", "_") + HASHED + digest
     return name or EMPTY
 
 
@@ -45,11 +45,13 @@ def id_of(name: str) -> str | None:
 
     A name that `name_of` never gives, such as one with capitals, is the id as it stands.
     """
+    if "%" not in name:
+        return name
     if HASHED in name:
         return None
     if name == EMPTY:
         return ""
-    plain = re.sub(r"(?:%[0-9a-f]{2})+", _unescaped, name)
+    plain = _ESCAPES.sub(_unescaped, name)
     return plain if name_of(plain) == name else name
 
 
