@@ -218,6 +218,10 @@ class Conversation:
         """The messages after which the file says that a turn ended."""
         return frozenset(self._ends)
 
+    def ends_turn(self, message: int) -> bool:
+        """Whether the file says that a turn ended after the message of that index."""
+        return message in self._ends
+
     @property
     def usage(self) -> Usage:
         """The tokens of all its messages, abandoned branches included: they were spent."""
@@ -228,12 +232,13 @@ class Conversation:
         """What became of every record."""
         return Ledger(self)
 
-    def branch_messages(self, branch: int) -> list[Message]:
-        """The messages from the first to the leaf of a branch."""
+    def branch_messages(self, branch: int, start: int = 0) -> list[Message]:
+        """The messages from the first, or one of all messages, to the leaf of a branch."""
         limits = self._limits(branch)
+        messages = self.messages[start:]
         if len(self._branches) == 1:
-            return list(self.messages)
-        return [m for m in self.messages if m.branch in limits and m.records[0] <= limits[m.branch]]
+            return messages
+        return [m for m in messages if m.branch in limits and m.records[0] <= limits[m.branch]]
 
     def on_branch(self, message: Message, branch: int) -> bool:
         """Whether a message is on the way to the leaf of a branch."""
@@ -350,6 +355,41 @@ class Conversation:
     def fate_code(self, index: int) -> int:
         """The fate of a record as a place in FATES, branches aside."""
         return self._marks[index] & FATE
+
+    def count_fate(self, code: int) -> int:
+        """How many records met a fate that keeps them out of the tree."""
+        return self._marks.count(code)
+
+    def touched(self, index: int) -> Iterator[Message]:
+        """The messages that the record at `index` is part of, answers calls of, takes back or hangs on."""
+        code, target = self.fate_code(index), self._targets[index]
+        if code in (DUPLICATE, REAPPENDED):
+            code, target = self.fate_code(target), self._targets[target]
+        if code in (SHOWN, MERGED) or (code == ATTACHED and target >= 0):
+            message = self.messages[target]
+            summed = self.compaction_of(message) if message.kind == "summary" else None
+            yield from (m for m in (message, summed and summed.boundary) if m is not None)
+        elif code == PAIRED or (code == ATTACHED and target < -1):
+            yield self.calls[target if code == PAIRED else -2 - target].message
+        head = self.records[index].head
+        content = head.message.content if head.message is not None else None
+        for block in content if type(content) is list else ():
+            call = self._by_call.get(block.tool_use_id or "")
+            if call is not None:
+                yield call.message
+            made = self._by_call.get(block.id or "")
+            if made is not None and 0 <= made.answer < index:
+                yield self.messages[0]  # its results stood before it, in any message
+        if index in self.placed:
+            yield from (call.message for call in self.calls if call.answer == index)
+        for uuid in head.supersedes or ():
+            message = self.find_message(uuid)
+            if message is not None:
+                yield message
+
+    def compaction_of(self, message: Message) -> Compaction | None:
+        """The compaction that a message is the boundary or the summary of."""
+        return next((c for c in reversed(self.compactions) if message in (c.boundary, c.summary)), None)
 
     def change(self, index: int) -> Change:
         """What the record at `index` changed."""

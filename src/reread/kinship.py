@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
+
+import msgspec
 
 from reread.blocks import Text, ToolResult
 from reread.conversation import Agent, Conversation
@@ -13,13 +15,89 @@ from reread.messages import Call
 STARTERS = frozenset({"Task", "Agent", "Skill", "Workflow"})
 """The tools that start agents."""
 
+FIRST_FEW = 8
+"""Among its first messages is what an agent was asked."""
 _TAIL = re.compile(r"\bagentId: ?([\w-]+)")
 
 
-def link(main: Conversation, agents: Mapping[str, Agent]) -> None:
-    """Tie each agent to its call, by the best evidence the files have; what has none stays untied."""
-    kin = _Kin(main, agents.values())
-    kin.forget(agents.values())
+class Evidence(msgspec.Struct, eq=False):
+    """What a call that can start agents says of the one it started; read once, for an answer does not change."""
+
+    call: Call
+    answered: bool = False
+    asked: str | None = None
+    agent: str | None = None
+    run: str | None = None
+
+    def read(self) -> None:
+        """Look at the call and its result."""
+        call = self.call
+        data, named = _dict(call.data), _named_in_text(call)
+        self.answered = call.answer >= 0
+        self.asked = _str(_dict(call.input).get("prompt"))
+        self.agent = _str(data.get("agentId") or named)
+        self.run = _str(data.get("runId"))
+
+
+class Starters:
+    """The calls of one conversation that can have started agents."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self.talk = talk
+        self.evidence: list[Evidence] = []
+        self._open: list[Evidence] = []
+        self._looked_at = 0
+
+    def take_in(self) -> bool:
+        """Look at the calls that have come or were answered since; whether any of them can start agents."""
+        calls = self.talk.calls
+        fresh = [Evidence(call) for call in calls[self._looked_at :] if call.name in STARTERS]
+        self._looked_at = len(calls)
+        self.evidence += fresh
+        changed = [*(one for one in self._open if one.call.answer >= 0), *fresh]
+        for one in changed:
+            one.read()
+        self._open = [one for one in (*self._open, *fresh) if not one.answered]
+        return bool(changed)
+
+
+class Kin:
+    """Ties agents to calls, again whenever there is something new to go by."""
+
+    def __init__(self) -> None:
+        self._starters: dict[Conversation, Starters] = {}
+        self._state: object = None
+        self._tied: list[Call] = []
+
+    def link(self, main: Conversation, agents: Mapping[str, Agent]) -> None:
+        """Tie each agent to its call, by the best evidence the files have; what has none stays untied."""
+        talks = [main, *agents.values()]
+        self._starters = {talk: self._starters.get(talk) or Starters(talk) for talk in talks}
+        changed = [starters.take_in() for starters in self._starters.values()]
+        state = (tuple(talks), [_signs(agent) for agent in agents.values()], self._calls(talks, agents))
+        if any(changed) or state != self._state:
+            self._state = state
+            for call in self._tied:
+                call.started_agent = None
+            self._tied = _tie_all(list(self._starters.values()), agents)
+            self._state = (*state[:2], self._calls(talks, agents))
+
+    def _calls(self, talks: Sequence[Conversation], agents: Mapping[str, Agent]) -> int:
+        """Any new call may be the one that an untied agent names."""
+        untied = any(agent.call is None for agent in agents.values())
+        return sum(len(talk.calls) for talk in talks) if untied else 0
+
+
+def _signs(agent: Agent) -> object:
+    """What of an agent tells which call started it."""
+    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.hangs_on
+
+
+def _tie_all(starters: Sequence[Starters], agents: Mapping[str, Agent]) -> list[Call]:
+    """Tie the agents anew; gives the calls that were tied."""
+    kin = _Evidence(starters)
+    for agent in agents.values():
+        agent.call = agent.parent = None
     for agent in agents.values():
         call = kin.find(agent)
         if call is not None:
@@ -32,12 +110,13 @@ def link(main: Conversation, agents: Mapping[str, Agent]) -> None:
         if agent.parent is None:
             _adopt(agent, agents.get(_str(agent.meta.get("parentAgentId")) or ""))
     kin.tie_resumed(agents)
-    main.agents = dict(agents)
+    starters[0].talk.agents = dict(agents)
     for agent in agents.values():
         agent.agents = {}
     for agent in agents.values():
         for above in _ancestors(agent):
             above.agents[agent.id] = agent
+    return kin.tied
 
 
 def _adopt(agent: Agent, parent: Agent | None) -> None:
@@ -55,36 +134,25 @@ def _ancestors(agent: Agent) -> list[Agent]:
     return list(out.values())
 
 
-class _Kin:
+class _Evidence:
     """The calls that can have started agents, by each thing that may name them."""
 
-    def __init__(self, main: Conversation, agents: Iterable[Agent]) -> None:
-        self.talks: list[Conversation] = [main, *agents]
-        self.starters = [call for talk in self.talks for call in talk.calls if call.name in STARTERS]
+    def __init__(self, starters: Sequence[Starters]) -> None:
+        self.talks = [one.talk for one in starters]
+        self.tied: list[Call] = []
         self.by_agent: dict[str, Call] = {}
         self.resumed: list[tuple[str, Call]] = []
         self.by_run: dict[str, Call] = {}
         self.by_asked: dict[str, list[Call]] = {}
-        for call in self.starters:
-            data = _dict(call.data)
-            id = data.get("agentId") or _named_in_text(call)
-            if isinstance(id, str):
-                first = self.by_agent.setdefault(id, call)
-                if first is not call:
-                    self.resumed.append((id, call))
-            asked = _str(_dict(call.input).get("prompt"))
-            if asked:
-                self.by_asked.setdefault(asked, []).append(call)
-            run = data.get("runId")
-            if isinstance(run, str):
-                self.by_run.setdefault(run, call)
-
-    def forget(self, agents: Iterable[Agent]) -> None:
-        """Untie what was tied when less was known."""
-        for call in (call for talk in self.talks for call in talk.calls):
-            call.started_agent = None
-        for agent in agents:
-            agent.call = agent.parent = None
+        for one in (evidence for found in starters for evidence in found.evidence):
+            if one.agent is not None:
+                first = self.by_agent.setdefault(one.agent, one.call)
+                if first is not one.call:
+                    self.resumed.append((one.agent, one.call))
+            if one.asked:
+                self.by_asked.setdefault(one.asked, []).append(one.call)
+            if one.run is not None:
+                self.by_run.setdefault(one.run, one.call)
 
     def find(self, agent: Agent) -> Call | None:
         """The call that something other than the prompt names."""
@@ -103,6 +171,7 @@ class _Kin:
         """Make agent and call know each other."""
         agent.call = call
         call.started_agent = call.started_agent or agent
+        self.tied.append(call)
         owner = call.conversation
         agent.parent = None
         _adopt(agent, owner if isinstance(owner, Agent) else None)
@@ -111,6 +180,7 @@ class _Kin:
         """A later call may go on with an agent that an earlier one started."""
         for id, call in self.resumed:
             call.started_agent = call.started_agent or agents.get(id)
+            self.tied.append(call)
 
     def _call(self, id: str | None) -> Call | None:
         found = (talk.find_call(id) for talk in self.talks) if id else ()

@@ -41,7 +41,7 @@ def follow(
         path = _place(source)
         session = Session(FileSource(path)) if path.exists() else None
     follower = Follower(session) if session is not None else None
-    for touched in _ticks(path, halt, heartbeat):
+    for touched in ticks(path, halt, heartbeat):
         if follower is None:
             if not path.exists():
                 continue
@@ -57,7 +57,7 @@ def _place(source: str | Path) -> Path:
     return path if isinstance(source, Path) or "/" in source or "\\" in source or path.exists() else find(source)
 
 
-def _ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
+def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
     """The paths that changed each time something did, and nothing at each heartbeat."""
     while not path.parent.is_dir():
         if stop.wait(heartbeat / 1000):

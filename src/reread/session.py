@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
-from reread import joins, jsontext, kinship, places, rules
+from reread import joins, jsontext, places, rules
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.counting.surveys import Wanted, spent
@@ -20,9 +20,10 @@ from reread.filenames import id_of, name_of
 from reread.folding import CHUNK, Folding, Progress
 from reread.headers import captures_of, sessions
 from reread.joins import Told
+from reread.kinship import Kin
 from reread.ledger import Ledger
 from reread.lines import Lines
-from reread.messages import Branch, Call, Compaction, Message, Turn, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn, moment
 from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
@@ -46,6 +47,7 @@ class Session:
         self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
+        self._kin = Kin()
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
 
@@ -183,7 +185,7 @@ class Session:
         found |= {id: cast(Agent, folding.conversation) for id, folding in self.agent_foldings.items()}
         for agent in found.values():
             agent.meet_agents = self._meet_agents
-        kinship.link(self.conversation, found)
+        self._kin.link(self.conversation, found)
         return found
 
     @property
@@ -244,7 +246,7 @@ class Session:
         return ""
 
     def _first_prompt(self) -> str:
-        prompts = (turn.prompt.text for turn in self.turns if turn.prompt is not None)
+        prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
         return next((line[:120] for line in (" ".join(text.split()) for text in prompts) if line), "")
 
     @property

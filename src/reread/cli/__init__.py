@@ -18,6 +18,7 @@ from reread.errors import RereadError
 OK, MISUSED = 0, 2
 
 VERBS = {
+    "serve": "serving",
     "ls": "listing",
     "show": "showing",
     "tail": "following",
@@ -32,7 +33,7 @@ VERBS = {
 """Every verb with the module that has it."""
 
 HEADINGS = {
-    "Read": ("ls", "show", "tail"),
+    "Read": ("serve", "ls", "show", "tail"),
     "Check and count": ("check", "usage"),
     "Keep and share": ("capture", "resume", "replay", "export"),
     "Set up": ("completion",),
@@ -67,6 +68,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     """Read, check, follow, capture and replay Claude Code sessions.
 
     \b
+    reread                         read them in the browser
     reread ls                      sessions, newest first
     reread show latest             read one
     reread tail 3f2a               follow one while it is written
@@ -80,7 +82,13 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
     """
     ctx.obj = [SAMPLES] if demo else list(root)
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    if sys.stdout.isatty():
+        from reread.cli.serving import serve
+
+        ctx.invoke(serve)
+    else:
         click.echo(ctx.get_help())
 
 

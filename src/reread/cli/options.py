@@ -82,11 +82,20 @@ def chosen(options: dict[str, Any]) -> Choice:
         tools=not options["no_tools"],
         only=options["only"],
         full=options["full"],
+        images=not options.get("no_images"),
     )
 
 
 def asked_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
     return [*ctx.obj, *root]
+
+
+def sessions_below(folder: Path) -> list[Path]:
+    """The sessions of a configuration or projects folder; of any other, every transcript in it."""
+    from reread import places
+
+    known = list(places.session_files([folder]))
+    return known or [path for path in places.transcripts_below(folder) if places.is_session_name(path.name)]
 
 
 def open_session(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:

@@ -6,12 +6,15 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, choice_options, chosen, open_session, root_option
+from reread.cli.options import SESSION, asked_roots, choice_options, chosen, open_session, root_option, sessions_below
 from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.views.parts import Choice
 
 
 @click.command()
@@ -82,30 +85,48 @@ def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
 
 
 @click.command()
-@click.argument("session", type=SESSION)
+@click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION|DIR...")
 @click.option(
     "-f",
     "--format",
     "form",
-    type=click.Choice(["markdown", "json"]),
-    default="markdown",
-    show_default=True,
-    help="What to write.",
+    type=click.Choice(["html", "markdown", "json"]),
+    help="What to write; by the name of the output where that tells, else markdown.",
 )
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to; - for standard output, the default.")
+@click.option("-o", "--output", default="-", metavar="FILE|DIR", help="Where to; - for standard output, the default.")
+@click.option("--no-images", is_flag=True, help="Leave pictures out of a page.")
 @choice_options
 @root_option
 @click.pass_context
-def export(ctx: click.Context, session: str, form: str, output: str, root: tuple[Path, ...], **options: Any) -> None:
-    """Write a session to a file to keep or share.
+def export(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    form: str | None,
+    output: str,
+    root: tuple[Path, ...],
+    **options: Any,
+) -> None:
+    """Write a session to a file to keep or share, or several to a site.
+
+    A page (html) holds the reader and its data, and needs no network. Several sessions, or a folder of them, become a
+    folder of pages with an index; what did not change is not written again.
 
     \b
-    reread export latest -o session.md
+    reread export latest -o session.html
+    reread export 3f2a --turns 3-9 --no-thinking -o session.md
     reread export 3f2a -f json -o session.json
+    reread export ~/.claude -f html -o ./sessions
     """
+    form = form or FORMS.get(Path(output).suffix, "markdown")
+    first, *others = sessions
+    if others or Path(first).expanduser().is_dir():
+        _export_site(ctx, sessions, form, output, root, chosen(options))
+        return
     from reread.views.exports import FORMATS
 
-    pieces = FORMATS[form](open_session(ctx, session, root), chosen(options))
+    if form == "html" and output == "-" and sys.stdout.isatty():
+        raise Misuse("a page is not for a terminal: say where it goes, as in -o session.html")
+    pieces = FORMATS[form](open_session(ctx, first, root), chosen(options))
     if output == "-":
         sys.stdout.buffer.writelines(pieces)
         return
@@ -114,3 +135,31 @@ def export(ctx: click.Context, session: str, form: str, output: str, root: tuple
             file.writelines(pieces)
     except OSError as error:
         raise Misuse(f"{output}: cannot be written: {error.strerror or error}") from error
+
+
+FORMS = {".html": "html", ".htm": "html", ".json": "json"}
+"""What the end of a file's name says of its format."""
+
+
+def _export_site(
+    ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], choice: Choice
+) -> None:
+    from reread.cli.output import progress
+    from reread.session import find
+    from reread.views.sites import write_site
+
+    if form != "html" or output == "-":
+        raise Misuse("several sessions can be exported as a site only: -f html -o DIR")
+    paths: list[Path] = []
+    for name in sessions:
+        folder = Path(name).expanduser()
+        found = sessions_below(folder) if folder.is_dir() else [find(name, root=asked_roots(ctx, root) or None)]
+        paths += [path for path in found if path not in paths]
+    if not paths:
+        raise Misuse(f"no sessions in {', '.join(sessions)}")
+    with progress("writing", len(paths)) as step:
+        site = write_site(paths, Path(output), choice, progress=step)
+    for fault in site.faults:
+        click.echo(f"reread: {fault}", err=True)
+    click.echo(f"{site.index}: {site.written} written, {site.unchanged} unchanged", err=True)
+    ctx.exit(1 if site.faults else 0)

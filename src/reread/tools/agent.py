@@ -315,4 +315,7 @@ def _result(value: Any) -> b.Block | None:
     return fit(item, b.ToolResult) if "content" in item else None
 
 
-TOOLS = [Tool(("Agent", "Task"), title, draw), Tool(("Batch", "BatchTool"), batch_title, draw_batch)]
+TOOLS = [
+    Tool(("Agent", "Task"), title, draw, sort="agent"),
+    Tool(("Batch", "BatchTool"), batch_title, draw_batch, sort="agent"),
+]

@@ -302,8 +302,8 @@ def _whole(text: str | None) -> int | None:
 
 
 TOOLS = [
-    Tool(("BashOutput",), shell_title, draw_shell),
-    Tool(("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"), task_title, draw_task),
+    Tool(("BashOutput",), shell_title, draw_shell, sort="read"),
+    Tool(("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"), task_title, draw_task, sort="read"),
     Tool(("TaskStop", "KillShell", "KillBash"), stop_title, draw_stop),
     Tool(("Monitor",), monitor_title, draw_monitor),
 ]

@@ -141,4 +141,4 @@ def _git(value: Any) -> str:
     return ", ".join(map(words, mapped(value).values())) or words(value)
 
 
-TOOLS = [Tool(("Bash", "PowerShell"), title, draw)]
+TOOLS = [Tool(("Bash", "PowerShell"), title, draw, sort="run")]

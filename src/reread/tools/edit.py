@@ -125,4 +125,4 @@ def _place(deed: Deed, new: str) -> int:
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 
 
-TOOLS = [Tool(("Edit",), title, draw), Tool((MULTI,), title, draw)]
+TOOLS = [Tool(("Edit",), title, draw, sort="edit"), Tool((MULTI,), title, draw, sort="edit")]

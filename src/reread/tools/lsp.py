@@ -62,4 +62,4 @@ def _found(output: Output) -> str:
     return f"→ {results}{files}" if results else ""
 
 
-TOOLS = [Tool(("LSP",), title, draw)]
+TOOLS = [Tool(("LSP",), title, draw, sort="search")]

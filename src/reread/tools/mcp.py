@@ -259,9 +259,9 @@ def _read(one: Resource) -> Iterator[Node]:
 
 TOOLS = [
     Tool((PREFIX,), title, draw),
-    Tool(("ListMcpResourcesTool", "ListMcpResources"), list_title, draw_list),
-    Tool(("ReadMcpResourceTool", "ReadMcpResource"), read_title, draw_read),
-    Tool(("ReadMcpResourceDirTool", "ReadMcpResourceDir"), read_title, draw_list),
+    Tool(("ListMcpResourcesTool", "ListMcpResources"), list_title, draw_list, sort="search"),
+    Tool(("ReadMcpResourceTool", "ReadMcpResource"), read_title, draw_read, sort="read"),
+    Tool(("ReadMcpResourceDirTool", "ReadMcpResourceDir"), read_title, draw_list, sort="search"),
     Tool(("WaitForMcpServers",), wait_title, draw_wait),
     Tool(("RefreshMcpTools",), refresh_title, draw_refresh),
 ]

@@ -117,4 +117,4 @@ def _before(output: Output, name: str) -> str:
     return joined(mapped(next(named, None)).get("source"))
 
 
-TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw)]
+TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw, sort="edit")]

@@ -99,6 +99,6 @@ def _decision(deed: Deed, output: ExitOutput | None) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("EnterPlanMode",), enter_title, draw_enter),
-    Tool(("ExitPlanMode", "exit_plan_mode"), exit_title, draw_exit),
+    Tool(("EnterPlanMode",), enter_title, draw_enter, sort="plan"),
+    Tool(("ExitPlanMode", "exit_plan_mode"), exit_title, draw_exit, sort="plan"),
 ]

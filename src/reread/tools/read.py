@@ -342,4 +342,4 @@ EXTENTS: dict[str, Callable[[Reading], str]] = {
 }
 """What a title says of how much was read, where that is no range of lines."""
 
-TOOLS = [Tool(("Read", "View", "NotebookRead", "ReadNotebook"), title, draw)]
+TOOLS = [Tool(("Read", "View", "NotebookRead", "ReadNotebook"), title, draw, sort="read")]

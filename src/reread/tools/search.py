@@ -291,7 +291,7 @@ def _whole(value: object, otherwise: int) -> int:
 
 
 TOOLS = [
-    Tool(("Glob", "GlobTool"), glob_title, draw_glob),
-    Tool(("Grep", "GrepTool"), grep_title, draw_grep),
-    Tool(("LS", "LSTool"), ls_title, draw_ls),
+    Tool(("Glob", "GlobTool"), glob_title, draw_glob, sort="search"),
+    Tool(("Grep", "GrepTool"), grep_title, draw_grep, sort="search"),
+    Tool(("LS", "LSTool"), ls_title, draw_ls, sort="search"),
 ]

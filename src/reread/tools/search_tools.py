@@ -56,4 +56,4 @@ def _found(deed: Deed) -> list[str]:
     return named or [words(block.tool_name) for block in deed.blocks if isinstance(block, b.ToolReference)]
 
 
-TOOLS = [Tool(("ToolSearch",), title, draw)]
+TOOLS = [Tool(("ToolSearch",), title, draw, sort="search")]

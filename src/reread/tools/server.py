@@ -218,10 +218,10 @@ def _ending(deed: Deed, *, drawn: bool) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("web_search",), search_title, draw_search),
-    Tool(("web_fetch",), fetch_title, draw_fetch),
-    Tool(("code_execution", "bash_code_execution"), code_title, draw_code),
-    Tool(("text_editor_code_execution",), edit_title, draw_edit),
-    Tool(("tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool"), find_title, draw_find),
+    Tool(("web_search",), search_title, draw_search, sort="web"),
+    Tool(("web_fetch",), fetch_title, draw_fetch, sort="web"),
+    Tool(("code_execution", "bash_code_execution"), code_title, draw_code, sort="run"),
+    Tool(("text_editor_code_execution",), edit_title, draw_edit, sort="edit"),
+    Tool(("tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool"), find_title, draw_find, sort="search"),
     Tool(("advisor",), advice_title, draw_advice),
 ]

@@ -243,8 +243,8 @@ def _metadata(value: object) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("TaskCreate",), create_title, draw_create),
-    Tool(("TaskUpdate",), update_title, draw_update),
-    Tool(("TaskGet",), get_title, draw_get),
-    Tool(("TaskList",), list_title, draw_list),
+    Tool(("TaskCreate",), create_title, draw_create, sort="plan"),
+    Tool(("TaskUpdate",), update_title, draw_update, sort="plan"),
+    Tool(("TaskGet",), get_title, draw_get, sort="plan"),
+    Tool(("TaskList",), list_title, draw_list, sort="plan"),
 ]

@@ -102,4 +102,4 @@ def _dropped(old: dict[str, Todo], kept: set[str]) -> list[Item]:
     return [Item(text=words(todo.content), state="cancelled", changed=True, note="dropped") for todo in gone]
 
 
-TOOLS = [Tool(("TodoWrite", "TodoRead"), title, draw)]
+TOOLS = [Tool(("TodoWrite", "TodoRead"), title, draw, sort="plan")]

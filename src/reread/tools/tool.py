@@ -16,3 +16,5 @@ class Tool(NamedTuple):
     """Its name today first, then the names it had."""
     title: Callable[[Deed], str]
     draw: Callable[[Deed], Iterable[Node]]
+    sort: str = "other"
+    """What kind of work it does: read, search, edit, run, agent, web, plan or other."""

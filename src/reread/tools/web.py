@@ -175,4 +175,7 @@ def _status(output: FetchOutput) -> str:
     return "" if code is None else f"{code} {line(output.codeText)}".strip()
 
 
-TOOLS = [Tool(("WebSearch",), search_title, draw_search), Tool(("WebFetch",), fetch_title, draw_fetch)]
+TOOLS = [
+    Tool(("WebSearch",), search_title, draw_search, sort="web"),
+    Tool(("WebFetch",), fetch_title, draw_fetch, sort="web"),
+]

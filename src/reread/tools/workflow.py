@@ -214,7 +214,7 @@ def draw_end(deed: Deed) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("Workflow",), workflow_title, draw_workflow),
+    Tool(("Workflow",), workflow_title, draw_workflow, sort="agent"),
     Tool(("ReportFindings",), findings_title, draw_findings),
     Tool(("StructuredOutput",), output_title, draw_output),
     Tool(("SubagentHandback",), handback_title, draw_handback),

@@ -95,4 +95,4 @@ def _hunks(output: Output) -> list[Hunk]:
     return diffs.between(output.originalFile, output.content)
 
 
-TOOLS = [Tool(("Write", "Replace"), title, draw)]
+TOOLS = [Tool(("Write", "Replace"), title, draw, sort="edit")]

@@ -23,7 +23,13 @@ def _json(session: Session, choice: Choice) -> Iterator[bytes]:
     return session_json(session, choice)
 
 
-FORMATS: dict[str, Format] = {"markdown": _markdown, "json": _json}
+def _html(session: Session, choice: Choice) -> Iterator[bytes]:
+    from reread.views.html import session_html
+
+    return session_html(session, choice)
+
+
+FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": _json}
 """Every format by its name."""
 
 
@@ -37,7 +43,7 @@ def export(
 ) -> bytes:
     """A session in another format, as bytes; also written to a file where `to` names one.
 
-    What is shown can be chosen as for the views: turns=(3, 9), branch, thinking, tools, only, full.
+    What is shown can be chosen as for the views: turns=(3, 9), branch, thinking, tools, only, full; for a page, images.
     """
     if form not in FORMATS:
         raise Misuse(f"{form!r} is no format: say {' or '.join(FORMATS)}")

@@ -73,6 +73,7 @@ class BranchMark(Value, frozen=True):
     title: str
     """What it begins with."""
     turns: int
+    """Those that are on no other."""
     parent: int | None = None
 
 
@@ -107,6 +108,7 @@ class Overview(Value, frozen=True):
     versions: list[str]
     models: list[str]
     dialects: list[str]
+    """Those of the first and the last records."""
     started: datetime | None
     ended: datetime | None
     live: bool
@@ -124,8 +126,6 @@ class Overview(Value, frozen=True):
     """How often each tool was called."""
     errors: int
     """Calls that failed, and errors of the API."""
-    problems: dict[str, int]
-    """Findings about the file, by level."""
     malformed: int
     """Lines that could not be read."""
     replaced: bool = False
@@ -138,6 +138,16 @@ class Spent(Value, frozen=True):
     figures: Figures
     by_model: dict[str, Figures]
     context: list[Fill]
+
+
+class Cut(Value, frozen=True):
+    """A long text in a node that was not sent whole."""
+
+    path: list[int]
+    """The node, by its place in the list and in each section around it."""
+    lines: int
+    """How many it has in all."""
+    chars: int
 
 
 class Part(Value, frozen=True, tag_field="part"):
@@ -167,6 +177,8 @@ class CallPart(Part, frozen=True, tag="call"):
     """Its place among the conversation's calls: what `calls/{index}` asks for."""
     id: str
     name: str
+    label: str
+    """What stands before the title: the tool's name, or nothing where the title has a name of its own."""
     title: str
     """What it does, without the tool's name."""
     sort: str
@@ -187,6 +199,8 @@ class NodesPart(Part, frozen=True, tag="nodes"):
     nodes: list[Node]
     title: str = ""
     """Where it stays closed until asked for: an aside of the client, a file that was attached."""
+    cut: list[Cut] = []
+    """What is not whole here; `whole` asks for all."""
 
 
 class CompactionPart(Part, frozen=True, tag="compaction"):
@@ -201,10 +215,20 @@ class CompactionPart(Part, frozen=True, tag="compaction"):
     chars: int | None = None
 
 
-class ForkPart(Part, frozen=True, tag="fork"):
-    """Branches leave here: the one that is shown, and the others."""
+class Way(Value, frozen=True):
+    """A branch where it parts from others."""
 
-    branches: list[BranchMark]
+    id: int
+    title: str
+    """What it goes on with."""
+
+
+class ForkPart(Part, frozen=True, tag="fork"):
+    """Branches part here: the one that is shown, and the others."""
+
+    branches: list[Way]
+    shown: int
+    """The id of the one among them that is on this page."""
 
 
 class Passage(Value, frozen=True):
@@ -213,7 +237,7 @@ class Passage(Value, frozen=True):
     index: int
     """Its place on the branch."""
     key: str
-    """What links call it: the id of its first message."""
+    """What links call it: the id of its first message, else something as good."""
     kind: str
     """prompt, command, response, run, compaction; or what the client says: output, notification, interrupt, hook,
     error, notice, summary, meta."""
@@ -275,16 +299,6 @@ class Outline(Value, frozen=True):
     turns: list[TurnMark]
 
 
-class Cut(Value, frozen=True):
-    """A long text in a node that was not sent whole."""
-
-    path: list[int]
-    """The node, by its place in the list and in each section around it."""
-    lines: int
-    """How many it has in all."""
-    chars: int
-
-
 class CallBody(Value, frozen=True):
     """A call, opened."""
 
@@ -331,6 +345,8 @@ class Hit(Value, frozen=True):
     passage: int
     key: str
     turn: int
+    agent: str | None
+    """The agent in whose talk it stands, with its passage and turn; None for the one that was asked about."""
     call: int | None
     where: str
     """prompt, text, thinking, call, or notice."""
@@ -344,19 +360,49 @@ class Hits(Value, frozen=True):
 
     hits: list[Hit]
     next: int | None
-    """The passage to go on from; None when all was looked through."""
+    """Where to go on from; None when all was looked through."""
     searched: int
+    """Passages looked through so far, those of agents after those of the main thread."""
     total: int
+
+
+class Filtered(Value, frozen=True):
+    """The passages that fit a filter, as far as they were looked through."""
+
+    indices: list[int]
+    next: int | None
+    """The passage to go on from; None when all was looked through."""
+    total: int
+
+
+class Problem(Value, frozen=True):
+    """Something that is odd about the file."""
+
+    code: str
+    level: str
+    """error, warning or info."""
+    line: int
+    text: str
+
+
+class Problems(Value, frozen=True):
+    """What is odd about the file, with the line of each."""
+
+    problems: list[Problem]
+    more: int
+    """How many are left out."""
 
 
 class Grown(Value, frozen=True):
     """A live session went on: from this passage on, pages are out of date."""
 
     stamp: int
+    branch: int
+    """The branch that is told of: where none was asked for, the active one, which may have become another."""
     passages: int
     turns: int
     first: int
-    """The first passage that changed."""
+    """The first passage that changed; the number of passages where none did."""
     live: bool
     agents: list[str] = []
     """The agents that changed or appeared."""

@@ -34,11 +34,18 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """prompts, text or tools; None for everything."""
     full: bool = False
     """Whether long output is shown whole."""
+    images: bool = True
+    """Whether a page holds its pictures."""
 
     @property
     def narrows(self) -> bool:
         """Whether only some turns, or another branch, are asked for."""
         return self.turns != (1, None) or self.branch is not None
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether nothing is left out but pictures, and what is recorded besides."""
+        return self.thinking and self.tools and self.only is None and not self.narrows
 
     def shows(self, kind: str) -> bool:
         """Whether prompts, text, thinking or tools are shown."""
@@ -138,27 +145,42 @@ class Ended(Part, frozen=True):
 
 def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
     """The chosen turns of a conversation, in order; in full, then what stands on other branches."""
-    forks = _forks(talk)
-    compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
-
-    def spoken(message: Message) -> Iterator[Part]:
-        compaction = compactions.get(id(message))
-        if compaction is not None:
-            yield Compacted(compaction)
-        elif message.kind != "summary":
-            yield from (part for part in _message_parts(message) if wanted(part, choice))
-        if message.index in forks:
-            yield Forked(forks[message.index])
-
-    for turn in chosen_turns(talk, choice):
-        yield TurnStart(turn)
-        for message in turn.messages:
-            yield from spoken(message)
+    speaker = _Speaker(talk, choice)
+    yield from speaker.turns(chosen_turns(talk, choice))
     if choice.full and not choice.narrows:
         for branch, messages in _left(talk):
             yield Abandoned(branch)
             for message in messages:
-                yield from spoken(message)
+                yield from speaker.message(message)
+
+
+def turn_parts(talk: Conversation, turns: Sequence[Turn], choice: Choice = EVERYTHING) -> Iterator[Part]:
+    """Some turns of a conversation, in order."""
+    return _Speaker(talk, choice).turns(turns)
+
+
+class _Speaker:
+    """Takes messages apart, with the compactions and forks that stand at them."""
+
+    def __init__(self, talk: Conversation, choice: Choice) -> None:
+        self._choice = choice
+        self._forks = _forks(talk)
+        self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
+
+    def turns(self, turns: Sequence[Turn]) -> Iterator[Part]:
+        for turn in turns:
+            yield TurnStart(turn)
+            for message in turn.messages:
+                yield from self.message(message)
+
+    def message(self, message: Message) -> Iterator[Part]:
+        compaction = self._compactions.get(id(message))
+        if compaction is not None:
+            yield Compacted(compaction)
+        elif message.kind != "summary":
+            yield from message_parts(message, self._choice)
+        if message.index in self._forks:
+            yield Forked(self._forks[message.index])
 
 
 def _left(talk: Conversation) -> Iterator[tuple[Branch, list[Message]]]:

@@ -1,0 +1,63 @@
+"""`reread serve`, and `reread` alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli.options import SAMPLES, SESSION, asked_roots, root_option, sessions_below
+from reread.errors import Misuse
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Listen here; without it, on the first free port from 7373."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; others need a token.")
+@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+@root_option
+@click.pass_context
+def serve(
+    ctx: click.Context, sessions: tuple[str, ...], port: int | None, host: str, no_open: bool, root: tuple[Path, ...]
+) -> None:
+    """Read sessions in the browser.
+
+    Serves on this machine only, and changes nothing. Without arguments, all your sessions.
+
+    \b
+    reread serve
+    reread serve latest
+    reread serve ./run.jsonl ./more --no-open --port 8080
+    reread --demo serve
+    """
+    from reread.web.serving import serve as run
+
+    roots = asked_roots(ctx, root)
+    files = _named(sessions, roots)
+    demo = SAMPLES in roots
+    if demo and not sessions:
+        files = sorted((SAMPLES / "streams").glob("*.jsonl"))
+    run(
+        *files,
+        roots=[] if sessions else roots,
+        host=host,
+        port=port,
+        demo=demo,
+        open_browser=not no_open,
+        say=lambda text: click.echo(text),
+    )
+
+
+def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
+    """The files that arguments name, those in folders too."""
+    from reread.session import find
+
+    files: list[Path] = []
+    for name in sessions:
+        folder = Path(name).expanduser()
+        files += sessions_below(folder) if folder.is_dir() else [find(name, root=roots or None)]
+    if sessions and not files:
+        raise Misuse(f"no sessions in {', '.join(sessions)}")
+    return [path.absolute() for path in files]

@@ -1,0 +1,282 @@
+"""Passages: messages and calls as the parts that the reader draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+from reread import nodes as n
+from reread.blocks import RedactedThinking, Text, Thinking, Use
+from reread.deeds import DENIED, FAILED, INTERRUPTED, one_line
+from reread.messages import Call, Message
+from reread.tools import generic
+from reread.tools.pictures import measured
+from reread.views import pages
+from reread.views.scroll import sort_of
+from reread.views.trimming import CHARS, Trimmer
+from reread.views.words import plural
+
+RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The pictures that a browser may show: nothing that can hold a script."""
+ENVELOPE = frozenset(
+    {
+        "agentId",
+        "cwd",
+        "entrypoint",
+        "gitBranch",
+        "isMeta",
+        "isSidechain",
+        "logicalParentUuid",
+        "parentUuid",
+        "sessionId",
+        "slug",
+        "timestamp",
+        "type",
+        "userType",
+        "uuid",
+        "version",
+    }
+)
+"""What every record says of itself, and a reader need not be told."""
+RUNS = {"read": ("read", "reads"), "search": ("search", "searches")}
+TITLE = 80
+
+Address = Callable[[str, int, n.Picture], str | None]
+"""Where a picture can be had: the message or call it belongs to, which of its pictures it is, and the picture."""
+
+
+class Pen:
+    """Draws messages and calls as values."""
+
+    def __init__(
+        self, address: Address, agents: Callable[[Call], list[pages.AgentMark]], *, whole: bool = False
+    ) -> None:
+        self._address = address
+        self._agents = agents
+        self._whole = whole
+        self._owner = ""
+        self._pictures = 0
+
+    def parts(self, message: Message) -> Iterator[pages.Part]:
+        """A message, part by part."""
+        self._owner, self._pictures = f"message/{message.index}", 0
+        yield from _KINDS.get(message.kind, Pen._notice)(self, message)
+        for index in message.attached:
+            yield self._attached(message.conversation.native(index))
+
+    def body(self, call: Call, *, full: bool = True) -> pages.CallBody:
+        """A call, opened; in full, with all that was recorded and that no node shows."""
+        self._owner, self._pictures = f"call/{call.index}", 0
+        trimmer = self._trimmer()
+        return pages.CallBody(
+            id=call.id, nodes=trimmer.nodes([*call.draw(full=full), *_progress(call)]), cut=trimmer.cut
+        )
+
+    def call(self, call: Call) -> pages.CallPart:
+        """A call on one line."""
+        title = call.title
+        name, _, rest = title.partition(" ")
+        labelled = name == call.name
+        return pages.CallPart(
+            index=call.index,
+            id=call.id,
+            name=call.name,
+            label=call.name if labelled else "",
+            title=rest if labelled else title,
+            sort=sort_of(call.name),
+            state=call.deed.outcome.state,
+            note=_note(call),
+            seconds=call.duration,
+            line=call.line,
+            agents=self._agents(call),
+        )
+
+    def text(self, text: str) -> tuple[str, int | None]:
+        """A text as far as it is sent, and its whole length where it is cut."""
+        if self._whole or len(text) <= CHARS:
+            return text, None
+        return text[:CHARS], len(text)
+
+    def _trimmer(self) -> Trimmer:
+        return Trimmer(self._place, whole=self._whole)
+
+    def _place(self, picture: n.Picture) -> str | None:
+        number = self._pictures
+        self._pictures += 1
+        if picture.data is None or picture.media_type not in RASTER:
+            return None
+        return self._address(self._owner, number, picture)
+
+    def _nodes(self, drawn: Sequence[n.Node], title: str = "") -> pages.NodesPart:
+        trimmer = self._trimmer()
+        return pages.NodesPart(nodes=trimmer.nodes(drawn), title=title, cut=trimmer.cut)
+
+    def _text(self, text: str) -> Iterator[pages.Part]:
+        if text.strip():
+            shown, chars = self.text(text)
+            yield pages.TextPart(text=shown, chars=chars)
+
+    def _typed(self, message: Message) -> Iterator[pages.Part]:
+        yield from self._text(message.text)
+        yield from self._others(message)
+        yield from self._asides(message)
+
+    def _others(self, message: Message) -> Iterator[pages.Part]:
+        """The blocks that are no text."""
+        drawn = _other_nodes(message)
+        if drawn:
+            yield self._nodes(drawn)
+
+    def _asides(self, message: Message) -> Iterator[pages.Part]:
+        for aside in message.asides:
+            yield self._nodes([n.Prose(text=aside.text)], title=aside.tag.replace("-", " ").replace("_", " "))
+
+    def _response(self, message: Message) -> Iterator[pages.Part]:
+        calls = {call.id: call for call in message.calls}
+        for block in message.blocks:
+            if isinstance(block, Text):
+                yield from self._text(block.text if isinstance(block.text, str) else "")
+            elif isinstance(block, Thinking | RedactedThinking):
+                said = getattr(block, "thinking", None)
+                shown, chars = self.text(said if isinstance(said, str) else "")
+                yield pages.ThinkingPart(text=shown, chars=chars)
+            elif isinstance(block, Use):
+                id = block.id if isinstance(block.id, str) else ""
+                call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
+                if call is not None:
+                    calls.pop(call.id, None)
+                    yield self.call(call)
+            elif not hasattr(block, "tool_use_id"):
+                yield self._nodes([measured(generic.block_node(block))])
+        yield from map(self.call, calls.values())
+
+    def _notice(self, message: Message) -> Iterator[pages.Part]:
+        yield from self._text(message.text)
+        yield from self._others(message)
+        yield from self._asides(message)
+        if message.role == "system":
+            record = message.conversation.native(message.records[0])
+            inner = _dict(record.get("attachment")) or record
+            known = {name: value for name, value in inner.items() if name not in ENVELOPE}
+            yield self._nodes([n.Data(value=known)], title="details")
+
+    def _output(self, message: Message) -> Iterator[pages.Part]:
+        if message.text.strip():
+            yield self._nodes([n.Terminal(text=message.text)])
+        yield from self._others(message)
+
+    def _notification(self, message: Message) -> Iterator[pages.Part]:
+        yield from self._text(message.text)
+        yield from self._others(message)
+        fields = message.fields
+        report = fields.get("result") if fields.get("summary") else None
+        facts = {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
+        drawn = [*([n.Prose(text=report)] if report else []), *n.facts(**facts)]
+        if drawn:
+            yield self._nodes(drawn, title="report")
+
+    def _meta(self, message: Message) -> Iterator[pages.Part]:
+        said = message.said
+        drawn = [*([n.Prose(text=said)] if said.strip() else []), *_other_nodes(message)]
+        if drawn:
+            yield self._nodes(drawn, title=one_line(message.text or said, TITLE) or "context")
+
+    def _compaction(self, message: Message) -> Iterator[pages.Part]:
+        found = message.conversation.compaction_of(message)
+        if found is None:
+            yield from self._notice(message)
+            return
+        summary, chars = self.text(found.summary.text if found.summary is not None else "")
+        yield pages.CompactionPart(
+            trigger=found.trigger,
+            micro=found.micro,
+            before=found.pre_tokens,
+            after=found.post_tokens,
+            summary=summary,
+            chars=chars,
+        )
+
+    def _summary(self, message: Message) -> Iterator[pages.Part]:
+        found = message.conversation.compaction_of(message)
+        if found is None:
+            yield from self._text(message.text)
+        elif found.boundary is None:
+            yield from self._compaction(message)
+        yield from self._others(message)
+
+    def _attached(self, record: dict[str, Any]) -> pages.NodesPart:
+        payload = _dict(record.get("attachment")) or _dict(record.get("data")) or record
+        kind = payload.get("type")
+        named = next((v for name in NAMES if isinstance(v := payload.get(name), str) and v), "")
+        words = str(kind).replace("_", " ") if isinstance(kind, str) else "attached"
+        return self._nodes(_payload(payload), title=one_line(f"{words} {named}", TITLE).strip())
+
+
+NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
+"""The fields of an attachment that say what it is."""
+
+_KINDS: dict[str, Callable[[Pen, Message], Iterator[pages.Part]]] = {
+    "prompt": Pen._typed,  # pyright: ignore[reportPrivateUsage]
+    "command": Pen._typed,  # pyright: ignore[reportPrivateUsage]
+    "response": Pen._response,  # pyright: ignore[reportPrivateUsage]
+    "output": Pen._output,  # pyright: ignore[reportPrivateUsage]
+    "notification": Pen._notification,  # pyright: ignore[reportPrivateUsage]
+    "meta": Pen._meta,  # pyright: ignore[reportPrivateUsage]
+    "compaction": Pen._compaction,  # pyright: ignore[reportPrivateUsage]
+    "summary": Pen._summary,  # pyright: ignore[reportPrivateUsage]
+}
+"""How each kind of message is drawn; all others are notices."""
+
+
+def _other_nodes(message: Message) -> list[n.Node]:
+    """The blocks of a message that are no text."""
+    return [measured(generic.block_node(block)) for block in message.blocks if not isinstance(block, Text)]
+
+
+def run_title(messages: Sequence[Message]) -> str:
+    """What a run of small calls did, counted: 7 reads, 2 searches."""
+    counts = Counter(sort_of(call.name) for message in messages for call in message.calls)
+    return ", ".join(f"{count} {RUNS[sort][count != 1]}" for sort, count in counts.most_common() if sort in RUNS)
+
+
+def _payload(payload: dict[str, Any]) -> list[n.Node]:
+    """What was attached: a file as its text, anything else as it stands."""
+    file = _dict(_dict(payload.get("content")).get("file"))
+    text = file.get("content")
+    if isinstance(text, str):
+        path, start = file.get("filePath"), file.get("startLine")
+        return [
+            n.Code(
+                text=text,
+                path=path if isinstance(path, str) else None,
+                start=start if isinstance(start, int) else None,
+            )
+        ]
+    return [n.Data(value={name: value for name, value in payload.items() if name != "type"})]
+
+
+SHOWN_PROGRESS = 20
+
+
+def _progress(call: Call) -> list[n.Node]:
+    """What was told of a call while it ran, closed; of much, the last."""
+    if not call.attached:
+        return []
+    records = [call.conversation.native(index) for index in call.attached[-SHOWN_PROGRESS:]]
+    told = [_dict(record.get("attachment")) or _dict(record.get("data")) for record in records]
+    title = plural(len(call.attached), "note") + " of the client"
+    return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
+
+
+def _note(call: Call) -> str:
+    outcome = call.deed.outcome
+    if outcome.state not in (FAILED, DENIED, INTERRUPTED):
+        return ""
+    code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
+    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
+    return ": ".join(part for part in (code, first) if part)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -1,0 +1,187 @@
+"""Counting: what only a whole file can tell of a session, done by another process, newest first, and kept."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from reread.counting import cache
+from reread.views.pages import Figures
+
+NAME = "library.sqlite"
+FORMAT = 1
+PATIENCE = 20.0
+"""A session that is being written is counted again after so many times as long as counting it took."""
+
+
+class Counted(msgspec.Struct):
+    """What only a whole file can tell."""
+
+    turns: int | None = None
+    agents: int | None = None
+    models: list[str] = []
+    figures: Figures | None = None
+
+
+class Counter:
+    """Counts sessions in the background."""
+
+    def __init__(self, tell: Callable[[Path, Counted], None]) -> None:
+        self._tell = tell
+        self._done: dict[Path, object] = {}
+        """The state in which each file was last counted."""
+        self._rest: dict[Path, float] = {}
+        """When each may be counted again."""
+        self._wanted: queue.SimpleQueue[list[tuple[Path, object]] | None] = queue.SimpleQueue()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        threading.Thread(target=self._run, name="counting", daemon=True).start()
+
+    def want(self, files: Sequence[tuple[Path, object]]) -> None:
+        """Count these, as far as they changed, in this order."""
+        self._wanted.put(list(files))
+
+    def close(self) -> None:
+        """Stop at once."""
+        self._closed = True
+        self._wanted.put(None)
+        if self._child is not None:
+            self._child.kill()
+
+    def _run(self) -> None:
+        kept = _Kept()
+        while (files := self._latest()) is not None:
+            for path, state in files:
+                if self._closed or not self._wanted.empty():
+                    break
+                if self._done.get(path) != state and time.monotonic() >= self._rest.get(path, 0.0):
+                    self._count(kept, path, state)
+        kept.close()
+        if self._child is not None:
+            with self._child:  # closes its pipes, and waits
+                self._child.kill()
+
+    def _latest(self) -> list[tuple[Path, object]] | None:
+        files = self._wanted.get()
+        while files is not None and not self._wanted.empty():
+            files = self._wanted.get()
+        return files
+
+    def _count(self, kept: _Kept, path: Path, state: object) -> None:
+        counted = kept.get(path, state)
+        if counted is None:
+            began = time.monotonic()
+            counted = self._ask(path)
+            took = time.monotonic() - began
+            self._rest[path] = time.monotonic() + PATIENCE * took
+            if counted is not None:
+                kept.put(path, state, counted)
+        self._done[path] = state
+        if counted is not None and not self._closed:
+            self._tell(path, counted)
+
+    def _ask(self, path: Path) -> Counted | None:
+        """What the other process counts; None where it could not."""
+        if self._child is None or self._child.poll() is not None:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "reread.web.counting"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        assert self._child.stdin is not None and self._child.stdout is not None
+        try:
+            self._child.stdin.write(msgspec.json.encode(os.fsdecode(path)) + b"\n")
+            self._child.stdin.flush()
+            return msgspec.json.decode(self._child.stdout.readline(), type=Counted | None)
+        except (OSError, ValueError, msgspec.DecodeError):
+            return None
+
+
+class _Kept:
+    """What was counted before, in one SQLite file; without it, sessions are counted again."""
+
+    def __init__(self) -> None:
+        self._path = cache.folder() / NAME
+        self._database: sqlite3.Connection | None = None
+        with suppress(OSError, sqlite3.Error):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self._path, isolation_level=None)
+            self._prepare(self._database)
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        database.execute("PRAGMA synchronous = OFF")
+        if database.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+            database.execute("DROP TABLE IF EXISTS counted")
+            database.execute(f"PRAGMA user_version = {FORMAT}")
+        database.execute("CREATE TABLE IF NOT EXISTS counted (path TEXT PRIMARY KEY, state TEXT, value BLOB)")
+
+    def get(self, path: Path, state: object) -> Counted | None:
+        """What was counted when the file was as it is."""
+        if self._database is None:
+            return None
+        with suppress(sqlite3.Error, msgspec.DecodeError, UnicodeError):
+            query = "SELECT value FROM counted WHERE path = ? AND state = ?"
+            row = self._database.execute(query, (str(path), repr(state))).fetchone()
+            return msgspec.json.decode(row[0], type=Counted) if row else None
+        return None
+
+    def put(self, path: Path, state: object, counted: Counted) -> None:
+        """Keep what was counted."""
+        if self._database is not None:
+            with suppress(sqlite3.Error, UnicodeError):
+                row = (str(path), repr(state), msgspec.json.encode(counted))
+                self._database.execute("REPLACE INTO counted VALUES (?, ?, ?)", row)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._database is not None:
+            self._database.close()
+
+
+def count(path: Path) -> Counted:
+    """What only a whole file can tell of a session."""
+    from reread.session import Session
+    from reread.sources import FileSource
+    from reread.views.desk import figures
+    from reread.views.scroll import Scroll
+
+    session = Session(FileSource(path))
+    talk = session.conversation
+    agents = [agent for agent in session.agents.values() if not agent.warmup]
+    return Counted(
+        turns=Scroll(talk, talk.active_branch).turns,
+        agents=len(agents),
+        models=list(dict.fromkeys(model for one in (talk, *agents) for model in one.facts.models)),
+        figures=figures(session.usage),
+    )
+
+
+def main() -> None:
+    """Count each file that a line of standard input names, until it ends."""
+    from reread.errors import RereadError
+
+    with suppress(AttributeError, OSError):
+        os.nice(10)
+    for line in sys.stdin.buffer:
+        try:
+            counted: Counted | None = count(Path(msgspec.json.decode(line, type=str)))
+        except (RereadError, OSError):
+            counted = None
+        sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Serving: a port, the server on it, and the browser before it."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from reread.errors import Misuse
+from reread.web.guard import Guard, new_token
+from reread.web.library import Library
+from reread.web.routes import make_app
+
+HOST, PORT = "127.0.0.1", 7373
+TRIES = 50
+"""How many ports after the usual one are tried."""
+
+
+def serve(
+    *paths: Path,
+    roots: Sequence[Path] = (),
+    host: str = HOST,
+    port: int | None = None,
+    demo: bool = False,
+    open_browser: bool = True,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Open the reader in the browser and serve it until Ctrl-C.
+
+    Without paths, all sessions of this machine or below `roots`. Another host than loopback is served with a token.
+    """
+    listening = bind(host, port)
+    chosen = listening.getsockname()[1]
+    token = None if is_loopback(host) else new_token()
+    library = Library(roots, paths=paths, demo=demo)
+    key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
+    app = make_app(library)
+    address = f"http://{_named(host)}:{chosen}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
+    server = Server(app, Guard(app, port=chosen, host=_named(host), token=token))
+    library.start()
+    say(f"The reader is at {address} (Ctrl-C ends it).")
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+class Server(uvicorn.Server):
+    """A server that lets go of its streams when it is to end."""
+
+    def __init__(self, app: Starlette, guard: Guard) -> None:
+        super().__init__(
+            uvicorn.Config(
+                guard,
+                log_level="error",
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                ws="none",
+                timeout_graceful_shutdown=2,
+            )
+        )
+        self._parts = (app.state.rooms, app.state.library)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End every stream, then the server."""
+        for part in self._parts:
+            part.close()
+        await super().shutdown(sockets)
+
+
+def bind(host: str, port: int | None) -> socket.socket:
+    """A socket on a port: on the one asked for, else on the first free one from the usual on."""
+    if port is None:
+        for number in range(PORT, PORT + TRIES):
+            with suppress(OSError):
+                return _listening(host, number)
+    try:
+        return _listening(host, port or 0)
+    except OSError as error:
+        hint = "; leave --port out to get a free one" if error.errno == errno.EADDRINUSE else ""
+        where = f"{host}:{port}" if port else host
+        raise Misuse(f"cannot listen on {where}: {error.strerror or error}{hint}") from error
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform == "win32":  # where reusing an address would share it
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _named(host: str) -> str:
+    """A host as an address names it; one that stands for all interfaces is this machine's name."""
+    if host in ("0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,351 @@
+"""A session as a page, and several as a site: whole, closed in itself, and safe whatever it holds."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from making import image, jsonl, read, reply, result, text, thinking, told, use, user
+from test_laws import TALKS
+from test_real_client import TRANSCRIPTS, name
+
+import reread
+from reread import jsontext
+from reread.cli import SAMPLES
+from reread.session import Session
+from reread.views import html
+from reread.views.desk import Desk
+from reread.views.parts import Choice
+from reread.views.sites import write_site
+
+SCRIPT, STYLE = "'use strict'; /* </script><b> */", "body { color: red }"
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "</noscript><img src=x onerror=alert(1)>",
+    "</title></style><style>",
+    "\u2028\u2029\x00\x1b[31m\ud800",
+    "\u202egnp.exe\u2066",
+    "]]> &lt; &amp; ' \" `",
+)
+
+
+@pytest.fixture(autouse=True)
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A reader of a few letters in place of the built one."""
+    folder = tmp_path / "static"
+    folder.mkdir()
+    (folder / "export.js").write_text(SCRIPT)
+    (folder / "export.css").write_text(STYLE)
+    monkeypatch.setattr(html, "STATIC", folder)
+    html.inline_assets.cache_clear()
+    yield
+    html.inline_assets.cache_clear()
+
+
+class Opened(HTMLParser):
+    """A page as a browser takes it apart."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.texts: dict[str, str] = {}
+        self._open: list[str] = []
+        self.feed(page.decode("utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        self._open.append(tag)
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            attrs, before = self.scripts[-1]
+            self.scripts[-1] = (attrs, before + data)
+        for tag in set(self._open):
+            self.texts[tag] = self.texts.get(tag, "") + data
+
+    @property
+    def index(self) -> Any:
+        """What the page's index says."""
+        return json.loads(next(data for attrs, data in self.scripts if attrs.get("id") == "reread-index"))
+
+    def bytes(self, chunk: int) -> bytes:
+        """The bytes of a chunk as they are."""
+        return base64.b64decode(
+            next(d for attrs, d in self.scripts if attrs.get("data-chunk") == str(chunk)), validate=True
+        )
+
+    def chunk(self, chunk: int) -> Any:
+        """The value of a chunk, unpacked."""
+        return json.loads(zlib.decompress(self.bytes(chunk), -zlib.MAX_WBITS))
+
+    def passages(self, thread: Any) -> list[Any]:
+        """The passages of a thread, page by page."""
+        return [passage for page in thread["pages"] for passage in self.chunk(page)["passages"]]
+
+    def bodies(self, thread: Any) -> dict[str, Any]:
+        """The bodies of a thread's calls."""
+        return {index: body for page in thread["pages"] for index, body in self.chunk(page)["bodies"].items()}
+
+
+def page_of(session: Session, **choice: Any) -> Opened:
+    """A session's page, opened."""
+    return Opened(b"".join(html.session_html(session, Choice(**choice))))
+
+
+def plain(value: Any) -> Any:
+    """A value as it comes out of JSON, pictures aside."""
+    value = json.loads(jsontext.dumps(value))
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict) and item.get("node") == "picture":
+            item["url"] = None
+        stack += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return value
+
+
+def assert_whole(session: Session) -> None:
+    """A page has every passage and every call of every branch and agent, as the server would send them."""
+    page, desk = page_of(session, full=True), Desk(session, session.id or "session")
+    assert [thread["agent"] for thread in page.index["threads"]][len(session.branches) :] == list(session.agents)
+    for thread in page.index["threads"]:
+        agent, branch = thread["agent"], thread["branch"]
+        expected = desk.page(0, 1 << 30, agent=agent, branch=branch, whole=True).passages
+        assert plain(page.passages(thread)) == plain(expected)
+        names = page.chunk(thread["map"])
+        assert names["keys"] == [passage.key for passage in expected]
+        assert plain(names["outline"]["turns"]) == plain(desk.outline(0, 1 << 30, agent=agent, branch=branch).turns)
+        bodies = page.bodies(thread)
+        for id, (passage, index) in names["calls"].items():
+            assert any(part.get("id") == id for part in page.passages(thread)[passage]["parts"])
+            assert plain(bodies[str(index)]) == plain(desk.call(index, agent=agent, whole=True))
+        assert thread["overview"]["passages"] == len(expected)
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("projects/*/*.jsonl")), ids=lambda path: path.stem[:8])
+def test_a_page_holds_the_whole_session(path: Path) -> None:
+    assert_whole(reread.open(path))
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS[::7], ids=name)
+def test_a_page_holds_every_real_session(path: Path) -> None:
+    assert_whole(reread.open(path))
+
+
+@given(TALKS)
+def test_anything_can_be_a_page(data: bytes) -> None:
+    page = page_of(reread.open(data))
+    assert page.tags["script"] == len(page.scripts)
+    assert page.index["threads"]
+
+
+def test_branches_share_the_pages_they_have_in_common() -> None:
+    many = [record for n in range(60) for record in (user(f"turn {n}"), reply(f"said {n}", id=f"m{n}"))]
+    session = read(*many, user("left"), reply("l", id="x"), user("right", parentUuid="u118"), reply("r", id="y"))
+    page = page_of(session)
+    first, second = page.index["threads"]
+    assert first["branch"] == 1 and first["pages"][:2] == second["pages"][:2] and first["pages"] != second["pages"]
+    assert_whole(session)
+
+
+def test_nothing_but_the_reader_may_run_and_nothing_is_loaded() -> None:
+    page = page_of(read(user("hi"), reply("ho")))
+    policy = next(v for tag, name, v in page.attributes if tag == "meta" and "default-src" in v)
+    script = next(data for attrs, data in page.scripts if not attrs)
+    for content, kind in ((script, "script"), (page.texts["style"], "style")):
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy and "http" not in policy
+    assert not [item for item in page.attributes if item[1] in ("src", "href") or item[1].startswith("on")]
+
+
+def test_nothing_in_a_session_gets_out_of_its_place() -> None:
+    records = [user(HOSTILE[0]), *(reply(words, thinking(words), id=f"m{n}") for n, words in enumerate(HOSTILE))]
+    records += [reply(use("a", "Bash", command=words), id=f"c{n}") for n, words in enumerate(HOSTILE)]
+    harmless = page_of(read(*(user("x") if record["type"] == "user" else record for record in records)))
+    page = page_of(read(*records, {"type": "custom-title", "customTitle": "".join(HOSTILE), "sessionId": "s"}))
+    assert page.tags - Counter(p=0) == harmless.tags
+    assert not [item for item in page.attributes if item[1].startswith("on")]
+    assert "\\u202egnp.exe" in page.texts["noscript"] and "\u202e" not in page.texts["noscript"]
+    assert page.texts["title"].startswith("</script><script>alert(1)</script>")
+    texts = [
+        part["text"]
+        for passage in page.passages(page.index["threads"][0])
+        for part in passage["parts"][:1]
+        if "text" in part
+    ]
+    assert HOSTILE[0] in texts and HOSTILE[5] in texts
+
+
+def test_pictures_are_in_the_page_once_and_only_real_ones() -> None:
+    svg = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": PNG}}
+    fake = image(base64.b64encode(b"<script>alert(1)</script>").decode())
+    session = read(user([text("see"), image(PNG), image(PNG), svg, fake, image("%")]))
+    page = page_of(session)
+    nodes = page.passages(page.index["threads"][0])[0]["parts"][1]["nodes"]
+    urls = [node.get("url") for node in nodes]
+    assert urls[0] == urls[1] and urls[2:] == [None, None, None]
+    assert page.bytes(int(urls[0].removeprefix("chunk:"))) == base64.b64decode(PNG)
+    without = page_of(session, images=False)
+    assert "chunk:" not in json.dumps(without.passages(without.index["threads"][0]))
+
+
+def test_what_is_left_out_is_not_in_the_page() -> None:
+    session = read(
+        user("first secret"),
+        reply(thinking("hush"), text("one"), id="a"),
+        reply(use("t", "Bash", command="ls"), id="b"),
+        user([result("t", "files")]),
+        user("second"),
+        reply("two", id="c"),
+    )
+
+    def parts(**choice: Any) -> list[str]:
+        page = page_of(session, **choice)
+        (thread,) = page.index["threads"]
+        found = page.passages(thread)
+        assert [passage["index"] for passage in found] == list(range(thread["overview"]["passages"]))
+        if not choice.get("tools", True) or choice.get("only") in ("prompts", "text"):
+            assert page.bodies(thread) == {}
+        return [part["part"] for passage in found for part in passage["parts"]]
+
+    assert parts() == ["text", "thinking", "text", "call", "text", "text"]
+    assert parts(thinking=False) == ["text", "text", "call", "text", "text"]
+    assert parts(tools=False) == ["text", "thinking", "text", "text", "text"]
+    assert parts(only="prompts") == ["text", "text"]
+    assert parts(only="tools") == ["call"]
+    assert parts(turns=(2, None)) == ["text", "text"]
+    page = page_of(session, turns=(2, 2))
+    assert page.chunk(page.index["threads"][0]["map"])["outline"]["turns"][0]["index"] == 2
+    assert "secret" not in page.texts["noscript"]
+    assert "hush" not in json.dumps(page_of(session, thinking=False).index)
+
+
+def test_without_javascript_there_is_what_was_said_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = read(
+        user("the question"), reply(thinking("hush"), text("the answer"), id="a"), user("more"), reply("end")
+    )
+    said = page_of(session).texts["noscript"]
+    assert "needs JavaScript" in said and "the question" in said and "the answer" in said and "hush" not in said
+    monkeypatch.setattr(html, "PLAIN_PASSAGES", 2)
+    assert "and 2 more passages" in page_of(session).texts["noscript"]
+
+
+def test_a_missing_reader_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(html, "STATIC", tmp_path)
+    html.inline_assets.cache_clear()
+    with pytest.raises(reread.Unreadable, match="the built reader is missing"):
+        reread.export(read(user("x")), "html")
+
+
+# Sites
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> list[Path]:
+    """Two sessions of two projects."""
+    paths = [tmp_path / "projects" / folder / f"{folder}.jsonl" for folder in ("one", "two")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(jsonl(*told(user(f"in {path.stem} <b>&</b>", cwd=f"/p/{path.stem}"), reply("ok"))))
+    return paths
+
+
+def test_a_site_has_an_index_pages_and_what_they_share(sessions: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    done = write_site(sessions, folder)
+    assert (done.written, done.unchanged, done.faults) == (2, 0, [])
+    index = Opened((folder / "index.html").read_bytes())
+    links = [value for tag, name, value in index.attributes if name == "href" and tag == "a"]
+    assert sorted(links) == ["one.html", "two.html"]
+    assert "in one <b>&</b>" in index.texts["a"] and "/p/two" in index.texts["h2"] and not index.tags["b"]
+    for link in links:
+        page = Opened((folder / link).read_bytes())
+        sources = [value for _, name, value in page.attributes if name in ("src", "href")]
+        assert all((folder / source).is_file() for source in sources) and len(sources) == 2
+        assert page.index["home"] == "index.html"
+    assert (folder / "assets" / "reader.js").read_text() == html.reader_file("export.js")
+
+
+def test_only_what_changed_is_written_again(sessions: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    write_site(sessions, folder)
+    os.utime(folder / "one.html", (1, 1))
+    os.utime(folder / "two.html", (1, 1))
+    with sessions[0].open("ab") as file:
+        file.write(jsonl({"type": "user", "uuid": "z", "message": {"role": "user", "content": "more"}}))
+    done = write_site(sessions, folder)
+    assert (done.written, done.unchanged) == (1, 1)
+    assert (folder / "one.html").stat().st_mtime > 1 and (folder / "two.html").stat().st_mtime == 1
+    assert write_site(sessions, folder, Choice(thinking=False)).written == 2
+    (folder / "two.html").unlink()
+    assert write_site(sessions, folder, Choice(thinking=False)).written == 1
+
+
+def test_a_session_that_is_gone_keeps_its_page(sessions: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    write_site(sessions, folder)
+    sessions[1].unlink()
+    write_site(sessions[:1], folder)
+    assert (folder / "two.html").exists() and "two.html" in (folder / "index.html").read_text()
+
+
+def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    done = write_site([*sessions, tmp_path / "none.jsonl"], folder)
+    assert done.written == 2 and "none.jsonl" in done.faults[0]
+    (folder / "site.json").write_text("{")
+    with pytest.raises(reread.Unreadable, match=r"site\.json: is not what an earlier export wrote"):
+        write_site(sessions, folder)
+    with pytest.raises(reread.Misuse, match="cannot be written"):
+        write_site(sessions, sessions[0])
+
+
+# The command line
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line, with a reader of a few letters."""
+    code = (
+        "import sys, pathlib; from reread.views import html; from reread import cli\n"
+        f"html.STATIC = pathlib.Path({str(html.STATIC)!r})\ncli.main()"
+    )
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def test_exporting_pages_and_sites(sessions: list[Path], tmp_path: Path) -> None:
+    done = run("export", str(sessions[0]), "-f", "html")
+    assert done.returncode == 0 and Opened(done.stdout.encode()).index["threads"]
+    page = tmp_path / "it.html"
+    assert run("export", str(sessions[0]), "-o", str(page), "--no-thinking", "--no-images").returncode == 0
+    assert Opened(page.read_bytes()).index["threads"]
+    done = run("export", str(tmp_path), "-f", "html", "-o", str(tmp_path / "site"))
+    assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'site' / 'index.html'}: 2 written, 0 unchanged\n")
+    done = run("export", *map(str, sessions), "-f", "html", "-o", str(tmp_path / "site"))
+    assert re.search("0 written, 2 unchanged", done.stderr)
+    for wrong in (["-f", "html"], ["-f", "markdown", "-o", "x"]):
+        done = run("export", str(tmp_path), *wrong)
+        assert done.returncode == 2 and "-f html -o DIR" in done.stderr

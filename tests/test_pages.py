@@ -1,0 +1,477 @@
+"""The session as the reader sees it: passages, paged, growing, and losing nothing."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import making
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from making import Growing, attachment, image, read, reply, result, system, text, thinking, use, user
+from msgspec.structs import replace
+from test_laws import TALKS, cut
+from test_real_client import TRANSCRIPTS, name
+
+import reread
+from reread import jsontext
+from reread.session import Session
+from reread.views import pages
+from reread.views import parts as p
+from reread.views.desk import Desk
+from reread.views.finding import Filter, filtered, find
+from reread.views.passages import Pen
+from reread.views.scroll import LONGEST, Scroll
+
+ADDRESS = "/api/sessions/k"
+
+
+def desk_of(session: Session) -> Desk:
+    """A desk for a session."""
+    return Desk(session, "k", address=ADDRESS)
+
+
+def told(*records: making.Object) -> Desk:
+    """A desk over these records."""
+    return desk_of(read(*records))
+
+
+def everything(desk: Desk) -> dict[str, bytes]:
+    """All pages of a session, all branches and agents, encoded passage by passage."""
+    out: dict[str, Any] = {}
+    for agent in (None, *desk.session.agents):
+        talk = desk.talk(agent).conversation
+        for branch in talk.branches:
+            page = desk.page(0, 1 << 30, agent=agent, branch=branch.id)
+            out[f"{agent} {branch.id}"] = [shown(passage) for passage in page.passages]
+            out[f"{agent} {branch.id} turns"] = jsontext.dumps(
+                desk.outline(0, 1 << 30, agent=agent, branch=branch.id).turns
+            )
+    return out
+
+
+def shown(passage: pages.Passage) -> bytes:
+    """A passage as it is sent, encoded; where branches part, without the words that each goes on with."""
+    parts = [
+        replace(part, branches=[replace(way, title="") for way in part.branches])
+        if isinstance(part, pages.ForkPart)
+        else part
+        for part in passage.parts
+    ]
+    return jsontext.dumps(replace(passage, parts=parts))
+
+
+def kinds(desk: Desk) -> list[str]:
+    """The kind of each passage."""
+    return [passage.kind for passage in desk.page(0, 1000).passages]
+
+
+def only(desk: Desk, kind: type[pages.Part]) -> list[Any]:
+    """Every part of a kind, in order."""
+    return [part for passage in desk.page(0, 1000).passages for part in passage.parts if isinstance(part, kind)]
+
+
+# Grouping
+
+
+def look(id: str, tool: str = "Read", **input: Any) -> making.Object:
+    """A small call."""
+    return use(id, tool, file_path=f"/p/{id}", **input)
+
+
+def answered(*ids: str) -> list[making.Object]:
+    """Responses that each make one small call, with their results."""
+    return [record for id in ids for record in (reply(look(id), id=f"m{id}"), user([result(id)]))]
+
+
+def test_a_run_of_small_calls_is_one_passage() -> None:
+    desk = told(
+        user("go"), *answered("a", "b"), reply(look("c", "Grep", pattern="x"), id="mc"), reply("Found.", id="m9")
+    )
+    assert kinds(desk) == ["prompt", "run", "response"]
+    run = desk.page(1, 1).passages[0]
+    assert run.title == "2 reads, 1 search"
+    assert [part.id for part in run.parts] == ["a", "b", "c"]
+
+
+def test_two_small_calls_are_no_run() -> None:
+    assert kinds(told(user("go"), *answered("a", "b"), reply("Found."))) == [
+        "prompt",
+        "response",
+        "response",
+        "response",
+    ]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [reply("Now the other.", id="t"), reply(use("x", "Bash", command="ls"), id="t"), user("wait")],
+    ids=["text", "command", "prompt"],
+)
+def test_a_run_ends_where_something_else_is_said_or_done(between: making.Object) -> None:
+    desk = told(user("go"), *answered("a", "b", "c"), between, *answered("d", "e", "f"))
+    assert kinds(desk)[1::2] == ["run", "run"]
+
+
+def test_thinking_and_hooks_do_not_end_a_run() -> None:
+    hook = attachment("hook_success", {"stdout": "ok", "hookName": "PostToolUse"})
+    desk = told(user("go"), *answered("a"), hook, reply(thinking("hm"), id="t"), *answered("b", "c"), reply("Done."))
+    assert kinds(desk) == ["prompt", "run", "response"]
+    assert [part.text for part in desk.page(1, 1).passages[0].parts if isinstance(part, pages.ThinkingPart)] == ["hm"]
+
+
+def test_a_long_run_is_cut() -> None:
+    ids = [f"c{n}" for n in range(LONGEST * 2 + 1)]
+    desk = told(user("go"), *answered(*ids))
+    assert kinds(desk) == ["prompt", "run", "run", "response"]
+
+
+def test_what_the_client_adds_is_closed_and_there() -> None:
+    desk = told(user("<system-reminder>be nice</system-reminder>hello"), user("context", isMeta=True), reply("hi"))
+    assert kinds(desk) == ["prompt", "response"]
+    typed, *closed = desk.page(0, 1).passages[0].parts
+    assert typed == pages.TextPart(text="hello")
+    assert [(part.title, part.nodes[0].text) for part in closed] == [
+        ("system reminder", "be nice"),
+        ("context", "context"),
+    ]
+
+
+def test_what_is_attached_is_closed_and_there() -> None:
+    file = {"type": "text", "file": {"filePath": "/p/a.py", "content": "x = 1\n", "startLine": 1}}
+    desk = told(user("see @a.py"), attachment("file", {"filename": "a.py", "content": file}), reply("ok"))
+    part = desk.page(0, 1).passages[0].parts[1]
+    assert (part.title, part.nodes[0].text, part.nodes[0].path) == ("file a.py", "x = 1\n", "/p/a.py")
+
+
+def test_the_kinds_of_what_is_no_talk() -> None:
+    desk = told(
+        user("<command-name>/model</command-name><command-args>opus</command-args>"),
+        user("<local-command-stdout>Set to opus</local-command-stdout>"),
+        user("go"),
+        attachment("queued_command", {"prompt": "and this"}),
+        attachment("hook_success", {"stdout": "linted"}),
+        system("api_error", error={"message": "overloaded"}),
+        user("[Request interrupted by user]"),
+        user("<task-notification><summary>built</summary><result>ok</result></task-notification>"),
+        system("compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 9, "postTokens": 2}),
+        user("what was", isCompactSummary=True),
+    )
+    assert kinds(desk) == [
+        *("command", "output", "prompt", "prompt", "hook", "error", "interrupt", "notification", "compaction")
+    ]
+    assert desk.page(3, 1).passages[0].flags == ["queued"]
+    assert only(desk, pages.CompactionPart) == [
+        pages.CompactionPart(trigger="auto", micro=False, before=9, after=2, summary="what was")
+    ]
+
+
+def test_where_branches_part_one_can_choose() -> None:
+    desk = told(
+        user("start"),
+        reply("yes", id="m1"),
+        user("left", uuid="left"),
+        reply("went left", id="m2"),
+        user("right", parentUuid="u2", uuid="right"),
+        reply("went right", id="m3"),
+    )
+    overview = desk.overview()
+    assert [(mark.id, mark.title, mark.active) for mark in overview.branches] == [
+        (1, "right", True),
+        (0, "start", False),
+    ]
+    for branch, words in ((1, "right"), (0, "left")):
+        page = desk.page(0, 10, branch=branch)
+        fork = page.passages[1].parts[-1]
+        assert isinstance(fork, pages.ForkPart)
+        assert ([mark.title for mark in fork.branches], fork.shown) == (["left", "right"], branch)
+        assert page.passages[2].parts[0] == pages.TextPart(text=words)
+    assert desk.place(message="left").branch == 0
+
+
+def test_a_turn_ends_with_what_it_spent_and_how_long_it_took() -> None:
+    spent = {"input_tokens": 5, "output_tokens": 7}
+    desk = told(
+        user("go"), reply("one", id="a", usage=spent), reply("two", id="b", usage=spent), user("on"), reply("ok")
+    )
+    figures = [
+        (passage.figures.tokens, passage.seconds) if passage.figures else None for passage in desk.page(0, 9).passages
+    ]
+    assert figures == [None, None, (24, 2.0), None, (0, 1.0)]
+
+
+def test_the_outline_has_a_mark_for_each_call() -> None:
+    desk = told(
+        user("fix it"),
+        reply(look("a"), use("b", "Edit", file_path="/p/x"), use("c", "Bash", command="x"), id="m"),
+        user([result("a"), result("b"), result("c", "Exit code 1", is_error=True)]),
+        reply(use("d", "Task", prompt="look"), use("e", "Bash", command="y"), id="n"),
+        user([result("e", "The user doesn't want to proceed with this tool use", is_error=True)]),
+    )
+    (turn,) = desk.outline(0, 10).turns
+    assert (turn.title, turn.marks, turn.errors, turn.edits, turn.agents) == ("fix it", ".exr?", 2, 1, 1)
+
+
+# Cutting
+
+
+def test_long_texts_come_cut_and_whole_when_asked() -> None:
+    desk = told(user("x" * 50_000), reply(use("a", "Bash", command="y"), id="m"), user([result("a", "line\n" * 3000)]))
+    (cut_text,) = desk.page(0, 1).passages[0].parts
+    assert (len(cut_text.text), cut_text.chars) == (20_000, 50_000)
+    (whole,) = desk.page(0, 1, whole=True).passages[0].parts
+    assert (len(whole.text), whole.chars) == (50_000, None)
+    body = desk.call(0)
+    assert [(c.lines, c.chars) for c in body.cut] == [(3000, 14_999)] or body.cut[0].lines >= 3000
+    node = body.nodes[body.cut[0].path[0]]
+    assert isinstance(node, reread.nodes.Terminal) and node.text.count("\n") < 200
+    assert desk.call(0, whole=True).cut == []
+
+
+def test_a_deep_or_wide_value_comes_cut() -> None:
+    deep: Any = "end"
+    for _ in range(300):
+        deep = {"in": deep}
+    desk = told(user("x"), reply(use("a", "Odd", deep=deep, wide=["w" * 100] * 1000), id="m"))
+    assert len(jsontext.dumps(desk.call(0))) < 60_000
+    assert desk.call(0).cut
+    assert b'"end' in jsontext.dumps(desk.call(0, whole=True)).replace(b"\\", b"")
+
+
+def test_pictures_are_addresses_and_only_of_plain_kinds() -> None:
+    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    svg = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": "PHN2Zy8+"}}
+    desk = told(user([text("see"), image(png), svg]), reply(look("a"), id="m"), user([result("a", [image(png)])]))
+    shown = [
+        node for part in desk.page(0, 1).passages[0].parts if isinstance(part, pages.NodesPart) for node in part.nodes
+    ]
+    assert [(node.url, node.data) for node in shown] == [(f"{ADDRESS}/pictures/message/0/0", None), (None, None)]
+    assert desk.picture("message", 0, 0).data == png
+    assert desk.picture("call", 0, 0).data == png
+    with pytest.raises(reread.NotFound):
+        desk.picture("message", 0, 1)
+
+
+# Lines and places
+
+
+def test_lines_say_what_became_of_them() -> None:
+    desk = told(user("go"), reply(look("a"), id="m"), user([result("a", "found")]), reply("so", id="m"))
+    found = desk.lines(call="a")
+    assert [(line.line, line.fate) for line in found.lines] == [(2, "shown"), (3, "paired")]
+    assert jsontext.loads(found.lines[0].text.encode())["message"]["id"] == "m"
+    assert [line.line for line in desk.lines(message="m").lines] == [2, 4]
+    assert desk.lines(line=3).lines[0].reason == "result of call a (Read)"
+    with pytest.raises(reread.NotFound):
+        desk.lines(message="never")
+
+
+def test_a_long_line_comes_cut() -> None:
+    desk = told(user("ü" * 300_000))
+    (line,) = desk.lines(line=1).lines
+    assert len(line.text) == 100_000 and line.chars is not None and line.chars > 300_000
+    (line,) = desk.lines(line=1, whole=True).lines
+    assert line.chars is None and jsontext.loads(line.text.encode())["message"]["content"] == "ü" * 300_000
+
+
+def test_places_by_message_call_line_and_turn() -> None:
+    desk = told(user("go"), *answered("a", "b", "c"), reply("Done.", id="z"), user("more"))
+    assert desk.place(call="b") == pages.Place(passage=1, key="ma", branch=0, call=1)
+    assert desk.place(message="z").passage == desk.place(line=8).passage == 2
+    assert desk.place(line=5) == pages.Place(passage=1, key="ma", branch=0, call=1)
+    assert desk.place(turn=2).passage == 3
+    for nothing in ({"message": "no"}, {"call": "no"}, {"turn": 3}, {"line": 0}):
+        with pytest.raises(reread.NotFound):
+            desk.place(**nothing)
+
+
+def test_agents_have_pages_of_their_own() -> None:
+    side = {"isSidechain": True}
+    desk = told(
+        user("go"),
+        reply(use("t", "Task", prompt="look", description="Look around", subagent_type="Explore"), id="m"),
+        user("look", uuid="s1", parentUuid=None, **side),
+        reply(look("inner"), id="i", uuid="s2", parentUuid="s1", **side),
+        user([result("t", "seen")]),
+    )
+    (mark,) = desk.overview().agents
+    assert (mark.title, mark.type, mark.calls, mark.call) == ("Look around", "Explore", 1, "t")
+    (call,) = only(desk, pages.CallPart)
+    assert call.agents == [mark] and call.sort == "agent"
+    page = desk.page(0, 10, agent=mark.id)
+    assert [passage.kind for passage in page.passages] == ["prompt", "response"]
+    assert desk.overview(mark.id).agent == mark
+    assert desk.place(call="inner").agent == mark.id
+    assert find(desk, "inner").hits[0].agent == mark.id
+    with pytest.raises(reread.NotFound):
+        desk.page(0, 1, agent="nobody")
+
+
+# Finding
+
+
+def test_finding_in_every_place() -> None:
+    desk = told(
+        user('say "needle" twice'),
+        reply(thinking("a Needle?"), text("The needle."), id="m1"),
+        reply(use("a", "Bash", command="grep needle"), id="m2"),
+        user([result("a", "a nEEdle in hay")]),
+        system("informational", "needle notice"),
+        reply("hay", id="m3"),
+    )
+    found = find(desk, "NEEDLE")
+    assert [(hit.passage, hit.where, hit.match) for hit in found.hits] == [
+        (0, "prompt", "needle"),
+        (1, "thinking", "Needle"),
+        (1, "text", "needle"),
+        (2, "call", "needle"),
+        (3, "notice", "needle"),
+    ]
+    assert found.hits[0].before == 'say "' and found.hits[0].after == '" twice'
+    assert (found.next, found.searched, found.total) == (None, 5, 5)
+    assert [hit.where for hit in find(desk, "needle", Filter(frozenset({"tools"}))).hits] == ["call"]
+    assert [hit.passage for hit in find(desk, '"needle"').hits] == [0]
+    assert find(desk, "needle", start=3).hits[0].passage == 3
+
+
+@pytest.mark.parametrize("query", ["Größe", "日本", "a/b", "<b>", "\\d+", "'q'", "tab\there", "€ 5", "😀"])
+def test_finding_what_json_may_write_in_several_ways(query: str) -> None:
+    for dump in (making.jsonl, lambda *r: b"\n".join(msgspec.json.encode(x) for x in r)):
+        desk = desk_of(reread.open(dump(*making.told(user(f"x {query} y")))))
+        (hit,) = find(desk, query).hits
+        assert (hit.before, hit.match, hit.after) == ("x ", query, " y")
+
+
+def test_finding_goes_on_where_time_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.views.finding.SECONDS", 0)
+    desk = told(*(user(f"needle {n}") for n in range(5)))
+    at: int | None = 0
+    found: list[int] = []
+    while at is not None:
+        hits = find(desk, "needle", start=at)
+        found += [hit.passage for hit in hits.hits]
+        at = hits.next
+    assert found == [0, 1, 2, 3, 4]
+
+
+def test_filters() -> None:
+    desk = told(
+        user("go"),
+        reply(thinking("hm"), text("ok"), id="m1"),
+        reply(use("a", "Bash", command="x"), id="m2"),
+        user([result("a", "no", is_error=True)]),
+        reply(use("b", "Edit", file_path="/p"), id="m3"),
+        user([result("b")]),
+        system("informational", "note"),
+    )
+    for wanted, expected in {
+        Filter(): [0, 1, 2, 3, 4],
+        Filter(kinds=frozenset({"prompts"})): [0],
+        Filter(kinds=frozenset({"text", "thinking"})): [1],
+        Filter(kinds=frozenset({"tools"})): [2, 3],
+        Filter(tools=frozenset({"Edit"})): [3],
+        Filter(errors=True): [2],
+        Filter(kinds=frozenset({"notices"})): [4],
+    }.items():
+        assert filtered(desk, wanted).indices == expected, wanted
+
+
+# The laws
+
+
+@given(TALKS, st.data())
+def test_law_3_pages_that_grow_are_the_pages_loaded(data: bytes, choice: st.DataObject) -> None:
+    source = Growing(data)
+    session = Session(source)
+    session.folding = session.new_folding()
+    desk = desk_of(session)
+    before = everything(desk)
+    for chunk in choice.draw(cut(data)):
+        source.size += len(chunk)
+        session.folding.take_in()
+        desk.grow()
+        after = everything(desk)
+        assert_unchanged_before_the_first(desk, before, after)
+        before = after
+    session.folding.load()
+    desk.grow()
+    assert everything(desk) == everything(desk_of(reread.open(data)))
+
+
+def assert_unchanged_before_the_first(desk: Desk, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """What stands before the first passage that changed is as it was."""
+    for agent in (None, *desk.session.agents):
+        for branch in desk.talk(agent).conversation.branches:
+            old = before.get(f"{agent} {branch.id}")
+            if old is not None:
+                first = desk.scroll(agent, branch.id).first_changed
+                assert after[f"{agent} {branch.id}"][:first] == old[:first]
+
+
+@given(TALKS)
+def test_law_4_every_message_and_call_is_on_its_page_once(data: bytes) -> None:
+    desk = desk_of(reread.open(data))
+    assert_complete(desk)
+
+
+def assert_complete(desk: Desk) -> None:
+    """Every message and call of every branch is in the pages exactly once, its turn right, its texts whole."""
+    for agent in (None, *desk.session.agents):
+        talk = desk.talk(agent).conversation
+        for branch in talk.branches:
+            scroll = desk.scroll(agent, branch.id)
+            page = desk.page(0, 1 << 30, agent=agent, branch=branch.id, whole=True)
+            assert [m for n in range(len(scroll)) for m in scroll.passage(n)] == branch.messages
+            assert_turns(scroll, branch)
+            calls = Counter(
+                part.id for passage in page.passages for part in passage.parts if isinstance(part, pages.CallPart)
+            )
+            assert calls == Counter(call.id for message in branch.messages for call in message.calls)
+            for passage in page.passages:
+                assert_reachable(desk, agent, branch.id, passage)
+            for message in branch.messages:
+                assert_says_all(desk.pen(agent, whole=True), message)
+        for call in talk.calls:
+            jsontext.dumps(desk.call(call.index, agent=agent))
+    jsontext.loads(jsontext.dumps(desk.overview()))
+
+
+def assert_turns(scroll: Scroll, branch: Any) -> None:
+    """The turns of a scroll are those of its branch."""
+    turns = [[m.index for m in scroll.messages[slice(*scroll.turn_messages(n))]] for n in range(1, scroll.turns + 1)]
+    assert turns == [[m.index for m in turn.messages] for turn in branch.turns]
+    for number in range(1, scroll.turns + 1):
+        assert scroll.turn_of(scroll.turn_passage(number)) == number
+        assert scroll.passage(scroll.turn_passage(number))[0].index == turns[number - 1][0]
+
+
+def assert_reachable(desk: Desk, agent: str | None, branch: int, passage: pages.Passage) -> None:
+    """A passage can be linked to, and its lines asked for."""
+    jsontext.loads(jsontext.dumps(passage))
+    assert desk.place(message=passage.key, agent=agent, branch=branch).key == passage.key
+    assert desk.lines(message=passage.key, agent=agent).lines
+
+
+def assert_says_all(pen: Pen, message: Any) -> None:
+    """A message's parts say what the other views say of it."""
+    drawn = list(pen.parts(message))
+    for part in p.message_parts(message, p.EVERYTHING):
+        if isinstance(part, p.Said):
+            assert pages.TextPart(text=part.text) in drawn
+        elif isinstance(part, p.Thought):
+            assert pages.ThinkingPart(text=part.text) in drawn
+        elif isinstance(part, p.Prompt) and message.text.strip():
+            assert pages.TextPart(text=message.text) in drawn
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)
+def test_every_real_session_is_on_its_pages(path: Path) -> None:
+    desk = desk_of(reread.open(path))
+    assert_complete(desk)
+    typed = [m for m in desk.session.messages if m.kind == "prompt" and m.active and m.text.strip()]
+    for message in typed[:3]:
+        word = max(re.findall(r"\w+", message.text), key=len, default="")
+        passages = {hit.passage for hit in find(desk, word).hits if hit.agent is None}
+        assert desk.scroll().passage_of(message) in passages
