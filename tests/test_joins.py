@@ -58,7 +58,7 @@ class TestJoined:
         assert [turn.prompt.text for turn in session.turns if turn.prompt] == ["Hi"]
         assert [message.text for message in session.messages] == ["Hi", "Hello."]
         assert [outcome.cost_usd for outcome in session.outcomes] == [0.5]
-        assert session.id == "c" and session.title == "Hi"
+        assert session.id == SESSION and session.title == "Hi"
         assert b"".join(line.raw for line in session.lines) == Store(tmp_path).path_of("c").read_bytes()
         assert sum(session.ledger.fates.values()) == len(session.records) == 4
         there = reread.open(SESSION, root=tmp_path)

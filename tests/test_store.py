@@ -227,7 +227,8 @@ class TestConversations:
         monkeypatch.chdir(tmp_path)
         assert [kept.id for kept in Store().conversations()] == ["talk"]
         assert [(header.id, header.captured) for header in reread.sessions()] == [("talk", True)]
-        assert reread.open("talk").id == reread.open("talk", root=tmp_path / ".chorus").id == "talk"
+        assert reread.open("talk").path == reread.open("talk", root=tmp_path / ".chorus").path == path
+        assert reread.open("s-1").path == path and Store().open("s-1").id == "talk"
 
 
 class TestCost:

@@ -48,7 +48,7 @@ class Header(msgspec.Struct, frozen=True):
     size: int
     """Bytes."""
     captured: bool = False
-    """Whether it is a captured conversation: then its id is the conversation's."""
+    """Whether it is a captured conversation: its id is then that of the conversation."""
     sessions: tuple[str, ...] = ()
     """The ids of Claude Code's sessions at its beginning and its end."""
 

@@ -223,10 +223,7 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The session's id; of a captured conversation, the conversation's."""
-        own = self.folding.conversation
-        if self.path is not None and joins.is_captured(own):
-            return str(own.records[0].value.get("conversationId") or self.path.stem)
+        """The session's id."""
         if self.facts.ids:
             return self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
         return self.path.stem if self.path is not None else ""

@@ -73,7 +73,7 @@ class Store:
                 yield kept
 
     def open(self, name: str | Path) -> Kept:
-        """A conversation by id, by the beginning of one if only one begins so, by path, or the latest."""
+        """A conversation by id or the beginning of one, by path, by the id of a session in it, or the latest."""
         if name == "":
             raise Misuse("an empty name is no conversation: give an id or its beginning, a path, or latest")
         if isinstance(name, Path) or "/" in name or os.sep in name or name.endswith(ENDING):
@@ -92,6 +92,9 @@ class Store:
         if len(exact) == 1:
             return exact[0]
         if not fits:
+            held = captures_of(name, self.roots)
+            if held:
+                return Kept(held[0])
             raise NotFound(f"no captured conversation {name!r}; `reread ls --captured` lists them")
         shown = "".join(f"\n  {kept.id}  {kept.path}" for kept in exact[:20])
         raise Ambiguous(f"{name!r} fits {len(exact)} conversations:{shown}", candidates=[str(k.path) for k in exact])
