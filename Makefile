@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
 	@echo
-	@$(BIN)/reread --demo show latest
+	@if [ -t 1 ]; then $(BIN)/reread --demo serve; else $(BIN)/reread --demo show latest; fi
 
 test: $(VENV)/.tested-with lint check-types check-web chromium
 	$(BIN)/python -m pytest
