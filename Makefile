@@ -5,15 +5,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check-types lint web check-web chromium clean
+.PHONY: run test test-sdk check-types lint web check-web chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
 	@echo
-	@$(BIN)/reread --demo show latest
+	@if [ -t 1 ]; then $(BIN)/reread --demo serve; else $(BIN)/reread --demo show latest; fi
 
 test: $(VENV)/.tested-with lint check-types check-web chromium
 	$(BIN)/python -m pytest
+
+# The official Agent SDK as the client of the stand-in, and of the session store; it is a large package.
+test-sdk: $(VENV)/.tested-with-sdk
+	$(BIN)/python -m pytest tests_sdk
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .
@@ -37,7 +41,7 @@ check-web: $(VENV)/.tested-with
 	fi
 
 web/node_modules/.installed: web/package-lock.json
-	cd web && npm ci --silent --no-audit --no-fund
+	cd web && npm install --no-save --silent --no-audit --no-fund
 	@touch $@
 
 # The reader is tested in Chromium: as root on a Debian machine it is installed, elsewhere its tests are skipped.
@@ -66,6 +70,10 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/.tested-with: $(VENV)/.installed requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)/.tested-with-sdk: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sdk]' trio
 	@touch $@
 
 clean:
