@@ -46,7 +46,7 @@ web/node_modules/.installed: web/package-lock.json
 
 # The reader is tested in Chromium: as root on a Debian machine it is installed, elsewhere its tests are skipped.
 chromium:
-	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && apt-get install -y -qq chromium; \
 	  else \
