@@ -1,18 +1,23 @@
 # Everything through two commands: `make run` and `make test`. Needs Python 3.11 or newer, and make.
+# `make web` builds the reader again, and needs Node.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check-types lint clean
+.PHONY: run test test-sdk check-types lint web check-web chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
 	@echo
-	@$(BIN)/reread --demo show latest
+	@if [ -t 1 ]; then $(BIN)/reread --demo serve; else $(BIN)/reread --demo show latest; fi
 
-test: $(VENV)/.tested-with lint check-types
+test: $(VENV)/.tested-with lint check-types check-web chromium
 	$(BIN)/python -m pytest
+
+# The official Agent SDK as the client of the stand-in, and of the session store; it is a large package.
+test-sdk: $(VENV)/.tested-with-sdk
+	$(BIN)/python -m pytest tests_sdk
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .
@@ -21,6 +26,33 @@ lint: $(VENV)/.tested-with
 
 check-types: $(VENV)/.tested-with
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+web: $(VENV)/.installed web/node_modules/.installed
+	$(BIN)/python scripts/make_types.py
+	cd web && npm run --silent build
+
+# The built reader is committed: here it is built again, and has to be the same. Without Node that is skipped.
+check-web: $(VENV)/.tested-with
+	$(BIN)/python scripts/make_types.py --check
+	@if command -v npm >/dev/null; then \
+	  $(MAKE) --no-print-directory web/node_modules/.installed && cd web && npm run --silent check; \
+	else \
+	  echo "No Node here: whether the built reader is up to date was not checked."; \
+	fi
+
+web/node_modules/.installed: web/package-lock.json
+	cd web && npm install --no-save --silent --no-audit --no-fund
+	@touch $@
+
+# The reader is tested in Chromium: as root on a Debian machine it is installed, elsewhere its tests are skipped.
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq chromium; \
+	  else \
+	    echo "No Chromium here: the browser tests will be skipped."; \
+	  fi; \
+	}
 
 # A Debian machine may have Python without venv: then, as root, it is installed first.
 $(BIN)/python:
@@ -40,5 +72,9 @@ $(VENV)/.tested-with: $(VENV)/.installed requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $@
 
+$(VENV)/.tested-with-sdk: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sdk]' trio
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) web/node_modules build dist .pytest_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ import pytest
 import reread
 from reread.counting import cache, readers, scanners, surveys
 from reread.counting.scanners import Scanner
+from reread.views.usage_table import LOUD, usage_lines
 
 
 @pytest.fixture(autouse=True)
@@ -187,6 +188,25 @@ def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Pat
     with sqlite3.connect(cache.Cache().path) as database:
         assert database.execute("SELECT count(*) FROM settled").fetchone() == (2,)
     database.close()
+
+
+def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = str(tree / "projects/p/a.jsonl")
+    read = readers.read
+
+    def refuse(job: readers.Job, buffer: bytearray | None = None) -> readers.Read:
+        if job.path == refused:
+            raise PermissionError
+        return read(job, buffer)
+
+    monkeypatch.setattr(readers, "read", refuse)
+    for _ in range(2):
+        report = reread.usage(root=tree)
+        assert (report.totals.output_tokens, report.unread) == (2, (refused,))
+    notes = [text for style, text in usage_lines(report) if style == LOUD]
+    assert refused in notes[0]
+    monkeypatch.undo()
+    assert reread.usage(root=tree, cache=False).unread == ()
 
 
 BREAKAGES = {

@@ -70,6 +70,16 @@ def test_every_kind_of_message_is_documented() -> None:
     assert all(f"`{kind}`" in reading for kind in kinds)
 
 
+def test_the_code_about_capturing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "capturing.md").read_text(), re.DOTALL):
+        exec(compile(code, "capturing.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "result {'type': 'result'}" in printed and "my-notes None [] [None]" in printed
+
+
 def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:
     design = (ROOT / "docs" / "design.md").read_text()
     house = ROOT / "src" / "reread"

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread import reports, rules, session
+from reread import joins, reports, rules, session
 from reread.places import NO_SESSIONS
 
 HERE = Path(__file__).parent
@@ -103,7 +103,8 @@ EXAMPLES = [
 ]
 """The lines that the documents show for a code."""
 
-ALL_RULES = [*rules.RULES, *reports.RULES]
+SEVERAL = [*reports.RULES, *joins.RULES]
+ALL_RULES = [*rules.RULES, *SEVERAL]
 
 
 def found(path: Path) -> list[rules.Finding]:
@@ -397,7 +398,7 @@ def test_every_code_has_one_example_and_advice(code: str) -> None:
 
 
 def test_only_what_takes_several_files_is_shown_by_its_words() -> None:
-    assert {code for code, ((kind, _),) in FENCES.items() if kind == "text"} == {rule.code for rule in reports.RULES}
+    assert {code for code, ((kind, _),) in FENCES.items() if kind == "text"} == {rule.code for rule in SEVERAL}
 
 
 @pytest.mark.parametrize("code, example", EXAMPLES)

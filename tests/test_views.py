@@ -105,6 +105,13 @@ class TestChoices:
         assert _words(last[:40]) in _words(view(HARBOR, turns=(-1, None)))
 
     @pytest.mark.parametrize("view", [on_terminal, as_markdown])
+    def test_in_full_every_branch_is_there(self, view: Any) -> None:
+        shown = _words(view(HARBOR, full=True))
+        for message in reread.open(HARBOR).messages:
+            if message.kind in ("prompt", "response"):
+                assert _words(message.text[:60]) in shown, message
+
+    @pytest.mark.parametrize("view", [on_terminal, as_markdown])
     def test_a_branch_that_was_left(self, view: Any) -> None:
         session = reread.open(HARBOR)
         left = next(branch for branch in session.branches if not branch.active)
@@ -270,7 +277,7 @@ class TestExport:
             assert {message["role"] for message in value["messages"]} == {"user"}
 
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:
-        with pytest.raises(reread.Misuse, match="say markdown or json"):
+        with pytest.raises(reread.Misuse, match="say " + " or ".join(FORMATS)):
             export(CEILING, "docx")
         with pytest.raises(reread.Unreadable, match="cannot be written"):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from reread.live import follow
     from reread.messages import Branch, Call, Compaction, Message, Turn
     from reread.money.charges import Usage
+    from reread.player import replay
+    from reread.recorder import capture
     from reread.rules import Finding
     from reread.session import Session, check, open  # noqa: A004
+    from reread.store import Store
     from reread.views.exports import export
 
 __version__ = "0.1.0"
@@ -41,13 +44,16 @@ _HOMES = {
     "Record": "decode",
     "RereadError": "errors",
     "Session": "session",
+    "Store": "store",
     "Turn": "messages",
     "Unreadable": "errors",
     "Usage": "money.charges",
+    "capture": "recorder",
     "check": "session",
     "export": "views.exports",
     "follow": "live",
     "open": "session",
+    "replay": "player",
     "sessions": "headers",
     "usage": "accounts",
 }
@@ -72,13 +78,16 @@ __all__ = [
     "Record",
     "RereadError",
     "Session",
+    "Store",
     "Turn",
     "Unreadable",
     "Usage",
+    "capture",
     "check",
     "export",
     "follow",
     "open",
+    "replay",
     "sessions",
     "usage",
 ]

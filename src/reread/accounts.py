@@ -9,6 +9,8 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
 
+import msgspec
+
 from reread import places
 from reread.counting.cache import opened
 from reread.counting.digests import SLOT_MS
@@ -61,7 +63,8 @@ def usage(
     with no_collection(), opened(cache) as kept:
         survey = Survey(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
         exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
-        return tally(survey.spends(exact=exact), groups, zone=zone, prices=table, keep=keep)
+        report = tally(survey.spends(exact=exact), groups, zone=zone, prices=table, keep=keep)
+        return msgspec.structs.replace(report, unread=tuple(sorted(survey.unread)))
 
 
 def _several(value: Any) -> list[Any]:
@@ -99,7 +102,9 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
         if isinstance(source, str | Path) and str(source) != STDIN:
             _want_named(wanted, source, root)
         elif _is_session(source):
-            wanted.add(source.wanted())
+            from reread.session import wanted_of
+
+            wanted.add(wanted_of(source))
         else:
             wanted.loose.append(_bytes(source))
     return wanted
@@ -109,12 +114,11 @@ def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[st
     path = Path(name).expanduser()
     if name != "" and path.is_dir():
         wanted.add_folder(path)
-    elif path.is_file():
-        wanted.add_session(path)
     else:
-        from reread.session import find
+        from reread.session import find, want_session
 
-        wanted.add_session(find(name, root=root))
+        roots = [root] if isinstance(root, str | Path) else root
+        want_session(wanted, path if path.is_file() else find(name, root=root), roots)
 
 
 def _bytes(source: Any) -> bytes:

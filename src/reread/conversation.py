@@ -78,6 +78,7 @@ FACTS = {
     "init": "inits",
     "turn_duration": "turn_durations",
     "result": "results",
+    "run": "runs",
     "cost-state": "cost_states",
     "pr-link": "pr_links",
 }

@@ -4,6 +4,7 @@ RereadError
 ├── NotFound      no such file, session or prefix
 ├── Ambiguous     a prefix that fits several sessions
 ├── Unreadable    the system refused: permission, a directory, a vanished file
+├── Unwritable    the system would not keep it: a full disk, permission
 └── Misuse        an argument that makes no sense
 """
 
@@ -34,6 +35,10 @@ class Ambiguous(RereadError):
 
 class Unreadable(RereadError):
     """The system would not let the bytes be read."""
+
+
+class Unwritable(RereadError):
+    """The system would not let the bytes be written."""
 
 
 class Misuse(RereadError):

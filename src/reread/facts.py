@@ -36,6 +36,8 @@ class Facts:
         self.pr_links: list[int] = []
         self.results: list[int] = []
         """The records that end a run in a stream."""
+        self.runs: list[int] = []
+        """The records that say that a capture began or ended."""
         self.inits: list[int] = []
         self.cost_states: list[int] = []
         self.turn_durations: list[int] = []

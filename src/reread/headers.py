@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread import jsontext, places
+from reread import dialects, jsontext, places
 from reread.decode import Record
 from reread.errors import Unreadable
 from reread.heads import BlockHead, Head
@@ -24,6 +24,7 @@ TAIL = 1 << 16
 REACH = 1 << 18
 """How far into the file the first prompt is looked for."""
 TITLE_LENGTH = 120
+NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What a line that holds a title has in it."""
 NODE = b'{"parentUuid":'
@@ -46,6 +47,10 @@ class Header(msgspec.Struct, frozen=True):
     updated: datetime | None
     size: int
     """Bytes."""
+    captured: bool = False
+    """Whether it is a captured conversation: its id is then that of the conversation."""
+    sessions: tuple[str, ...] = ()
+    """The ids of Claude Code's sessions at its beginning and its end."""
 
 
 def read_header(path: str | Path) -> Header:
@@ -74,10 +79,11 @@ def _header(path: str | Path, size: int, modified: float, first: _Glance, last: 
     summary = last.summary or (first.summary if first.prompt is None else None)
     title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
     cwd = first.cwd or last.cwd
+    found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
     return Header(
-        id=first.session or last.session or Path(path).stem,
+        id=first.conversation or (found[0] if found else Path(path).stem),
         path=str(path),
-        title=title or "(empty)" if size == 0 or title else "(no prompt)",
+        title=title or NO_TITLE[size > 0],
         project=cwd or places.project_guess(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
@@ -86,6 +92,8 @@ def _header(path: str | Path, size: int, modified: float, first: _Glance, last: 
         started=moment(first.stamp),
         updated=moment(last.stamp) or datetime.fromtimestamp(modified, UTC),
         size=size,
+        captured=first.conversation is not None,
+        sessions=found,
     )
 
 
@@ -93,6 +101,8 @@ class _Glance:
     """The facts found in a few lines, first come."""
 
     def __init__(self) -> None:
+        self.conversation: str | None = None
+        """The conversation that the first line was captured into."""
         self.session: str | None = None
         self.cwd: str | None = None
         self.git_branch: str | None = None
@@ -139,7 +149,10 @@ class _Glance:
     def _note(self, line: bytes) -> None:
         if not line.strip():
             return
-        head = Record(0, 0, line).head
+        record = Record(0, 0, line)
+        head = record.head
+        if record.dialect == dialects.stored.NAME and self.conversation is None:
+            self.conversation = str(record.value.get("conversationId") or "") or None
         self.session = self.session or head.sessionId
         self.cwd = self.cwd or head.cwd
         self.git_branch = self.git_branch or head.gitBranch
@@ -147,7 +160,7 @@ class _Glance:
         self.stamp = self.stamp or head.timestamp
         self.custom_title = self.custom_title or head.customTitle
         self.ai_title = self.ai_title or head.aiTitle
-        if head.summary and self.summary is None and self._is_own(head.leafUuid):
+        if head.summary and head.type == "summary" and self.summary is None and self._is_own(head.leafUuid):
             summary = jsontext.readable(bytes(head.summary))
             self.summary = summary if isinstance(summary, str) else None
         model = (head.message.model if head.message else None) or head.model
@@ -192,12 +205,35 @@ def sessions(
         except Unreadable:
             continue
     wanted = None if project is None else _folder(project)
-    for header in sorted(found, key=_recency, reverse=True):
+    transcripts = {header.id: header for header in found if not header.captured}
+    for header in sorted((_filled(header, transcripts) for header in found), key=_recency, reverse=True):
         if wanted is not None and not _within(header.project, wanted):
             continue
         if since is not None and (header.updated is None or header.updated < since):
             continue
         yield header
+
+
+def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list[Path]:
+    """The captured conversations that begin or end with a session, the newest first."""
+    found: list[Header] = []
+    for path in places.captured_files(roots):
+        try:
+            header = read_header(path)
+        except Unreadable:
+            continue
+        if header.captured and session in header.sessions:
+            found.append(header)
+    return [Path(header.path) for header in sorted(found, key=_recency, reverse=True)]
+
+
+def _filled(header: Header, transcripts: dict[str, Header]) -> Header:
+    """A captured conversation, with what the transcript of its session knows better."""
+    other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
+    if not header.captured or other is None:
+        return header
+    title = other.title if header.title in NO_TITLE else header.title
+    return msgspec.structs.replace(header, title=title, git_branch=header.git_branch or other.git_branch)
 
 
 def _recency(header: Header) -> tuple[datetime, str]:

@@ -85,6 +85,7 @@ class Follower:
     def __init__(self, session: Session, *, fresh: bool = False) -> None:
         self.session = session
         self._beats = 0
+        session.transcripts = []  # what is printed now is not in them yet
         if fresh:
             session.folding = session.new_folding()
         _ = session.agents
@@ -105,25 +106,25 @@ class Follower:
         before = len(self.session.records)
         if self.session.folding.grows():
             self.session.folding.load()
-        yield from self._told(self.session.conversation, before)
+        yield from self._told(self.session.folding.conversation, before)
 
     def _main(self) -> Iterator[Change]:
         session = self.session
         before = len(session.records)
         if session.folding.grows():
             session.folding.take_in()
-            yield from self._told(session.conversation, before)
+            yield from self._told(session.folding.conversation, before)
             return
         path = session.path
         if path is None or not path.exists():
             return
-        old = session.conversation
+        old = session.folding.conversation
         session.source = FileSource(path)
         session.folding = session.new_folding()
         session.folding.take_in()
-        same = _shared(old, session.conversation)
+        same = _shared(old, session.folding.conversation)
         yield Change("rewritten", line=old.records.line(same) if same < len(old.records) else len(session.lines) + 1)
-        yield from self._told(session.conversation, same)
+        yield from self._told(session.folding.conversation, same)
 
     def _agent(self, folding: Folding) -> Iterator[Change]:
         if not folding.grows():

@@ -14,7 +14,12 @@ from reread.errors import NotFound
 from reread.heads import Head, decode_head
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
-FOLDERS = ("projects", "conversations")
+STORE_VARIABLE = "REREAD_HOME"
+CHORUS = ".chorus"
+"""A folder of captured conversations that another program keeps beside a project."""
+PROJECTS = "projects"
+CONVERSATIONS = "conversations"
+FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that hold sessions."""
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
 BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
@@ -22,6 +27,7 @@ BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
 _DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder of a project on Windows begins."""
 AGENT = "agent-"
+_PLAIN_ID = re.compile(r"[\w-]+")
 
 
 def config_folders() -> list[Path]:
@@ -31,6 +37,27 @@ def config_folders() -> list[Path]:
         return [Path(part.strip()).expanduser() for part in named.split(",") if part.strip()]
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return [Path("~/.claude").expanduser(), Path(xdg).expanduser() / "claude"]
+
+
+def store_home() -> Path:
+    """Where captured conversations are kept on this machine."""
+    named = os.environ.get(STORE_VARIABLE, "").strip()
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("reread", appauthor=False)
+
+
+def store_folders() -> list[Path]:
+    """Where captured conversations are looked for."""
+    beside = Path.cwd() / CHORUS
+    return [store_home(), *([beside] if beside.is_dir() else [])]
+
+
+def default_roots() -> list[Path]:
+    """Where sessions are looked for: in the client's folders, and where captured conversations are kept."""
+    return [*config_folders(), *store_folders()]
 
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
@@ -49,8 +76,8 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
 
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
-    """The folders that hold projects, below the given ones or this machine's own."""
-    for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
+    """The folders that hold sessions, below the given ones or this machine's own."""
+    for root in [Path(root).expanduser() for root in roots] if roots else default_roots():
         if roots and not root.is_dir():
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
         inner = [root / name for name in FOLDERS if (root / name).is_dir()]
@@ -75,6 +102,24 @@ def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, 
 def is_session_name(name: str) -> bool:
     """Whether a file of that name can be a session: agents' files, journals and the history never are."""
     return name.endswith(".jsonl") and not name.startswith(AGENT) and name not in NO_SESSIONS
+
+
+def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
+    """Every file that can be a captured conversation, below the given folders or where this machine keeps them."""
+    for root in [Path(root).expanduser() for root in roots] if roots else store_folders():
+        folder = root / CONVERSATIONS
+        yield from sorted(folder.glob("*/*/*.jsonl")) if folder.is_dir() else ()
+
+
+def transcript_of(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
+    """The transcript of a session id below the given folders, or below this machine's own."""
+    if not _PLAIN_ID.fullmatch(session):
+        return None
+    for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
+        folder = root / PROJECTS if (root / PROJECTS).is_dir() else root
+        for path in sorted(folder.glob(f"*/{session}.jsonl")) if folder.is_dir() else ():
+            return path
+    return None
 
 
 def transcripts_below(folder: Path) -> list[Path]:

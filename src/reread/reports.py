@@ -90,7 +90,7 @@ def report(
     items = list(_items(paths, root))
     mains = [item for item in items if not item.is_agent]
     rest = [item for item in items if item.is_agent]
-    work = _Work(progress)
+    work = _Work(progress, root)
     reports = {item.path: work.check(item) for item in [*sorted(mains, key=_age), *rest]}
     work.tell_copies()
     files = [file for item in [*mains, *rest] for file in reports[item.path]]
@@ -128,7 +128,8 @@ def _age(item: Item) -> tuple[datetime, bool, datetime]:
 class _Work:
     """Checks files one after the other; what they share is told at the end."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress | None, root: str | Path | Sequence[str | Path] | None) -> None:
+        self._root = root
         self.tallies: list[Tally] = []
         self._progress = progress
         self._done: set[str] = set()
@@ -140,7 +141,7 @@ class _Work:
         if not self._begin(item.path):
             return []
         try:
-            opened = session.open(STDIN if item.path == Path(STDIN) else item.path)
+            opened = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
             main = opened.folding
         except (RereadError, OSError) as error:
             if not item.named:
@@ -150,7 +151,9 @@ class _Work:
             raise Unreadable(f"{item.path}: {error}; check the file", path=str(item.path)) from error
         agents, failed = self._read_agents(opened)
         family = [main, *agents.values()]
-        return [*(self._judge(folding, family, opened.agents) for folding in family), *failed]
+        judged = [self._judge(folding, family, opened.agents) for folding in family]
+        _add(judged[0], opened.disagreements)
+        return [*judged, *failed]
 
     def _begin(self, path: Path) -> bool:
         real = os.path.realpath(path)

@@ -9,23 +9,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
-from reread import jsontext, places, rules
+from reread import joins, jsontext, places, rules
 from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.facts import Facts
+from reread.filenames import id_of, name_of
 from reread.folding import CHUNK, Folding, Progress
-from reread.headers import sessions
+from reread.headers import captures_of, sessions
+from reread.joins import Told
 from reread.kinship import Kin
 from reread.ledger import Ledger
 from reread.lines import Lines
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn, moment
 from reread.money.charges import Usage
 from reread.money.prices import in_force
+from reread.outcomes import Outcome, outcomes
 from reread.rules import Finding
 from reread.sources import FileSource, MemorySource, Source
+from reread.store import companions
 
 LATEST = "latest"
 STDIN = "-"
@@ -35,8 +39,12 @@ SHORTEST_PREFIX = 4
 class Session:
     """One session file (or stream) and all that belongs to it."""
 
-    def __init__(self, source: Source, *, progress: Progress | None = None) -> None:
+    def __init__(
+        self, source: Source, *, progress: Progress | None = None, roots: Sequence[str | Path] | None = None
+    ) -> None:
         self.source = source
+        self.roots = roots
+        self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
         self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
         self._kin = Kin()
@@ -66,8 +74,47 @@ class Session:
 
     @property
     def conversation(self) -> Conversation:
-        """The main thread."""
-        return self.folding.conversation
+        """The main thread; of a captured conversation, joined with the transcripts of its sessions."""
+        own = self.folding.conversation
+        if not self.transcripts:
+            return own
+        if self._joined is None or self._joined[0] != len(own.records):
+            joined = joins.join(own, self._told())
+            joined.meet_agents = self._meet_agents
+            self._joined = (len(own.records), joined)
+        return self._joined[1]
+
+    @cached_property
+    def transcripts(self) -> list[Session]:
+        """Of a captured conversation, the transcripts of its sessions that are still there."""
+        own = self.folding.conversation
+        if self.path is None or not joins.is_captured(own):
+            return []
+        found = (places.transcript_of(id, self.roots) for id in dict.fromkeys(own.facts.ids))
+        return [Session(FileSource(path)) for path in found if path is not None]
+
+    @cached_property
+    def captures(self) -> list[Path]:
+        """Of a transcript, the captured conversations that hold its session."""
+        if self.path is None or joins.is_captured(self.folding.conversation):
+            return []
+        return captures_of(self.path.stem, self.roots)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """How its turns ended, where a stream says so: its own, or one that was captured of it."""
+        own = outcomes(self.conversation)
+        captured = [outcomes(Session(FileSource(path)).folding.conversation) for path in self.captures]
+        return own + [outcome for found in captured for outcome in found if outcome.session in self.ids]
+
+    def _told(self) -> list[Told]:
+        """The transcripts, none of them told yet."""
+        out: list[Told] = []
+        for other in self.transcripts:
+            talks = [other.folding.conversation, *other.agents.values()]
+            calls = {call.id for talk in talks for call in talk.calls if call.agent is not None}
+            out.append(Told(other.id, str(other.path), other.folding.conversation, calls))
+        return out
 
     @property
     def lines(self) -> Lines:
@@ -77,7 +124,7 @@ class Session:
     @property
     def records(self) -> Records:
         """The records of the main file."""
-        return self.conversation.records
+        return self.folding.conversation.records
 
     @property
     def messages(self) -> list[Message]:
@@ -107,12 +154,13 @@ class Session:
     @property
     def ledger(self) -> Ledger:
         """What became of every record of the main file."""
-        return self.conversation.ledger
+        return self.folding.conversation.ledger
 
     @cached_property
     def agent_foldings(self) -> dict[str, Folding]:
         """The agents' own files, folded, by agent id."""
-        return {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+        own = {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+        return own | {id: folding for other in self.transcripts for id, folding in other.agent_foldings.items()}
 
     def agent_files(self) -> dict[str, Path]:
         """The files of its agents that are there now, by agent id."""
@@ -145,31 +193,23 @@ class Session:
         """What is odd about the main file, with the line of each."""
         kin = list(self.agents.values())
         if self._problems[0] != len(self.records):
-            self._problems = (len(self.records), list(rules.findings(self.conversation, self.lines, kin=kin)))
+            found = list(rules.findings(self.folding.conversation, self.lines, kin=kin))
+            found += self.disagreements
+            self._problems = (len(self.records), found)
         return self._problems[1]
+
+    @property
+    def disagreements(self) -> list[Finding]:
+        """What a captured conversation and the transcripts of its sessions do not agree on."""
+        return list(joins.differences(self.folding.conversation, self._told()))
 
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
-        wanted = self.wanted()
+        wanted = wanted_of(self)
         if self._usage is None or self._usage[0] != wanted.state:
             self._usage = (wanted.state, spent(wanted, in_force()))
         return self._usage[1]
-
-    def wanted(self) -> Wanted:
-        """What is counted where its usage is asked for: its file and those of its agents, or what was read of it."""
-        wanted = Wanted()
-        if self.path is not None and self.path.exists():
-            wanted.add_session(self.path)
-        else:
-            wanted.loose.append(b"".join(self._chunks()))
-        return wanted
-
-    def _chunks(self) -> Iterator[bytes]:
-        at = 0
-        while data := self.source.read(at, CHUNK):
-            yield data
-            at += len(data)
 
     @property
     def context(self) -> list[Fill]:
@@ -286,7 +326,9 @@ class Session:
 
     def spilled(self, written: str) -> Path | None:
         """The file beside the session that holds a tool output too large for it."""
-        return places.spilled_result(self.path, written) if self.path is not None else None
+        paths = [self.path, *(other.path for other in self.transcripts)]
+        found = (places.spilled_result(path, written) for path in paths if path is not None)
+        return next((path for path in found if path is not None), None)
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.path or ''}>"
@@ -298,6 +340,13 @@ def _with_inner(talk: Conversation) -> dict[str, Agent]:
     for agent in talk.own_agents.values():
         found = {**_with_inner(agent), **found}
     return found
+
+
+def want_session(wanted: Wanted, path: Path, roots: Sequence[str | Path] | None = None) -> None:
+    """Have a session's file counted, those of its agents, and what else tells of the same session."""
+    wanted.add_session(path)
+    for other in companions(path, roots):
+        wanted.add_session(other)
 
 
 def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
@@ -315,6 +364,23 @@ def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
     return folding
 
 
+def wanted_of(session: Session) -> Wanted:
+    """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
+    wanted = Wanted()
+    if session.path is not None and session.path.exists():
+        want_session(wanted, session.path, session.roots)
+    else:
+        wanted.loose.append(b"".join(_chunks(session.source)))
+    return wanted
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    at = 0
+    while data := source.read(at, CHUNK):
+        yield data
+        at += len(data)
+
+
 def open(
     source: str | Path | bytes | IO[bytes] | Session,
     *,
@@ -329,7 +395,8 @@ def open(
     if isinstance(source, str) and source == STDIN:
         return Session(MemorySource(sys.stdin.buffer.read()))
     if isinstance(source, str | Path):
-        return Session(FileSource(find(source, root=root)), progress=progress)
+        roots = [root] if isinstance(root, str | Path) else root
+        return Session(FileSource(find(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
         data: Any = source.read()
         if not isinstance(data, bytes):
@@ -343,7 +410,7 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     if name == "":
         raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
     path = Path(name).expanduser()
-    if isinstance(name, Path) or path.exists() or _is_pathlike(name):
+    if isinstance(name, Path) or path.exists() or is_pathlike(name):
         return path
     if name == LATEST:
         newest = next(iter(sessions(root=root)), None)
@@ -351,8 +418,11 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
             raise NotFound("no sessions found; set CLAUDE_CONFIG_DIR or pass --root, or name a file")
         return Path(newest.path)
     roots = [root] if isinstance(root, str | Path) else root
-    fits = [path for path in places.session_files(roots) if path.stem.startswith(name)]
-    exact = [path for path in fits if path.stem == name]
+    everything = list(places.session_files(roots))
+    fits = [path for path in everything if any(known.startswith(name) for known in _names(path))]
+    exact = [path for path in everything if name in _names(path) or path.stem == name_of(name)]
+    if not fits:
+        fits = exact = captures_of(name, roots)[:1]
     if len(exact) == 1 or len(fits) == 1:
         return (exact or fits)[0]
     if not fits:
@@ -362,7 +432,13 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])
 
 
-def _is_pathlike(name: str) -> bool:
+def _names(path: Path) -> list[str]:
+    """What a session's file can be called by: its name, and the id that the name stands for."""
+    return [path.stem, id_of(path.stem) or path.stem]
+
+
+def is_pathlike(name: str) -> bool:
+    """Whether a name can only be a path."""
     return "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -31,6 +32,31 @@ class MemorySource:
     def read(self, offset: int, length: int) -> bytes:
         """The bytes at a place."""
         return self._data[offset : offset + length]
+
+    def identity(self) -> object:
+        """Never changes."""
+        return None
+
+
+class Tape:
+    """Bytes that come while they are read, kept in a temporary file."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        self._size = 0
+        weakref.finalize(self, self._file.close)
+
+    def append(self, data: bytes) -> None:
+        """Take in what has come."""
+        self._file.seek(self._size)
+        self._file.write(data)
+        self._size += len(data)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes at a place."""
+        self._file.seek(offset)
+        return self._file.read(length)
 
     def identity(self) -> object:
         """Never changes."""

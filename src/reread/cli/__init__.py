@@ -25,6 +25,9 @@ VERBS = {
     "export": "showing",
     "check": "checking",
     "usage": "counting",
+    "capture": "capturing",
+    "resume": "capturing",
+    "replay": "replaying",
     "completion": "completing",
 }
 """Every verb with the module that has it."""
@@ -32,7 +35,7 @@ VERBS = {
 HEADINGS = {
     "Read": ("serve", "ls", "show", "tail"),
     "Check and count": ("check", "usage"),
-    "Keep and share": ("export",),
+    "Keep and share": ("capture", "resume", "replay", "export"),
     "Set up": ("completion",),
 }
 """The verbs by what they are for, as the help shows them."""
@@ -62,7 +65,7 @@ class Verbs(click.Group):
 @click.option("--demo", is_flag=True, help="Use the bundled sample sessions.")
 @click.pass_context
 def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
-    """Read, check and follow Claude Code sessions.
+    """Read, check, follow, capture and replay Claude Code sessions.
 
     \b
     reread                         read them in the browser
@@ -72,6 +75,8 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
     reread export latest -o it.md  write one to a file
     reread check ~/.claude         validate everything
     reread usage --since 30d       tokens and cost
+    reread capture -- claude -p …  run Claude Code and keep what it prints
+    reread replay latest           play it back
     reread --demo show latest      try it without sessions of your own
 
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.

@@ -61,7 +61,7 @@ def usage(
     from reread.accounts import report_value
     from reread.accounts import usage as count
     from reread.money.prices import in_force
-    from reread.views.usage_table import usage_csv, usage_lines
+    from reread.views.usage_table import unread_note, usage_csv, usage_lines
 
     table = in_force(price_file)
     if prices:
@@ -71,6 +71,8 @@ def usage(
         report = count(
             *sessions, root=asked_roots(ctx, root) or None, prices=table, cache=not no_cache, progress=step, **options
         )
+    if report.unread and (as_json or as_csv):
+        click.echo(unread_note(report), err=True)
     if as_json:
         print_json(report_value(report))
     elif as_csv:

@@ -25,6 +25,7 @@ _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 @click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
 @click.option("--tool", metavar="NAME", help="Only sessions that called this tool (reads the files).")
 @click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
+@click.option("--captured", is_flag=True, help="Only captured conversations.")
 @click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
 @click.option("-n", "--limit", type=int, help="At most so many.")
 @json_option
@@ -37,6 +38,7 @@ def ls(
     min_size: str | None,
     tool: str | None,
     errors: bool,
+    captured: bool,
     branches: bool,
     limit: int | None,
     as_json: bool,
@@ -47,12 +49,15 @@ def ls(
     \b
     reread ls --project . --since 7d
     reread ls --tool WebFetch --errors --json
+    reread ls --captured
     """
     from reread.headers import sessions
     from reread.when import parse_when
 
     roots = asked_roots(ctx, root)
     headers = sessions(project=project, since=parse_when(since) if since else None, root=roots or None)
+    if captured:
+        headers = (header for header in headers if header.captured)
     if min_size is not None:
         least = parse_size(min_size)
         headers = (header for header in headers if header.size >= least)

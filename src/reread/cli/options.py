@@ -65,7 +65,7 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--no-thinking", is_flag=True, help="Leave thinking out."),
             click.option("--no-tools", is_flag=True, help="Leave tool calls out."),
             click.option("--only", type=click.Choice(["prompts", "text", "tools"]), help="Only one kind of thing."),
-            click.option("--full", is_flag=True, help="Show long output whole, and all that was recorded."),
+            click.option("--full", is_flag=True, help="Everything: long output, every branch, all fields."),
         ]
     ):
         command = option(command)

@@ -57,7 +57,7 @@ class Counters:
         """What each reading of a file adds to the one before it."""
         out: list[Stretch] = []
         before: Reading | None = None
-        one_process = printed and _is_per_process(file.digest.client)
+        one_process = printed and is_per_process(file.digest.client)
         for reading in file.digest.readings:
             if reading.printed != printed or self._told_before(file, reading):
                 continue
@@ -81,7 +81,7 @@ class Counters:
 
     def _base(self, file: Filed, reading: Reading) -> Reading | None:
         """Where the counter stood before a file's first reading: at an earlier file's, or an ancestor's."""
-        if reading.printed and _is_per_process(file.digest.client):
+        if reading.printed and is_per_process(file.digest.client):
             return None
         lineage = list(self._lineage(file, reading))
         begun, spent = self._own(file, reading) if lineage else (None, 0)
@@ -130,6 +130,7 @@ def _is_copy(a: Reading, b: Reading) -> bool:
     return (a.cost, a.models, a.start, a.after) == (b.cost, b.models, b.start, b.after)
 
 
-def _is_per_process(client: str | None) -> bool:
+def is_per_process(client: str | None) -> bool:
+    """Whether a client of that version counts anew in each process."""
     found = _VERSION.match(client or "")
     return found is not None and tuple(map(int, found.groups())) <= PER_PROCESS

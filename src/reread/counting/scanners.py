@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from reread import dialects, jsontext
+from reread.counting.counters import is_per_process
 from reread.counting.digests import (
     ANYWHERE,
     RETOLD,
@@ -32,6 +33,8 @@ MARK = b'"usage"'
 TOTAL = b'"total'
 """What the records of the client's counters have, and hardly any other line."""
 INIT = b'"init"'
+RUN = b'"claudeMessage":null,"run":'
+"""What says that a captured run begins or ends."""
 STOP = b'"stop_reason"'
 MESSAGE = b'"message":'
 USER = b'"type":"user",'
@@ -85,6 +88,8 @@ class Scanner:
         self._near = 0
         self._document: Decoder | None = None
         self._streams: dict[str, tuple[Message, UsageHead]] = {}
+        self._processes = 0
+        """How many captured runs have begun or ended."""
 
     @property
     def digest(self) -> Digest:
@@ -176,7 +181,7 @@ class Scanner:
                         continue
                     hit = find(MARK, at, end)
                 if hit < 0:
-                    if find(TOTAL, at, end) >= 0 or (self.known.printed and find(INIT, at, end) >= 0):
+                    if find(TOTAL, at, end) >= 0 or (self.known.printed and self._begins(at, end)):
                         self._take_any(view[at:end])
                     at = end
                     continue
@@ -208,6 +213,10 @@ class Scanner:
                     self._remember(row.requestId, at, hit, end)
             at = end
         self._near = near
+
+    def _begins(self, at: int, end: int) -> bool:
+        """Whether a line of a printed file may say that something begins."""
+        return self._buffer.find(INIT, at, end) >= 0 or self._buffer.find(RUN, at, end) >= 0
 
     def _peek(self, view: memoryview, stop: int) -> None:
         """See in the first lines when the file began, and whether it was printed."""
@@ -324,7 +333,15 @@ class Scanner:
     def take_result(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a run's counter says at the end of a turn."""
         self.known.printed = True
-        self._note(read_result(jsontext.readable(body), len(self._index)))
+        reading = read_result(jsontext.readable(body), len(self._index))
+        if reading is not None and self._processes and is_per_process(self.known.client):
+            reading.start = self._processes
+        self._note(reading)
+
+    def take_run(self, line: AnyLine, body: bytes, printed: bool) -> None:
+        """A captured run begins or ends: what comes is another process, with a counter of its own."""
+        self._processes += 1
+        self.known.resumable = False
 
     def take_cost_state(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a session's counter says."""
@@ -404,6 +421,7 @@ _TAKE: dict[str, Callable[[Scanner, AnyLine, bytes, bool], None]] = {
     "stream_event": Scanner.take_event,
     "system": Scanner.take_system,
     "result": Scanner.take_result,
+    "run": Scanner.take_run,
     "cost-state": Scanner.take_cost_state,
 }
 """How each type of record that can say something of usage is taken in."""

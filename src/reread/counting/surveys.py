@@ -127,6 +127,8 @@ class Survey:
         self.deleted = [path for path in gone if not Path(path).exists()]
         self.forgotten = [] if keep_deleted else self.deleted
         self.kept = self.deleted if keep_deleted else []
+        self.unread: set[str] = set()
+        """Files that were found and could not be read."""
 
     def spends(self, *, exact: bool = False) -> list[Spend]:
         """Everything that was spent; unless exact, what happened in the same quarter of an hour is one."""
@@ -179,11 +181,13 @@ class Survey:
                 before = self.known.get(path) if path in blobs else None
                 before = msgspec.structs.replace(before, digest=blobs[path]) if before is not None else None
                 jobs.append(Job(path, found.stat.st_size, before))
+        self.unread = {job.path for job in jobs}
         for path in self.kept:
             digest = kept_digest(blobs[path]) if path in blobs else None
             if digest is not None:
                 yield filed(path, digest)
         for entry, digest in read_all(jobs, self.progress):
+            self.unread.discard(entry.path)
             fresh.append(entry)
             yield filed(entry.path, digest)
 

@@ -39,6 +39,8 @@ class Report(msgspec.Struct, frozen=True):
     totals: Usage
     prices: str
     """The day of the price table that was used."""
+    unread: tuple[str, ...] = ()
+    """Files that could not be read: what they say is in no figure."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

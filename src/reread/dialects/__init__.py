@@ -43,7 +43,9 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def was_printed(value: dict[str, Any]) -> bool:
-    """Whether a record, or the message kept in it, was printed rather than written to disk."""
+    """Whether a record, or the message kept in it, was printed rather than written to disk; so is a capture's mark."""
+    if stored.is_mark(value):
+        return True
     while stored.looks_like(value):
         value = stored.translate(value)
     return not early.looks_like(value) and stream_json.looks_like(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 NAME = "stored"
 
@@ -12,13 +12,25 @@ def looks_like(value: dict[str, Any]) -> bool:
     return "claudeMessage" in value and "type" not in value
 
 
+def is_mark(value: dict[str, Any]) -> bool:
+    """Whether this says that a captured run begins or ends."""
+    return looks_like(value) and value["claudeMessage"] is None and isinstance(value.get("run"), dict)
+
+
 def translate(value: dict[str, Any]) -> dict[str, Any]:
-    """The message that was kept; a line that was no JSON object becomes an `output` record."""
+    """The message that was kept; what was no JSON object, or printed aside, becomes an `output` record."""
     message = value["claudeMessage"]
-    if not isinstance(message, dict):
-        kept = {key: item for key, item in value.items() if key != "claudeMessage"}
-        return {"type": "output", **kept}
+    if not isinstance(message, dict) or value.get("stream") == "err":
+        kept = {key: item for key, item in value.items() if key != "claudeMessage" or item is not None}
+        run = value.get("run")
+        return _run(kept, cast(dict[str, Any], run)) if isinstance(run, dict) else {"type": "output", **kept}
     translated: dict[str, Any] = dict(message)  # pyright: ignore[reportUnknownArgumentType]
     if translated.get("timestamp") is None:
         translated["timestamp"] = value.get("timestamp")
     return translated
+
+
+def _run(kept: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """What a capture says of itself: where it ran, and the title it was given."""
+    said = {"cwd": run.get("cwd"), "customTitle": run.get("title")}
+    return {"type": "run", **kept, **{name: item for name, item in said.items() if isinstance(item, str)}}

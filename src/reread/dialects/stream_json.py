@@ -41,6 +41,10 @@ RENAMED_IN: dict[str, dict[str, str]] = {
 SPOKEN = ("user", "assistant")
 DEEP = 4
 """How deep the figures of a compaction are nested at the most."""
+SYSTEMS = frozenset({"compact_boundary", "informational", "model_fallback", "local_command_output"})
+"""The notices on disk that a stream has too."""
+KEPT = frozenset({"subtype", "content", "level", "message", "uuid", "timestamp"})
+"""What a printed record has of what is on disk, besides what it spells otherwise."""
 DISK_ONLY = ("sessionId", "parentUuid", "uuid", "timestamp")
 
 
@@ -72,3 +76,17 @@ def _camel_keys(value: Any, depth: int = DEEP) -> Any:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+PRINTED = ("user", "assistant", "system")
+"""The native types that a stream has too."""
+
+
+def printed(native: dict[str, Any]) -> dict[str, Any] | None:
+    """A record on disk as the client would have printed it; None where it prints none such."""
+    kind = native.get("type")
+    if kind not in PRINTED or (kind == "system" and native.get("subtype") not in SYSTEMS):
+        return None
+    back = {new: old for old, new in (RENAMED | RENAMED_IN.get(kind, {})).items()}
+    kept = {back.get(key, key): item for key, item in native.items() if key in back or key in KEPT}
+    return {"type": kind, **kept}

@@ -355,12 +355,24 @@ class ToolsUsed(State, frozen=True, kw_only=True):
     tools: list[str] | None = None
 
 
+class Run(State, frozen=True, kw_only=True):
+    """A capture begins or ends."""
+
+    type: str = "run"
+    id: str | None = None
+    conversationId: str | None = None
+    run: dict[str, Any] | None = None
+    cwd: str | None = None
+    customTitle: str | None = None
+
+
 class Output(State, frozen=True, kw_only=True):
-    """A captured line that was no message."""
+    """A captured line that was no message, or was printed aside."""
 
     type: str = "output"
     id: str | None = None
     conversationId: str | None = None
+    claudeMessage: Any = None
     raw: str | None = None
     end: str | None = None
     stream: str | None = None

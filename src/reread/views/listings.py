@@ -24,7 +24,9 @@ def header_lines(headers: Sequence[Header]) -> Iterator[str]:
             when = date_text(header.updated)
             title = safe(" ".join(header.title.split()))
             title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
-            facts = safe("  ".join(fact for fact in (header.git_branch, header.model) if fact))
+            facts = safe(
+                "  ".join(fact for fact in (header.git_branch, header.model, "captured" * header.captured) if fact)
+            )
             size = size_text(header.size)
             yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {facts}".rstrip()
 

@@ -17,6 +17,7 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    outcome_text,
     picture_text,
     plural,
     seconds_text,
@@ -49,8 +50,11 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
     yield " · ".join(inline(fact) for fact in facts if fact)
     yield from talk_markdown(p.parts(session.conversation, choice), choice)
     if choice.only is None and choice.turns == (1, None):
-        for agent in p.unlinked(session):
+        for agent in p.unlinked(session, choice):
             yield from _agent(agent, choice, f"agent {agent.id}: no call is known to have started it")
+        for outcome in session.outcomes:
+            yield ""
+            yield f"*{inline(outcome_text(outcome))}*"
 
 
 def talk_markdown(parts: Iterable[p.Part], choice: p.Choice) -> Iterator[str]:
@@ -139,6 +143,12 @@ def _forked(part: p.Forked, choice: p.Choice) -> Iterator[str]:
     for branch in part.branches:
         first = " ".join(branch.own[0].text.split())[:80] if branch.own else ""
         yield f"*⑂ branch {branch.id} leaves here{' (the one shown)' if branch.active else ''}: {inline(first)}*"
+
+
+def _abandoned(part: p.Abandoned, choice: p.Choice) -> Iterator[str]:
+    yield "---"
+    yield ""
+    yield f"**⑂ Branch {part.branch.id}**, which was left"
 
 
 def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
@@ -279,6 +289,7 @@ _PARTS: dict[type[p.Part], Draw] = {
     p.Notice: _notice,
     p.Compacted: _compacted,
     p.Forked: _forked,
+    p.Abandoned: _abandoned,
     p.Ended: _ended,
 }
 

@@ -131,6 +131,12 @@ class Forked(Part, frozen=True):
     branches: list[Branch]
 
 
+class Abandoned(Part, frozen=True):
+    """What was said on another branch follows, from where it left."""
+
+    branch: Branch
+
+
 class Ended(Part, frozen=True):
     """An answer ends: what it took."""
 
@@ -138,24 +144,54 @@ class Ended(Part, frozen=True):
 
 
 def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
-    """The chosen turns of a conversation, in order."""
-    return turn_parts(talk, chosen_turns(talk, choice), choice)
+    """The chosen turns of a conversation, in order; in full, then what stands on other branches."""
+    speaker = _Speaker(talk, choice)
+    yield from speaker.turns(chosen_turns(talk, choice))
+    if choice.full and not choice.narrows:
+        for branch, messages in _left(talk):
+            yield Abandoned(branch)
+            for message in messages:
+                yield from speaker.message(message)
 
 
 def turn_parts(talk: Conversation, turns: Sequence[Turn], choice: Choice = EVERYTHING) -> Iterator[Part]:
     """Some turns of a conversation, in order."""
-    forks = _forks(talk)
-    compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
-    for turn in turns:
-        yield TurnStart(turn)
-        for message in turn.messages:
-            compaction = compactions.get(id(message))
-            if compaction is not None:
-                yield Compacted(compaction)
-            elif message.kind != "summary":
-                yield from (part for part in _message_parts(message) if wanted(part, choice))
-            if message.index in forks:
-                yield Forked(forks[message.index])
+    return _Speaker(talk, choice).turns(turns)
+
+
+class _Speaker:
+    """Takes messages apart, with the compactions and forks that stand at them."""
+
+    def __init__(self, talk: Conversation, choice: Choice) -> None:
+        self._choice = choice
+        self._forks = _forks(talk)
+        self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
+
+    def turns(self, turns: Sequence[Turn]) -> Iterator[Part]:
+        for turn in turns:
+            yield TurnStart(turn)
+            for message in turn.messages:
+                yield from self.message(message)
+
+    def message(self, message: Message) -> Iterator[Part]:
+        compaction = self._compactions.get(id(message))
+        if compaction is not None:
+            yield Compacted(compaction)
+        elif message.kind != "summary":
+            yield from message_parts(message, self._choice)
+        if message.index in self._forks:
+            yield Forked(self._forks[message.index])
+
+
+def _left(talk: Conversation) -> Iterator[tuple[Branch, list[Message]]]:
+    """The messages that are not on the active branch, by the branch that they are on."""
+    found: dict[int, list[Message]] = {}
+    for message in talk.messages:
+        if not talk.on_branch(message, talk.active_branch):
+            found.setdefault(message.branch, []).append(message)
+    for branch in talk.branches:
+        if branch.id in found:
+            yield branch, found[branch.id]
 
 
 def _branch(talk: Conversation, id: int | None) -> Branch:
@@ -267,6 +303,7 @@ def started_by(call: Call) -> list[Agent]:
     return [agent for agent in call.conversation.agents.values() if agent.call is call]
 
 
-def unlinked(session: Session) -> list[Agent]:
-    """The agents that no call leads to: they are listed at the end, never dropped."""
-    return [a for a in session.agents.values() if a.call is None and a.parent is None and not a.warmup]
+def unlinked(session: Session, choice: Choice) -> list[Agent]:
+    """The agents that no call leads to: they are listed at the end, the client's own warm-ups only in full."""
+    agents = (a for a in session.agents.values() if a.call is None and a.parent is None)
+    return [agent for agent in agents if choice.full or not agent.warmup]

@@ -12,7 +12,7 @@ import msgspec
 from reread import __version__
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.headers import read_header
-from reread.session import Session
+from reread.session import Session, wanted_of
 from reread.sources import FileSource
 from reread.views.desk import figures
 from reread.views.html import Assets, reader_file, session_html, shared_assets
@@ -105,7 +105,7 @@ class _Writer:
         """Write a session's page, unless it is there and the session as it was."""
         session = Session(FileSource(path))
         known, page = self.notes.pages.get(key), self.folder / f"{key}.html"
-        state = repr(session.wanted().state)
+        state = repr(wanted_of(session).state)
         if known is not None and known.state == state and page.exists():
             return False
         _replace(page, session_html(session, self.choice, assets=assets, home=INDEX))

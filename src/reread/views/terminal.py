@@ -30,6 +30,7 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    outcome_text,
     picture_text,
     plural,
     seconds_text,
@@ -84,7 +85,7 @@ class TerminalView:
         for part in p.parts(session.conversation, self.choice):
             yield from self.part(part)
         if self.choice.only is None and self.choice.turns == (1, None):
-            for agent in p.unlinked(session):
+            for agent in p.unlinked(session, self.choice):
                 yield Text()
                 yield Text(f"◇ agent {agent.id} {safe(agent.type or '')}: no call is known to have started it")
                 yield from self._nested(agent)
@@ -166,6 +167,10 @@ class TerminalView:
             state = "the one shown" if branch.active else f"--branch {branch.id} shows it"
             line = " ".join(first.split())[:60]
             yield Text(safe(f"⑂ branch {branch.id} leaves here ({state}): {line}"), style="odd")
+
+    def abandoned(self, part: p.Abandoned) -> Iterator[RenderableType]:
+        """A rule across, above what was said on another branch."""
+        yield Rule(Text(f"⑂ branch {part.branch.id}, which was left", style="odd"), style="odd")
 
     def ended(self, part: p.Ended) -> Iterator[RenderableType]:
         """What an answer took."""
@@ -342,6 +347,7 @@ _DRAW: dict[type[p.Part], Draw] = {
     p.Notice: TerminalView.notice,
     p.Compacted: TerminalView.compacted,
     p.Forked: TerminalView.forked,
+    p.Abandoned: TerminalView.abandoned,
     p.Ended: TerminalView.ended,
 }
 
@@ -382,6 +388,9 @@ def _facts(session: Session) -> list[str]:
 def _spent(session: Session) -> Iterator[RenderableType]:
     """What the session took: at the end, for it is not known before all of it was read."""
     usage = session.usage
+    for n, outcome in enumerate(session.outcomes):
+        text = safe(outcome_text(outcome))
+        yield Text(f"\n{text}" if n == 0 else text, style="failed" if outcome.is_error else "quiet")
     if usage.responses:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
 

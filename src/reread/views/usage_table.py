@@ -63,6 +63,8 @@ class _Table:
 def usage_notes(report: Report) -> Iterator[Styled]:
     """What a reader must know of the totals."""
     totals = report.totals
+    if report.unread:
+        yield LOUD, unread_note(report)
     if totals.unpriced_models:
         names = ", ".join(totals.unpriced_models)
         yield LOUD, safe(f"No price for {names}: tokens counted, cost not.")
@@ -73,6 +75,11 @@ def usage_notes(report: Report) -> Iterator[Styled]:
         difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
         yield PLAIN, f"The client reported {money(totals.reported_cost_usd)}, {_difference(difference)}."
     yield PLAIN, f"Prices of {report.prices}. Titles, recaps and other background calls are in no transcript."
+
+
+def unread_note(report: Report) -> str:
+    """Which files are in no figure."""
+    return safe(f"Not counted, for they cannot be read: {', '.join(report.unread)}. Check the permissions.")
 
 
 def label(name: str, value: str | None) -> str:

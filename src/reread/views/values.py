@@ -67,6 +67,7 @@ def _facts(session: Session) -> dict[str, Any]:
         "slugs": session.slugs,
         "permission_modes": session.permission_modes,
         "pr_links": session.pr_links,
+        "outcomes": session.outcomes,
         "usage": session.usage,
         "problems": session.problems,
     }

@@ -6,7 +6,10 @@ from datetime import datetime
 
 from reread.money.charges import Usage
 from reread.nodes import Picture
+from reread.outcomes import NO_RESULT, SUCCESS, Outcome
 
+SAID = 200
+"""How much of an error's text stands in a line."""
 LARGEST = 10**15
 """No count is written larger: files hold numbers of any size."""
 MARKS = {True: "✓", False: "✗", None: "…"}
@@ -72,6 +75,26 @@ def picture_text(picture: Picture) -> str:
     span = f", {picture.width} × {picture.height}" if picture.width and picture.height else ""
     name = f"{picture.name}: " if picture.name else ""
     return f"{name}{picture.media_type}{span}{size}"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """How a turn ended, in a line: what the client calls it, whether that is an error, and what it took."""
+    name = outcome.subtype.replace("_", " ") or "a result"
+    words = [f"ended: {name}" if outcome.subtype != NO_RESULT else "ended without a result"]
+    if outcome.is_error and outcome.subtype in ("", SUCCESS):
+        words.append("but an error")
+    if outcome.exit_code is not None:
+        words.append(f"exit code {outcome.exit_code}")
+    if outcome.denials:
+        words.append(f"{plural(len(outcome.denials), 'call')} denied ({', '.join(dict.fromkeys(outcome.denials))})")
+    if outcome.num_turns is not None:
+        words.append(plural(outcome.num_turns, "turn"))
+    if outcome.duration_ms is not None:
+        words.append(seconds_text(outcome.duration_ms / 1000))
+    if outcome.cost_usd is not None:
+        words.append(f"${outcome.cost_usd:.4f} so far")
+    said = " ".join(outcome.text.split())[:SAID] if outcome.is_error else ""
+    return " · ".join([*words, *([said] if said else [])])
 
 
 def plural(number: int, noun: str) -> str:

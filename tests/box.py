@@ -1,0 +1,134 @@
+"""Runs inside a sealed box: the real client against the stub API, captured; prints what came of it as JSON.
+
+Started by `test_capture_client.py` through `unshare`: a network of its own with loopback only, the home folder and the
+temporary folder out of sight but for what is needed, a clean environment, a key that is none.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+RIG, CLIENT, SCRATCH, SOURCE = (Path(word) for word in sys.argv[1:5])
+PORT = 8787
+STASH = Path("/mnt")
+SLEEP = "Sleep please [[SCN:interrupt_tool]]"
+
+
+def sh(*words: Any) -> None:
+    subprocess.run([*map(str, words)], check=True, stdout=subprocess.DEVNULL)
+
+
+def hide(folder: Path, keep: list[Path]) -> None:
+    """Put an empty folder over one, with what is needed of it in its old place."""
+    inside = [path for path in dict.fromkeys(keep) if path.is_relative_to(folder) and path.is_dir()]
+    inside = [path for path in inside if not any(path != top and path.is_relative_to(top) for top in inside)]
+    sh("mount", "-t", "tmpfs", "tmpfs", STASH)
+    for n, path in enumerate(inside):
+        (STASH / str(n)).mkdir()
+        sh("mount", "--bind", path, STASH / str(n))
+    sh("mount", "-t", "tmpfs", "tmpfs", folder)
+    for n, path in enumerate(inside):
+        path.mkdir(parents=True)
+        sh("mount", "--bind", STASH / str(n), path)
+
+
+def environment() -> dict[str, str]:
+    return {
+        "PATH": f"{SCRATCH}/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": f"{SCRATCH}/home",
+        "CLAUDE_CONFIG_DIR": f"{SCRATCH}/home/.claude",
+        "REREAD_HOME": f"{SCRATCH}/store",
+        "PYTHONPATH": str(SOURCE / "src"),
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
+        "ANTHROPIC_API_KEY": "dummy-key-for-the-stub-0000000000",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "IS_SANDBOX": "1",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+    }
+
+
+def reread(*words: Any, act: Any = None) -> dict[str, Any]:
+    """Run a verb; `act` sees each line as it comes."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "reread", *map(str, words)],
+        cwd=SCRATCH / "proj",
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout is not None and child.stderr is not None
+    out = b""
+    for line in child.stdout:
+        out += line
+        if act is not None:
+            act(child, line)
+    return {"out": out.decode(), "err": child.stderr.read().decode(), "code": child.wait()}
+
+
+def capture(name: str, prompt: str, act: Any = None) -> dict[str, Any]:
+    words = ["claude", "-p", prompt, "--dangerously-skip-permissions"]
+    return reread("capture", "--conversation", name, "--", *words, act=act)
+
+
+def on_tool(do: Any) -> Any:
+    """Do something once, a moment after the client has called a tool."""
+    done: list[int] = []
+
+    def act(child: subprocess.Popen[bytes], line: bytes) -> None:
+        if b'"tool_use"' in line and not done:
+            done.append(1)
+            time.sleep(1.2)
+            do(child)
+
+    return act
+
+
+def kill_client(child: subprocess.Popen[bytes]) -> None:
+    children = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+
+
+def main() -> None:
+    needed = [RIG, CLIENT.parent, SCRATCH, SOURCE, Path(sys.prefix), Path(sys.base_prefix)]
+    for folder in (Path.home(), Path("/tmp")):
+        hide(folder, needed)
+    sh("ip", "link", "set", "lo", "up")
+    for folder in ("proj", "home/.claude", "bin"):
+        (SCRATCH / folder).mkdir(parents=True)
+    (SCRATCH / "bin" / "claude").symlink_to(CLIENT)
+    sys.path.insert(0, str(RIG))
+    import scenarios  # pyright: ignore[reportMissingImports]
+    import stub_api  # pyright: ignore[reportMissingImports]
+
+    stub_api.serve(PORT, scenarios.SCRIPTS, str(SCRATCH))
+    report = {
+        "plain": capture("talk", "One [[SCN:plain]]"),
+        "resumed": reread("resume", "talk", "Two [[SCN:bash_ok]]"),
+        "replayed": reread("replay", "talk", "--instant"),
+        "shown": reread("show", "talk", "--no-pager"),
+        "values": reread("show", "talk", "--format", "json"),
+        "usage": reread("usage", "--json"),
+        "listed": reread("ls", "--captured", "--json"),
+        "checked": reread("check", "--json", "talk"),
+        "error": capture("error", "Fail [[SCN:api_400]]"),
+        "error_values": reread("show", "error", "--format", "json"),
+        "interrupted": capture("interrupted", SLEEP, on_tool(lambda child: child.send_signal(signal.SIGINT))),
+        "interrupted_replayed": reread("replay", "interrupted", "--instant"),
+        "killed": capture("killed", SLEEP, on_tool(kill_client)),
+        "killed_values": reread("show", "killed", "--format", "json"),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

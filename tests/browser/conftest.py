@@ -1,0 +1,118 @@
+"""A real browser before a real `reread serve`. Without Chromium these tests are skipped, and say so."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+SERIOUS = {"serious", "critical"}
+DEMO = {
+    "axis": "b90c6f28-57e1-4b3d-a6a2-e1f47d08c935",
+    "letters": "d2a94e17-0c58-4f6b-8a1d-7be3905f26c4",
+    "flaky": "8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310",
+    "december": "6a0f8d43-1b7c-4c29-8e55-93d21f70b6ae",
+}
+"""Sessions of the demo, by what they are about."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, without a window."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: the browser tests are skipped")
+    with playwright.sync_playwright() as api:
+        running = api.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@contextmanager
+def serving(home: Path, *arguments: str) -> Iterator[str]:
+    """The address of a reader that serves for as long as it is needed."""
+    environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "PYTHONUNBUFFERED": "1"}
+    environment["REREAD_HOME"] = str(home / "reread")
+    command = [sys.executable, "-m", "reread", *arguments, "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
+        assert server.stdout is not None
+        said = server.stdout.readline()
+        found = re.search(r"http://\S+", said)
+        assert found, f"the server said {said!r}"
+        try:
+            yield found[0]
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The reader on the bundled sessions."""
+    with serving(tmp_path_factory.mktemp("home"), "--demo", "serve") as address:
+        yield address
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Starts readers of one's own."""
+    with ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(serving(tmp_path / "home", *map(str, arguments)))
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens tabs. None may ask for anything elsewhere, open a dialog, or have an error in its console."""
+    with ExitStack() as stack:
+        yield lambda address, **options: stack.enter_context(opened(browser, address, **options))
+
+
+@contextmanager
+def opened(browser: Any, address: str, *, ignored: str | None = None, **options: Any) -> Iterator[Any]:
+    """A tab at an address, watched until it is closed; errors with `ignored` in them are expected."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    context.set_default_timeout(6_000)
+    origin = address.split("#")[0]
+    wrong: list[str] = []
+    page = context.new_page()
+    page.on(
+        "console",
+        lambda said: wrong.append(f"console: {said.text}") if said.type == "error" and "404" not in said.text else None,
+    )
+    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda asked: None if _is_own(asked.url, origin) else wrong.append(f"asked for {asked.url}"))
+    context.on("page", lambda other: wrong.append(f"opened {other.url}"))
+    page.goto(address)
+    yield page
+    context.close()
+    assert [fault for fault in wrong if ignored is None or ignored not in fault] == []
+
+
+def _is_own(address: str, origin: str) -> bool:
+    return address.startswith((origin, "blob:", "data:"))
+
+
+@pytest.fixture(scope="session")
+def axe() -> Callable[[Any], list[str]]:
+    """The serious findings of an accessibility check."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: `make web` installs it")
+    source = AXE.read_text()
+
+    def check(page: Any) -> list[str]:
+        page.evaluate(source)
+        found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+        return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in SERIOUS]
+
+    return check

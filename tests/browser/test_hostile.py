@@ -1,0 +1,130 @@
+"""A session full of tricks: nothing in it runs, loads, or hides."""
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import answer, attachment, image, jsonl, reply, result, system, thinking, told, use, user
+from playwright.sync_api import expect
+
+Tab = Callable[..., Any]
+
+FAR = "https://far.example/"
+TRICKS = f"""<script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)><iframe src="{FAR}"></iframe>
+<style>body {{ display: none }} @import "{FAR}";
+<link rel=stylesheet href={FAR}><meta http-equiv=refresh content="0;url={FAR}"><base href={FAR}>
+
+[click](javascript:alert(1)) [click](JaVaScRiPt:alert(1)) [click](data:text/html,<script>alert(1)</script>)
+[click](vbscript:x) [click](//far.example/) [click](\x01javascript:alert(1)) <javascript:alert(1)>
+
+![remote]({FAR}p.png) ![local](file:///etc/passwd) ![](javascript:alert(1))
+
+```mermaid
+graph TD; A[<img src=x onerror=alert(1)>] --> B; click A "javascript:alert(1)"
+```
+
+```html
+</code></pre><script>alert(1)</script>
+```
+
+| a | b |
+|---|---|
+| <img src=x onerror=alert(1)> | [x](javascript:alert(1)) |
+
+safe \u202etxt.exe\u202c and \u2066isolated\u2069, zero\u200bwidth, {"W" * 3000} {"😀" * 300}
+"""
+LINK = "\x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07"
+ESCAPES = LINK + " \x1b]0;title\x07 \x1b[2J\x1b[31mred\x1b[0m \x9b31mC1 \x1bPq\x1b\\ \x07"
+SVG = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>').decode()
+HTML = base64.b64encode(b"<script>alert(1)</script>").decode()
+QUOTES = """"><script>alert(1)</script>'"`${alert(1)}</script><!--"""
+
+
+def records() -> list[Any]:
+    """Every place that takes text, with tricks in it."""
+    return told(
+        user(TRICKS, cwd=f"/home/{QUOTES}", gitBranch=QUOTES, version=QUOTES),
+        user(
+            [{"type": "text", "text": QUOTES}, _picture("image/svg+xml", SVG), _picture("image/png", HTML), image("!!")]
+        ),
+        reply(thinking(TRICKS), TRICKS, QUOTES, id=f"msg_{QUOTES}"),
+        reply(
+            use("t1", "Bash", command=TRICKS + ESCAPES, description=QUOTES),
+            use("t2", "Edit", file_path=f"/{QUOTES}", old_string=TRICKS, new_string=QUOTES),
+            use("t3", "WebFetch", url="javascript:alert(1)", prompt=TRICKS),
+            use("t4", "WebSearch", query=QUOTES),
+            use("t5", f"mcp__{QUOTES}__x", a={"b": [TRICKS, QUOTES, {"__proto__": 1}]}),
+            use("t6", "TodoWrite", todos=[{"content": TRICKS, "status": QUOTES, "activeForm": QUOTES}]),
+            use("t7", "Read", file_path="/a.html"),
+            use(
+                "t8",
+                "AskUserQuestion",
+                questions=[{"question": TRICKS, "header": QUOTES, "options": [{"label": QUOTES}]}],
+            ),
+            id="msg_2",
+        ),
+        answer(result("t1", ESCAPES + TRICKS, is_error=True)),
+        answer(result("t2", QUOTES)),
+        answer(result("t3", [{"type": "text", "text": TRICKS}, _picture("image/svg+xml", SVG)])),
+        answer(result("t4", f'Links: [{{"title":"{FAR}","url":"javascript:alert(1)"}}]')),
+        answer(result("t7", TRICKS)),
+        system("informational", TRICKS, level=QUOTES),
+        attachment(
+            "file", {"filename": QUOTES, "content": {"type": "text", "file": {"content": TRICKS, "filePath": QUOTES}}}
+        ),
+        {"type": QUOTES, "content": TRICKS},
+        user("> " * 4000 + "deep"),
+        user("[" * 20_000 + "a" + "](" * 5_000),
+        user(f"<command-name>{TRICKS}</command-name>"),
+    )
+
+
+def _picture(kind: str, data: str) -> Any:
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """The session in a file."""
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(jsonl(*records()))
+    return path
+
+
+def open_everything(page: Any) -> None:
+    """Open whatever can be opened, a few times over."""
+    for _ in range(3):
+        page.evaluate("document.querySelectorAll('main [aria-expanded=false]').forEach(button => button.click())")
+        page.wait_for_timeout(300)
+
+
+def assert_harmless(page: Any) -> None:
+    """Nothing that a transcript could have put there."""
+    page.locator(".message").first.wait_for()
+    open_everything(page)
+    expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
+    assert (
+        page.locator(
+            "main :is(script, iframe, style, link, meta, base, object, embed, form, [onerror], [onload])"
+        ).count()
+        == 0
+    )
+    hrefs = page.locator("main a[target=_blank]").evaluate_all("links => links.map(link => link.href)")
+    assert hrefs and all(href.startswith(("https://", "http://", "mailto:")) for href in hrefs)
+    assert page.locator("main img").evaluate_all("images => images.every(image => !image.src.includes('far.example'))")
+    text = page.locator("main").inner_text()
+    assert "\u202e" not in text and "U+202E" in text
+    assert "\x1b" not in text
+    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+def test_on_the_server(browser: Any, tab: Tab, serve: Callable[..., str], hostile: Path) -> None:
+    page = tab(serve("serve", hostile), viewport={"width": 1280, "height": 6000}, ignored="404")
+    assert_harmless(page)
+    page.keyboard.press("Home")
+    page.get_by_role("searchbox").fill("alert(1)")
+    page.locator(".hit").first.wait_for()
+    page.locator(".brand").click()
+    expect(page.locator(".session-row")).to_have_count(1)

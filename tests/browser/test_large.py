@@ -1,0 +1,66 @@
+"""Long sessions: what is on the page stays small, and links land exactly."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.test_reading import is_on_top
+
+Tab = Callable[..., Any]
+TURNS = 3000
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of thousands of turns of uneven height."""
+    path = tmp_path_factory.mktemp("long") / "long.jsonl"
+    with path.open("w") as file:
+        for number in range(TURNS):
+            base = {
+                "sessionId": "s",
+                "timestamp": f"2026-01-01T{number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z",
+            }
+            prompt = {"role": "user", "content": f"prompt {number} " + "word " * (number * 7 % 90)}
+            said = {"type": "text", "text": f"answer {number}\n\n" + "- a line of it\n" * (number * 13 % 17)}
+            lines = [
+                {
+                    "type": "user",
+                    "uuid": f"p{number}",
+                    "parentUuid": f"a{number - 1}" if number else None,
+                    "message": prompt,
+                },
+                {
+                    "type": "assistant",
+                    "uuid": f"a{number}",
+                    "parentUuid": f"p{number}",
+                    "message": {"id": f"m{number}", "role": "assistant", "model": "claude-x", "content": [said]},
+                },
+            ]
+            file.writelines(json.dumps(line | base) + "\n" for line in lines)
+    return path
+
+
+def test_bounded_and_exact(tab: Tab, serve: Callable[..., str], long: Path) -> None:
+    address = serve("serve", long)
+    page = tab(f"{address.split('#')[0]}#/s/long?at=p1777")
+    marked = page.locator(".message.marked")
+    expect(marked).to_contain_text("prompt 1777 ")
+    page.wait_for_timeout(500)
+    assert is_on_top(page, ".message.marked")
+    page.mouse.move(700, 400)
+    for _ in range(40):
+        page.mouse.wheel(0, 4000)
+        page.wait_for_timeout(30)
+    assert page.locator("*").count() < 2500
+    page.keyboard.press("Shift+G")
+    expect(page.locator(".message.response", has_text=f"answer {TURNS - 1}")).to_be_in_viewport()
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    expect(page.locator(".message.prompt", has_text="prompt 0 ")).to_be_in_viewport()
+    page.get_by_role("searchbox").fill("prompt 2345 ")
+    page.locator(".hit").first.click()
+    expect(page.locator(".message.marked", has_text="prompt 2345 ")).to_be_in_viewport()

@@ -1,0 +1,98 @@
+"""A session that is being written while one looks at it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import answer, jsonl, reply, told, use, user
+from playwright.sync_api import expect
+
+Tab = Callable[..., Any]
+
+
+class Written:
+    """A session file that a test goes on writing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "projects/-home-dev/11111111-2222-4333-8444-555555555555.jsonl"
+        self.path.parent.mkdir(parents=True)
+        self.records: list[Any] = []
+
+    @property
+    def key(self) -> str:
+        """What addresses call it."""
+        return self.path.stem
+
+    def write(self, *records: Any) -> None:
+        """Append records."""
+        before = len(self.records)
+        self.records += records
+        with self.path.open("ab") as file:
+            file.write(jsonl(*told(*self.records)[before:]))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Written:
+    """A session with a few turns."""
+    written = Written(tmp_path)
+    for turn in range(12):
+        written.write(user(f"question {turn}", cwd="/home/dev"), reply(f"answer {turn}\n\n" * 4, id=f"msg_{turn}"))
+    return written
+
+
+def test_it_grows_in_place_and_following_sticks(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+    page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
+    expect(page.locator(".session-head .live")).to_be_visible()
+    page.get_by_role("button", name="live: follow").click()
+    expect(page.locator(".message", has_text="answer 11")).to_be_in_viewport()
+    session.write(user("one more question"))
+    expect(page.locator(".message.prompt", has_text="one more question")).to_be_in_viewport()
+    session.write(reply("Looking.", use("toolu_1", command="sleep 5", description="Wait a little"), id="msg_20"))
+    expect(page.locator(".call.running")).to_be_in_viewport()
+    session.write(answer({"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}))
+    expect(page.locator(".call.done")).to_be_in_viewport()
+    expect(page.locator(".turn", has_text="one more question")).to_be_visible()
+
+
+def test_who_scrolled_away_is_told_and_not_moved(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+    page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
+    expect(page.locator(".message", has_text="question 0")).to_be_in_viewport()
+    session.write(user("something new"))
+    newer = page.get_by_role("button", name="1 new passage")
+    expect(newer).to_be_visible()
+    assert page.evaluate("scrollY") == 0
+    newer.click()
+    expect(page.locator(".message.prompt", has_text="something new")).to_be_in_viewport()
+    expect(newer).to_have_count(0)
+
+
+def test_new_sessions_appear_in_the_library(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+    page = tab(serve("--root", session.path.parents[1], "serve"))
+    row = page.locator(".session-row", has_text="question 0")
+    expect(row.locator(".live")).to_be_visible()
+    other = session.path.with_name("99999999-2222-4333-8444-555555555555.jsonl")
+    other.write_bytes(jsonl(*told(user("a session of its own", cwd="/home/dev"))))
+    expect(page.locator(".session-row", has_text="a session of its own")).to_be_visible()
+
+
+def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+    page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
+    page.get_by_role("button", name="live: follow").click()
+    session.write(reply(use("toolu_a", "Agent", description="look around", prompt="Look."), id="msg_30"))
+    folder = session.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    inner = told(user("Look.", isSidechain=True, agentId="a1"), reply("I look.", isSidechain=True, agentId="a1"))
+    (folder / "agent-a1.jsonl").write_bytes(jsonl(*inner))
+    (folder / "agent-a1.meta.json").write_text(json.dumps({"toolUseId": "toolu_a", "agentType": "scout"}))
+    expect(page.locator(".outline-agents .turn")).to_contain_text("look around")
+
+
+def test_a_vanished_file_is_told_and_still_shown(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+    page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
+    page.locator(".message").first.wait_for()
+    shutil.move(session.path, session.path.with_suffix(".gone"))
+    expect(page.locator(".remarks")).to_contain_text("vanished")
+    expect(page.locator(".message", has_text="question 0")).to_be_visible()

@@ -1,0 +1,193 @@
+"""Finding one's way: keys, links, the outline, search, filters, replay."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import expect
+
+from browser.conftest import DEMO
+from browser.test_reading import at, is_on_top
+
+Tab = Callable[..., Any]
+
+
+def current_turn(page: Any) -> str:
+    """The number of the turn that the outline marks."""
+    return page.locator(".turn[aria-current] .turn-number").inner_text()
+
+
+class TestKeys:
+    def test_turns(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters"))
+        page.locator(".message").first.wait_for()
+        for _ in range(3):
+            turn = current_turn(page)
+            page.keyboard.press("j")
+            expect(page.locator(".turn[aria-current] .turn-number")).not_to_have_text(turn)
+        assert current_turn(page) == "4"
+        assert is_on_top(page, ".message.marked")
+        page.keyboard.press("k")
+        expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("3")
+
+    def test_calls_open(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("n")
+        expect(page.locator(".call.current")).to_contain_text("test_backoff.py")
+        page.keyboard.press("n")
+        expect(page.locator(".call.current")).to_contain_text("backoff.py")
+        page.keyboard.press("o")
+        expect(page.locator(".call.current .within .code").first).to_be_visible()
+        page.keyboard.press("p")
+        expect(page.locator(".call.current")).to_contain_text("test_backoff.py")
+
+    def test_errors(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("e")
+        expect(page.locator(".call.current.failed")).to_be_visible()
+
+    def test_thinking_everywhere(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters"))
+        page.locator(".thinking").first.wait_for()
+        page.keyboard.press("t")
+        expect(page.locator(".thinking .prose").first).to_be_visible()
+        page.keyboard.press("t")
+        expect(page.locator(".thinking .prose")).to_have_count(0)
+
+    def test_a_number_goes_to_a_turn(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters"))
+        page.locator(".message").first.wait_for()
+        for key in "g11":
+            page.keyboard.press(key)
+        expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
+
+    def test_help(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.locator(".session-row").first.wait_for()
+        page.keyboard.press("?")
+        expect(page.get_by_role("heading", name="Keys")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("heading", name="Keys")).to_have_count(0)
+
+
+class TestLinks:
+    def test_a_message_link_lands_and_survives_a_reload(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters", "?turn=9"))
+        marked = page.locator(".message.marked")
+        marked.wait_for()
+        marked.hover()
+        marked.get_by_role("link", name="link").click()
+        key = marked.get_attribute("data-key")
+        page.wait_for_url(f"**at={key}**")
+        page.reload()
+        expect(page.locator(f'.message[data-key="{key}"]')).to_be_in_viewport()
+        assert is_on_top(page, f'.message[data-key="{key}"]')
+
+    def test_a_call_link_opens_the_call(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        call = page.locator(".call", has_text="Edit").first
+        call.locator(".opener").first.click()
+        address = call.get_by_role("link", name="link").get_attribute("href")
+        other = tab(demo + address)
+        expect(other.locator(".call.current .diff").first).to_be_in_viewport()
+
+    def test_the_place_survives_a_reload(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters"))
+        page.locator(".message").first.wait_for()
+        page.mouse.move(700, 400)
+        page.mouse.wheel(0, 2500)
+        page.wait_for_timeout(600)
+        before = page.evaluate("document.elementFromPoint(700, 80).closest('[data-key]').dataset.key")
+        page.reload()
+        page.locator(f'[data-key="{before}"]').wait_for()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.elementFromPoint(700, 80).closest('[data-key]').dataset.key") == before
+
+    def test_a_place_that_is_not_there_is_told(self, browser: Any, demo: str) -> None:
+        page = browser.new_page()
+        page.goto(at(demo, "flaky", "?at=nowhere"))
+        expect(page.locator(".remarks")).to_contain_text("not in this session")
+        page.close()
+
+    def test_the_outline_leads(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters"))
+        page.locator(".turn", has_text="Have the reviewer").click()
+        expect(page.locator(".message.prompt", has_text="Have the reviewer")).to_be_in_viewport()
+        expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
+
+
+class TestSearch:
+    def test_what_is_not_on_the_screen_is_found(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "letters"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("/")
+        page.keyboard.type("release note")
+        expect(page.locator(".hit").first).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.locator(".message.marked")).to_be_in_viewport()
+        assert page.evaluate("CSS.highlights.get('found').size") > 0
+        page.keyboard.press("Escape")
+        expect(page.locator(".hit")).to_have_count(0)
+
+    def test_a_hit_in_a_call_opens_it(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.get_by_role("searchbox").fill("uniform(-self.jitter")
+        page.locator(".hit", has_text="call").first.click()
+        expect(page.locator(".call.current .within").first).to_contain_text("uniform(-self.jitter")
+
+    def test_nothing_is_said_to_be_nowhere(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.get_by_role("searchbox").fill("zzyzx")
+        expect(page.locator(".hits-head")).to_contain_text("nowhere in this session")
+
+
+class TestFilters:
+    def test_prompts_only(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.locator(".message.response").first.wait_for()
+        page.get_by_role("button", name="prompts").click()
+        expect(page.locator(".message.response")).to_have_count(0)
+        expect(page.locator(".message.prompt").first).to_be_visible()
+        page.get_by_role("button", name="show all").click()
+        expect(page.locator(".message.response").first).to_be_visible()
+
+    def test_a_tool_by_name(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.get_by_label("calls of a tool").select_option("Edit")
+        expect(page.locator(".call .tool").first).to_have_text("Edit")
+        assert set(page.locator(".call .tool").all_inner_texts()) == {"Edit"}
+
+    def test_errors(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.get_by_role("button", name="errors").click()
+        expect(page.locator(".call:not(.failed, .denied, .interrupted)")).to_have_count(0)
+        expect(page.locator(".call.failed").first).to_be_visible()
+
+
+class TestReplay:
+    def test_play_pause_step_and_seek(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        page.locator(".message").nth(3).wait_for()
+        page.get_by_role("button", name="play", exact=True).click()
+        expect(page.locator(".player")).to_be_visible()
+        page.get_by_label("speed").select_option("32")
+        expect(page.locator(".player .num")).to_contain_text("3 of")
+        page.get_by_role("button", name="pause").click()
+        shown = page.locator(".player .num").inner_text()
+        page.wait_for_timeout(400)
+        assert page.locator(".player .num").inner_text() == shown
+        page.get_by_role("button", name="one step").click()
+        expect(page.locator(".player .num")).not_to_have_text(shown)
+        page.locator(".turn").nth(2).click()
+        expect(page.locator(".message.prompt", has_text="Yes, that's better")).to_be_in_viewport()
+        page.locator("body").press("Space")
+        expect(page.get_by_role("button", name="pause")).to_be_visible()
+        page.get_by_role("button", name="end").click()
+        expect(page.locator(".player")).to_have_count(0)
+
+    def test_space_plays(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/s/{DEMO['axis']}")
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("Space")
+        expect(page.get_by_role("button", name="pause")).to_be_visible()

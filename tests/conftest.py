@@ -1,0 +1,10 @@
+"""What every test has: a store of its own, so that no captured conversation of the machine is read or written."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path / "store"))

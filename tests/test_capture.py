@@ -1,0 +1,426 @@
+"""Capturing: a command runs as if nothing stood between, and every line of it is kept."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import making
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reread
+from reread.errors import Unwritable
+from reread.recorder import takes_stream_json, wants_terminal, with_stream_json
+from reread.resumption import quoted
+from reread.store import Kept, Store
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+INIT = b'{"type":"system","subtype":"init","session_id":"s-1","claude_code_version":"2.1.325"}\n'
+RESULT = b'{"type":"result","subtype":"success","session_id":"s-1","total_cost_usd":0.5,"duration_ms":9}\n'
+
+
+@pytest.fixture(autouse=True)
+def own_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+
+def command(*words: Any) -> list[str]:
+    return [sys.executable, "-m", "reread", *map(str, words)]
+
+
+def run(*words: Any, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command(*words), capture_output=True, timeout=60, **options)
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+def start(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def kept(name: str = "latest") -> Kept:
+    return Store().open(name)
+
+
+def text(stream: str = "out") -> bytes:
+    return b"".join(entry.raw + entry.end for entry in kept().entries() if entry.stream == stream)
+
+
+class TestACommand:
+    def test_prints_what_it_prints_and_ends_as_it_ends(self) -> None:
+        data = INIT + b"no json \xff\r\n" + RESULT + b"torn"
+        program = f"import sys; sys.stdout.buffer.write({data!r}); sys.stderr.write('aside\\n'); sys.exit(3)"
+        done = run("capture", "--conversation", "c", "--title", "Mine", "--", *python(program))
+        assert done.stdout == data
+        assert done.returncode == 3
+        assert done.stderr.splitlines() == [b"reread: conversation c", b"aside"]
+        assert text() == data and text("err") == b"aside\n"
+        (only,) = kept().runs
+        assert (only.exit_code, only.title, only.cwd) == (3, "Mine", str(Path.cwd()))
+        assert only.argv == python(program)
+
+    def test_gets_a_fresh_conversation_whose_id_is_said(self) -> None:
+        done = run("capture", "--", *python("print('{}')"))
+        assert done.stderr.decode().split() == ["reread:", "conversation", kept().id]
+        run("capture", "-q", "--", *python("print('{}')"))
+        assert len(list(Store().conversations())) == 2
+
+    def test_goes_on_with_a_conversation(self) -> None:
+        for word in ("one", "two"):
+            run("capture", "--conversation", "c", "--", *python(f"print({word!r})"))
+        assert text() == b"one\ntwo\n" and len(kept("c").runs) == 2
+        assert run("replay", "c", "--instant").stdout == b"one\ntwo\n"
+        assert run("replay", "c", "--instant", "--run", "2").stdout == b"two\n"
+
+    def test_that_does_not_exist_is_said_and_leaves_nothing(self) -> None:
+        done = run("capture", "--", "no-such-command-here")
+        assert done.returncode == 2 and b"no such command" in done.stderr
+        assert list(Store().conversations()) == []
+
+    def test_is_not_started_where_the_conversation_is_being_written(self, tmp_path: Path) -> None:
+        mark = tmp_path / "ran"
+        with Store().writer("c"):
+            done = run("capture", "--conversation", "c", "--", *python(f"open({str(mark)!r}, 'w')"))
+        assert done.returncode == 2 and b"being captured into right now" in done.stderr
+        assert not mark.exists()
+
+    def test_half_a_line_is_passed_on_at_once(self, tmp_path: Path) -> None:
+        go = tmp_path / "go"
+        program = (
+            "import sys, time, pathlib\n"
+            "sys.stdout.write('half'); sys.stdout.flush()\n"
+            f"while not pathlib.Path({str(go)!r}).exists(): time.sleep(0.01)\n"
+            "print(' and whole')\n"
+        )
+        child = start("capture", "--", *python(program))
+        assert child.stdout is not None
+        assert os.read(child.stdout.fileno(), 100) == b"half"
+        go.touch()
+        assert child.communicate(timeout=30)[0] == b" and whole\n"
+        assert text() == b"half and whole\n"
+
+    def test_a_pipe_is_read_to_its_end(self) -> None:
+        done = run("capture", "-", input=INIT + RESULT)
+        assert (done.stdout, done.returncode) == (INIT + RESULT, 0)
+        assert text() == INIT + RESULT
+
+    def test_both_directions_are_kept_where_messages_are_sent(self) -> None:
+        program = "import sys\nfor line in sys.stdin: print('{\"echo\":' + line.strip() + '}', flush=True)"
+        words = [*python(program), "--input-format", "stream-json"]
+        done = run("capture", "--", *words, input=b'{"n":1}\n{"n":2}\n')
+        assert done.stdout == b'{"echo":{"n":1}}\n{"echo":{"n":2}}\n' == text()
+        assert text("in") == b'{"n":1}\n{"n":2}\n'
+        assert run("replay", "latest", "--instant").stdout == done.stdout
+
+    def test_standard_input_is_passed_on_otherwise(self) -> None:
+        done = run("capture", "--", *python("import sys; print(sys.stdin.read())"), input=b"hello")
+        assert done.stdout == b"hello\n" and text("in") == b""
+
+    def test_pretty_draws_what_comes(self) -> None:
+        message = {"id": "m", "role": "assistant", "content": [making.text("Hello there.")]}
+        said = {"type": "assistant", "message": message, "session_id": "s-1"}
+        done = run("capture", "--pretty", "-", input=INIT + json.dumps(said).encode() + b"\n" + RESULT)
+        assert b"Hello there." in done.stdout and b"{" not in done.stdout
+        assert text().endswith(RESULT)
+
+    @POSIX
+    def test_a_reader_that_goes_away_ends_it(self) -> None:
+        child = start("capture", "--", *python("while True: print('y' * 100)"))
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.wait(timeout=30) != 0
+        child.stderr.close()
+
+    def test_a_child_of_its_own_that_holds_the_pipe_open_is_not_waited_for(self) -> None:
+        program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'])"
+        began = time.monotonic()
+        assert run("capture", "--", *python(f"{program}; print('done')")).stdout == b"done\n"
+        assert time.monotonic() - began < 15
+
+
+@POSIX
+class TestSignals:
+    @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])
+    def test_are_passed_on(self, name: str) -> None:
+        program = (
+            "import signal, sys, time\n"
+            f"def stop(*_): print('got it', flush=True); sys.exit(42)\n"
+            f"signal.signal(signal.{name}, stop)\n"
+            "print('ready', flush=True)\n"
+            "while True: time.sleep(0.05)\n"
+        )
+        child = start("capture", "--", *python(program))
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(0.2)
+        child.send_signal(getattr(signal, name))
+        out, _ = child.communicate(timeout=30)
+        assert (out, child.returncode) == (b"got it\n", 42)
+        assert text() == b"ready\ngot it\n"
+
+    def test_that_end_it_are_in_the_exit_code(self) -> None:
+        done = run("capture", "--", *python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
+        assert done.returncode == 137 == kept().runs[0].exit_code
+
+    def test_a_capture_that_is_killed_keeps_what_it_passed_on(self) -> None:
+        program = "import time\nfor n in range(10**6): print('{\"n\":%d}' % n, flush=True); time.sleep(0.0005)"
+        for turn in range(3):
+            child = start("capture", "--conversation", "c", "--", *python(program))
+            assert child.stdout is not None and child.stderr is not None
+            for _ in range(50 + 30 * turn):
+                last = child.stdout.readline()
+            child.kill()
+            seen = last + b"".join(line for line in child.stdout.readlines() if line.endswith(b"\n"))
+            child.wait()
+            child.stdout.close()
+            child.stderr.close()
+            mine = [entry.raw for entry in kept("c").entries() if entry.run == turn]
+            assert mine[: len(mine)] == [b'{"n":%d}' % n for n in range(len(mine))]
+            assert seen.splitlines()[-1] in mine
+        assert kept("c").runs[0].ended is None
+        again = run("capture", "--conversation", "c", "--", *python("print('{}')"))
+        assert again.returncode == 0
+
+    def test_a_torn_line_is_repaired_and_said(self) -> None:
+        run("capture", "--conversation", "c", "--", *python("print('{}')"))
+        path = kept("c").path
+        path.write_bytes(path.read_bytes() + b'{"id":"to')
+        done = run("capture", "--conversation", "c", "--", *python("print('{}')"))
+        assert b"cut off within a line" in done.stderr and done.stdout == b"{}\n"
+
+
+@POSIX
+class TestATerminal:
+    def talk(self, *words: Any, keys: bytes = b"") -> bytes:
+        """What is shown on a terminal on which a command runs."""
+        import pty
+
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execv(sys.executable, command(*words))
+        import fcntl
+        import struct
+        import termios
+
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 99, 0, 0))
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 1024)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+            if keys and b"name?" in shown:
+                os.write(master, keys)
+                keys = b""
+        os.waitpid(pid, 0)
+        os.close(master)
+        return shown
+
+    def test_a_program_that_talks_with_a_person_has_one(self) -> None:
+        program = (
+            "import os, sys, time; time.sleep(0.5); print(os.isatty(0), os.isatty(1), os.get_terminal_size()[:]);"
+            "print('name?', flush=True); print('hello', input())"
+        )
+        shown = self.talk("capture", "-q", "--", *python(program), keys=b"Ann\r")
+        assert b"True True" in shown and b"hello Ann" in shown
+        assert b"(99, 33)" in shown
+        assert b"hello Ann" in text()
+
+    def test_a_program_that_prints_messages_has_none(self) -> None:
+        program = "import os; print(os.isatty(1))"
+        assert b"False" in self.talk("capture", "-q", "--", *python(program), "stream-json")
+        assert b"False" in self.talk("capture", "-q", "--no-pty", "--", *python(program))
+
+
+@POSIX
+class TestADiskThatIsFull:
+    def check(self, done: subprocess.CompletedProcess[bytes], out: bytes, code: int, reason: bytes) -> None:
+        assert done.stdout == out
+        assert done.returncode == code
+        assert reason in done.stderr and b"passed on but not kept" in done.stderr
+
+    def test_is_said_and_all_is_passed_on(self) -> None:
+        line = json.dumps({"pad": "x" * 1000})
+        program = f"for _ in range(200): print({line!r})"
+
+        def small() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+        done = run("capture", "--conversation", "c", "--", *python(program), preexec_fn=small)
+        self.check(done, (line.encode() + b"\n") * 200, 74, b"File too large")
+        assert 10 < len(list(kept("c").entries())) < 50
+        again = run("capture", "--conversation", "c", "--", *python("print('{}')"))
+        assert b"cut off within a line" in again.stderr and again.returncode == 0
+        assert list(kept("c").entries())[-1].raw == b"{}"
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+    @pytest.mark.parametrize("code", [0, 5])
+    def test_the_command_s_own_failure_comes_first(self, code: int) -> None:
+        path = Store().path_of("c")
+        path.parent.mkdir(parents=True)
+        path.symlink_to("/dev/full")
+        done = run("capture", "--conversation", "c", "--", *python(f"print('{{}}'); exit({code})"))
+        self.check(done, b"{}\n", code or 74, b"No space left")
+
+
+class TestLaw7:
+    @settings(max_examples=50)
+    @given(st.lists(st.tuples(st.binary(max_size=60), st.booleans()), max_size=30), st.lists(st.integers(1, 50)))
+    def test_a_replay_at_once_emits_what_was_captured(self, pieces: list[tuple[bytes, bool]], sizes: list[int]) -> None:
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            whole = b"".join(piece + b"\n" * end for piece, end in pieces)
+            reader, writer = os.pipe()
+            with reread.capture(reader, root=folder, conversation="c") as taken:
+                at = 0
+                chunks = taken.chunks()
+                while at < len(whole):
+                    size = sizes.pop() if sizes else 64
+                    os.write(writer, whole[at : at + size])
+                    next(chunks)
+                    at += size
+                os.close(writer)
+                taken.wait()
+            os.close(reader)
+            played = reread.replay(taken, speed=float("inf"))
+            assert b"".join(entry.raw + entry.end for entry in played) == whole
+
+    @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\r", b"\xff\xfe\n", b'{"a":1}\r\n{"a":1}', b"x" * 200_000])
+    def test_through_the_program(self, data: bytes) -> None:
+        assert run("capture", "--conversation", "c", "-", input=data).stdout == data
+        assert run("replay", "c", "--instant").stdout == data
+
+
+class TestTheLibrary:
+    def test_yields_records_as_they_come(self, tmp_path: Path) -> None:
+        program = f"import sys; sys.stdout.buffer.write({INIT + b'oops' + RESULT!r})"
+        taken = reread.capture(python(program), root=tmp_path, conversation="c", title="T")
+        assert [record.type for record in taken][:1] == ["system"]
+        assert taken.exit_code == 0 and taken.kept.title == "T"
+
+    def test_a_conversation_can_be_held(self, tmp_path: Path) -> None:
+        program = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
+        words = [*python(program), "--input-format=stream-json"]
+        with reread.capture(words, root=tmp_path, conversation="c") as taken:
+            taken.send(b'{"n":1}\n')
+            assert next(iter(taken)).raw == b'{"n":1}'
+            taken.close_input()
+            assert taken.wait() == 0
+        assert [entry.stream for entry in taken.kept.entries()] == ["in", "out"]
+
+    def test_leaving_early_ends_the_command(self, tmp_path: Path) -> None:
+        with reread.capture(python("import time; time.sleep(60)"), root=tmp_path) as taken:
+            pass
+        assert taken.exit_code not in (None, 0)
+
+    def test_says_what_makes_no_sense(self, tmp_path: Path) -> None:
+        with pytest.raises(reread.Misuse, match="list of words"):
+            reread.capture("claude -p hi", root=tmp_path)
+        with pytest.raises(reread.Misuse, match="name a command"):
+            reread.capture([], root=tmp_path)
+        (tmp_path / "file").touch()
+        with pytest.raises(Unwritable):
+            reread.capture(["true"], root=tmp_path / "file")
+
+
+PRINTS = ["--output-format", "stream-json", "--verbose"]
+
+
+@pytest.mark.parametrize(
+    ("given", "run"),
+    [
+        (["claude", "-p", "hi"], ["claude", *PRINTS, "-p", "hi"]),
+        (["/opt/claude", "--print", "hi"], ["/opt/claude", *PRINTS, "--print", "hi"]),
+        (["claude", "-cp", "hi"], ["claude", *PRINTS, "-cp", "hi"]),
+        (["claude", "-p", "hi", "--verbose"], ["claude", *PRINTS[:2], "-p", "hi", "--verbose"]),
+        (["claude", "-p", "--output-format=stream-json"], ["claude", "--verbose", "-p", "--output-format=stream-json"]),
+        (["claude", "-p", "--output-format", "json"], ["claude", "-p", "--output-format", "json"]),
+        (["claude"], ["claude"]),
+        (["claude", "mcp", "list"], ["claude", "mcp", "list"]),
+        (["my-claude", "-p", "hi"], ["my-claude", "-p", "hi"]),
+    ],
+)
+def test_claude_is_told_to_print_messages(given: list[str], run: list[str]) -> None:
+    assert with_stream_json(given) == run
+
+
+def test_what_a_command_line_says_is_understood() -> None:
+    assert takes_stream_json(["x", "--input-format", "stream-json"])
+    assert takes_stream_json(["x", "--input-format=stream-json"])
+    assert not takes_stream_json(["x", "--input-format"])
+    assert wants_terminal(["claude"]) and not wants_terminal(["claude", "-p", "hi"])
+
+
+@POSIX
+class TestResuming:
+    @pytest.fixture
+    def claude(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+        """A program called claude, first on the path, that prints what it was asked."""
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        program = folder / "claude"
+        program.write_text(
+            f"#!{sys.executable}\nimport json, os, sys\n"
+            "print(json.dumps({'type': 'system', 'subtype': 'init', 'session_id': 's-1', 'cwd': os.getcwd()}))\n"
+            "print(json.dumps({'argv': sys.argv[1:]}))\n"
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield program
+
+    def test_goes_on_in_the_same_folder_and_conversation(self, claude: Path, tmp_path: Path) -> None:
+        place = tmp_path / "it's here"
+        place.mkdir()
+        run("capture", "--conversation", "c", "--", "claude", "-p", "hi", cwd=place)
+        done = run("resume", "c", "go", "on")
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        assert lines[0]["cwd"] == str(place)
+        assert lines[1]["argv"] == [*PRINTS, "--resume", "s-1", "-p", "go on"]
+        assert len(kept("c").runs) == 2
+
+    def test_prints_the_command_quoted(self, claude: Path, tmp_path: Path) -> None:
+        place = tmp_path / "it's here"
+        place.mkdir()
+        run("capture", "--conversation", "c", "--", "claude", "-p", "hi", cwd=place)
+        shown = run("resume", "c", "--print", "it's $HOME").stdout.decode()
+        told = subprocess.run(["sh", "-c", shown], capture_output=True, timeout=30).stdout.splitlines()
+        assert json.loads(told[0])["cwd"] == str(place)
+        assert json.loads(told[1])["argv"][-1] == "it's $HOME"
+        assert len(kept("c").runs) == 1
+
+    def test_what_names_no_session_cannot_be(self) -> None:
+        run("capture", "--conversation", "c", "--", *python("print('{}')"))
+        done = run("resume", "c")
+        assert done.returncode == 2 and b"names no session" in done.stderr
+
+
+def test_a_command_is_quoted_for_each_shell() -> None:
+    words = ["claude", "-p", 'say "hi" & 100%']
+    assert quoted(words, "/a b", windows=False) == "cd '/a b' && claude -p 'say \"hi\" & 100%'"
+    assert quoted(words, "C:\\a b", windows=True) == 'cd /d ^"C:\\a b^" && claude -p ^"say \\^"hi\\^" ^& 100^%^"'
+
+
+def test_ten_captures_at_once_keep_all_of_each() -> None:
+    program = "for n in range(300): print('{\"n\":%d}' % n)"
+    children = [start("capture", "--conversation", f"c{n}", "--", *python(program)) for n in range(10)]
+    for child in children:
+        out, _ = child.communicate(timeout=60)
+        assert child.returncode == 0 and len(out.splitlines()) == 300
+    for n in range(10):
+        entries = list(kept(f"c{n}").entries())
+        assert [json.loads(entry.raw)["n"] for entry in entries] == list(range(300))

@@ -1,0 +1,55 @@
+"""How `claude` was called: the rules of the real program, each tried on it."""
+
+import pytest
+
+from reread.errors import Misuse
+from reread.standin.invocation import parse_invocation, refuse_misuse
+
+
+@pytest.mark.parametrize(
+    ("words", "prompt", "options"),
+    [
+        (["-p", "Hi"], "Hi", {"--print": ""}),
+        (["Hi", "-p"], "Hi", {"--print": ""}),
+        (["-p", "--model", "opus", "Hi"], "Hi", {"--print": "", "--model": "opus"}),
+        (["-p", "--model=opus", "Hi"], "Hi", {"--print": "", "--model": "opus"}),
+        (["-p", "Hi", "--allowedTools", "Bash", "Read", "--verbose"], "Hi", {"--allowedTools": "Bash Read"}),
+        (["-p", "Hi", "--resume"], "Hi", {"--resume": ""}),
+        (["-p", "--resume", "one", "Hi"], "Hi", {"--resume": "one"}),
+        (["-pc", "Hi"], "Hi", {"--print": "", "--continue": ""}),
+        (["-r", "one", "-p", "Hi"], "Hi", {"--resume": "one"}),
+        (["-p", "--system-prompt", "", "Hi"], "Hi", {"--system-prompt": ""}),
+        (["-p", "--system-prompt", "--be-brief", "Hi"], "Hi", {"--system-prompt": "--be-brief"}),
+        (["-p", "--", "--not-an-option"], "--not-an-option", {"--print": ""}),
+        (["-p", "--some-day-an-option", "--verbose"], None, {"--some-day-an-option": "", "--verbose": ""}),
+        (["--model"], None, {"--model": ""}),
+        ([], None, {}),
+    ],
+)
+def test_arguments_are_told_apart(words: list[str], prompt: str | None, options: dict[str, str]) -> None:
+    call = parse_invocation(words)
+    assert call.prompt == prompt
+    assert options.items() <= call.options.items()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-p Hi --output-format stream-json", "--output-format=stream-json requires --verbose"),
+        ("-p Hi --output-format bogus", "Allowed choices are text, json, stream-json."),
+        ("-p Hi --input-format json", "Allowed choices are text, stream-json."),
+        ("-p Hi --input-format stream-json", "--input-format=stream-json requires output-format=stream-json"),
+        ("-p Hi --include-partial-messages", "--include-partial-messages requires --print and"),
+        ("-p Hi --replay-user-messages", "--replay-user-messages requires both"),
+        ("-p Hi --session-id nope", "Invalid session ID. Must be a valid UUID."),
+        ("-p Hi --resume", "--resume requires a valid session ID or session title"),
+    ],
+)
+def test_what_the_real_program_refuses_is_refused_in_its_words(words: str, said: str) -> None:
+    with pytest.raises(Misuse, match=said.replace(".", r"\.")):
+        refuse_misuse(parse_invocation(words.split()))
+
+
+def test_ordinary_calls_are_not_refused() -> None:
+    refuse_misuse(parse_invocation(["-p", "Hi"]))
+    refuse_misuse(parse_invocation("--output-format stream-json --verbose --input-format stream-json".split()))

@@ -1,0 +1,4 @@
+import { fileSource } from "./fileSource";
+import { start } from "./start";
+
+start(fileSource(document));

@@ -1,0 +1,8 @@
+/** Two ways from one: drawn, since few fonts have the sign. */
+export function ForkIcon() {
+  return (
+    <svg className="fork-icon" width="10" height="12" viewBox="0 0 10 12" aria-hidden="true">
+      <path d="M5 12V7L1.5 3V0M5 7l3.5-4V0" />
+    </svg>
+  );
+}

@@ -1,0 +1,4 @@
+import { httpSource } from "./httpSource";
+import { start } from "./start";
+
+start(httpSource);

@@ -1,0 +1,71 @@
+/** A line of the library. */
+
+import { Cost, Count } from "../kit/Figure";
+import { Plain } from "../kit/visible";
+import { ago, folder, fullTime, model, plural } from "../kit/words";
+import { sessionHref } from "../route";
+import { LiveDot } from "../session/SessionHead";
+import type { Figures, Listed } from "../values";
+import type { Shelf } from "./shelves";
+
+export function SessionRow({ session, alone }: { session: Listed; alone: boolean }) {
+  const { models, agents, turns } = session;
+  return (
+    <a className="session-row" href={sessionHref({ session: session.key })}>
+      <span className="row-live">{session.live && <LiveDot />}</span>
+      <span className="row-title">
+        <bdi>
+          <Plain text={session.title || "(no prompt yet)"} />
+        </bdi>
+        {session.captured && <span className="label">captured</span>}
+        {alone && <span className="faint row-project">{folder(session.project)}</span>}
+      </span>
+      <span className="row-branch" title={session.git_branch ?? undefined}>
+        <Plain text={session.git_branch ?? ""} />
+      </span>
+      <span className="row-when">
+        {session.updated && (
+          <time dateTime={session.updated} title={fullTime(session.updated)}>
+            {ago(session.updated)}
+          </time>
+        )}
+      </span>
+      <span className="row-turns num">{turns === null ? "" : plural(turns, "turn")}</span>
+      <span className="row-tokens">{session.figures && <Count value={session.figures.tokens} unit="tokens" />}</span>
+      <span className="row-cost">{session.figures && <Cost figures={session.figures} />}</span>
+      <span className="row-model" title={models.join("\n")}>
+        {models.length > 0 && model(models[0] as string)}
+        {models.length > 1 && ` +${models.length - 1}`}
+        {agents !== null && agents > 0 && <span> · {plural(agents, "agent")}</span>}
+      </span>
+    </a>
+  );
+}
+
+export function ProjectRow({ shelf }: { shelf: Shelf }) {
+  const total = summed(shelf.sessions.flatMap((session) => session.figures ?? []));
+  return (
+    <div className="project-row">
+      <h2 title={shelf.guessed ? `${shelf.project} (guessed from the folder's name)` : shelf.project}>
+        <Plain text={folder(shelf.project)} />
+        {shelf.guessed && "?"}
+      </h2>
+      <span className="row-turns num">{plural(shelf.sessions.length, "session")}</span>
+      <span className="row-tokens">{total && <Count value={total.tokens} unit="tokens" />} {total && "tok"}</span>
+      <span className="row-cost">{total && <Cost figures={total} />}</span>
+      <span className="row-model" />
+    </div>
+  );
+}
+
+export function summed(all: Figures[]): Figures | null {
+  if (!all.length) return null;
+  const priced = all.filter((figures) => figures.cost_usd !== null);
+  return {
+    tokens: all.reduce((sum, figures) => sum + figures.tokens, 0),
+    output_tokens: all.reduce((sum, figures) => sum + figures.output_tokens, 0),
+    cost_usd: priced.length ? priced.reduce((sum, figures) => sum + (figures.cost_usd ?? 0), 0) : null,
+    unconfirmed_responses: all.reduce((sum, figures) => sum + figures.unconfirmed_responses, 0),
+    unpriced_models: [...new Set(all.flatMap((figures) => figures.unpriced_models))],
+  };
+}

@@ -1,0 +1,50 @@
+/** What stays closed until asked for: attached files, asides of the client. Their names stand in one row. */
+
+import { useReading } from "../contexts";
+import { useVersion } from "../kit/store";
+import { Plain } from "../kit/visible";
+import type { NodesPart, Passage } from "../values";
+import { NodesBlock } from "./NodesBlock";
+
+export const asideKey = (passage: Passage, at: number): string => `nodes:${passage.key}:${at}`;
+
+interface Props {
+  passage: Passage;
+  asides: { part: NodesPart; at: number }[];
+}
+
+export function Asides({ passage, asides }: Props) {
+  const { opened } = useReading();
+  useVersion(opened);
+  return (
+    <div className="asides">
+      <p className="aside-names">
+        {asides.map(({ part, at }) => {
+          const key = asideKey(passage, at);
+          return (
+            <button
+              key={at}
+              type="button"
+              className="opener small"
+              aria-expanded={opened.isOpen(key)}
+              onClick={() => opened.toggle(key)}
+            >
+              <span className="arrow" aria-hidden="true" />
+              <span className="faint">
+                <Plain text={part.title} />
+              </span>
+            </button>
+          );
+        })}
+      </p>
+      {asides.map(
+        ({ part, at }) =>
+          opened.isOpen(asideKey(passage, at)) && (
+            <div className="within" key={at}>
+              <NodesBlock part={part} passage={passage} at={at} />
+            </div>
+          ),
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+/** Addresses: everything after the `#`, the same on a server and in an exported file. */
+
+import { useSyncExternalStore } from "react";
+import type { Target, Thread } from "./source";
+
+export type Route =
+  | { page: "library" | "captured" | "usage" }
+  | { page: "session"; thread: Thread; target: Target; query: string };
+
+export function parseRoute(hash: string): Route {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const pieces = path.split("/").filter(Boolean).map(decode);
+  const params = new URLSearchParams(search);
+  if (pieces[0] === "s" && pieces[1]) {
+    const agent = pieces[2] === "a" ? pieces[3] : undefined;
+    return {
+      page: "session",
+      thread: { session: pieces[1], agent, branch: whole(params.get("branch")) },
+      target: {
+        message: params.get("at") ?? undefined,
+        call: params.get("call") ?? undefined,
+        line: whole(params.get("line")),
+        turn: whole(params.get("turn")),
+      },
+      query: params.get("q") ?? "",
+    };
+  }
+  if (pieces[0] === "usage" || pieces[0] === "captured") return { page: pieces[0] };
+  return { page: "library" };
+}
+
+export function sessionHref(thread: Thread, target: Target = {}, query = ""): string {
+  const params = new URLSearchParams();
+  if (thread.branch !== undefined) params.set("branch", String(thread.branch));
+  if (target.message) params.set("at", target.message);
+  if (target.call) params.set("call", target.call);
+  if (target.line) params.set("line", String(target.line));
+  if (target.turn) params.set("turn", String(target.turn));
+  if (query) params.set("q", query);
+  const agent = thread.agent ? `/a/${encodeURIComponent(thread.agent)}` : "";
+  const search = params.toString();
+  return `#/s/${encodeURIComponent(thread.session)}${agent}${search ? `?${search}` : ""}`;
+}
+
+export const hasTarget = (target: Target): boolean => Object.values(target).some((value) => value !== undefined);
+
+function decode(piece: string): string {
+  try {
+    return decodeURIComponent(piece);
+  } catch {
+    return piece; // a stray % in a hand-written address
+  }
+}
+
+function whole(text: string | null): number | undefined {
+  return text && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+const subscribe = (changed: () => void) => {
+  addEventListener("hashchange", changed);
+  addEventListener("popstate", changed);
+  return () => {
+    removeEventListener("hashchange", changed);
+    removeEventListener("popstate", changed);
+  };
+};
+
+/** The address as it stands. */
+export const useHash = (): string => useSyncExternalStore(subscribe, () => location.hash);
+
+/** Go to an address in place of the present one: back leaves it out. */
+export function replaceHash(hash: string): void {
+  history.replaceState(null, "", hash);
+  dispatchEvent(new PopStateEvent("popstate"));
+}

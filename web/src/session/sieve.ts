@@ -1,0 +1,33 @@
+/** Filters: which passages one wants to see, and which of their parts. */
+
+import type { Sieve } from "../source";
+import type { Part, Passage } from "../values";
+
+export const EVERYTHING: Sieve = { kinds: [], tools: [], errors: false };
+
+export const keepsAll = (sieve: Sieve): boolean => !sieve.kinds.length && !sieve.tools.length && !sieve.errors;
+
+export const isPrompt = (passage: Passage): boolean => passage.kind === "prompt" || passage.kind === "command";
+
+/** The parts that fit; a passage of which none does is shown whole. */
+export function keptParts(passage: Passage, sieve: Sieve | null): Part[] {
+  if (!sieve || keepsAll(sieve)) return passage.parts;
+  const kept = passage.parts.filter((part) => fitsPart(part, passage, sieve));
+  return kept.length ? kept : passage.parts;
+}
+
+/** Whether a part is of one of the kinds, a call of one of the tools, a failure: each where it is asked. */
+export function fitsPart(part: Part, passage: Passage, sieve: Sieve): boolean {
+  if (sieve.kinds.length && !sieve.kinds.includes(kindOf(part, passage))) return false;
+  if (sieve.tools.length && !(part.part === "call" && sieve.tools.includes(part.name))) return false;
+  return !sieve.errors || (part.part === "call" ? WRONG.has(part.state) : passage.kind === "error");
+}
+
+const WRONG = new Set(["failed", "denied", "interrupted"]);
+
+const KINDS: Partial<Record<Part["part"], string>> = { text: "text", thinking: "thinking", call: "tools", nodes: "text" };
+
+function kindOf(part: Part, passage: Passage): string {
+  if (isPrompt(passage)) return "prompts";
+  return passage.kind === "response" || passage.kind === "run" ? (KINDS[part.part] ?? "notices") : "notices";
+}

@@ -1,0 +1,20 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { applyTheme } from "./kit/theme";
+import { App } from "./shell/App";
+import type { Source } from "./source";
+import "./styles/index.css";
+
+export function start(source: Source): void {
+  applyTheme();
+  history.scrollRestoration = "manual";
+  const root = document.getElementById("root");
+  if (root) {
+    // What a guard caught is shown another way: nothing to report.
+    createRoot(root, { onCaughtError: () => undefined }).render(
+      <StrictMode>
+        <App source={source} />
+      </StrictMode>,
+    );
+  }
+}

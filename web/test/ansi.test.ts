@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { ansiLines, stripped } from "../src/kit/ansi";
+
+const E = "\u001b";
+
+test("colours and weights, carried over lines", () => {
+  expect(ansiLines(`${E}[1;31mred\nstill${E}[0m plain`)).toEqual([
+    [{ bold: true, color: 1, text: "red" }],
+    [
+      { bold: true, color: 1, text: "still" },
+      { text: " plain" },
+    ],
+  ]);
+});
+
+test("256 and true colours", () => {
+  expect(ansiLines(`${E}[38;5;196ma${E}[38;2;1;2;3mb${E}[38;5;9mc${E}[92md${E}[48;5;22me`)).toEqual([
+    [
+      { color: "#ff0000", text: "a" },
+      { color: "#010203", text: "b" },
+      { color: 9, text: "c" },
+      { color: 10, text: "d" },
+      { color: 10, text: "e" },
+    ],
+  ]);
+});
+
+test("everything else goes: cursor moves, titles, links", () => {
+  const text = `${E}[2J${E}[?25l${E}]0;title\u0007a${E}]8;;https://x${E}\\b${E}(Bc`;
+  expect(ansiLines(text)).toEqual([[{ text: "a" }, { text: "b" }, { text: "c" }]]);
+  expect(stripped(text)).toBe("abc");
+});
+
+test("a carriage return starts the line over", () => {
+  expect(ansiLines("10 %\r50 %\r100 %\r\nnext")).toEqual([[{ text: "100 %" }], [{ text: "next" }]]);
+});
+
+test("a torn escape and a very long one end", () => {
+  expect(ansiLines(`a${E}`)).toEqual([[{ text: "a" }]]);
+  expect(ansiLines(`a${E}]${"x".repeat(1e6)}`)).toEqual([[{ text: "a" }]]);
+});

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { inlineRows, pairRows } from "../src/nodes/diffRows";
+
+const hunk = { old_start: 41, new_start: 41, lines: [" def f():", "-    return 2 ** n", "+    return min(2 ** n, 30)", "+", " end"] };
+
+test("numbers on both sides", () => {
+  expect(inlineRows(hunk).map(({ sign, old, new: after }) => [sign, old, after])).toEqual([
+    [" ", 41, 41],
+    ["-", 42, null],
+    ["+", null, 42],
+    ["+", null, 43],
+    [" ", 43, 44],
+  ]);
+});
+
+test("removed lines stand beside those that came for them", () => {
+  expect(pairRows(hunk).map(({ left, right }) => [left?.number, right?.number])).toEqual([
+    [41, 41],
+    [42, 42],
+    [undefined, 43],
+    [43, 44],
+  ]);
+});
+
+test("what changed inside a line is found", () => {
+  const [row] = pairRows({ old_start: 1, new_start: 1, lines: ["-const a = 1;", "+const a = 20;"] });
+  expect(row?.left?.changed).toEqual([10, 11]);
+  expect(row?.right?.changed).toEqual([10, 12]);
+});
+
+test("more removed than added, one below the other", () => {
+  const rows = inlineRows({ old_start: 1, new_start: 1, lines: ["-a", "-b", "-c", "+d"] });
+  expect(rows.map(({ sign, text }) => sign + text)).toEqual(["-a", "-b", "-c", "+d"]);
+});

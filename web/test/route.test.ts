@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { parseRoute, sessionHref } from "../src/route";
+
+test.each(["", "#", "#/", "#/nowhere"])("%s is the library", (hash) => expect(parseRoute(hash)).toEqual({ page: "library" }));
+
+test("pages by name", () => {
+  expect(parseRoute("#/usage").page).toBe("usage");
+  expect(parseRoute("#/captured").page).toBe("captured");
+});
+
+test("an address leads back to where it was made", () => {
+  const thread = { session: "a/b c", agent: "x#1", branch: 2 };
+  const route = parseRoute(sessionHref(thread, { message: "line 12", call: "toolu_1?" }, "a&b"));
+  expect(route).toMatchObject({ page: "session", thread, target: { message: "line 12", call: "toolu_1?" }, query: "a&b" });
+});
+
+test("strange addresses are read as far as they go", () => {
+  expect(parseRoute("#/s/%E0%A4%A?branch=x&turn=-1")).toMatchObject({
+    page: "session",
+    thread: { session: "%E0%A4%A", branch: undefined },
+    target: { turn: undefined },
+  });
+});

@@ -1,0 +1,16 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** The reader as `reread serve` gives it out. */
+export default defineConfig({
+  plugins: [react()],
+  base: "./",
+  build: {
+    outDir: "../src/reread/web/static",
+    emptyOutDir: true,
+    target: "es2023",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 600,
+  },
+});

@@ -1,0 +1,26 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+/** Inside a script element, `<!--` and `<script` would change how the rest of the page is read. */
+const fitForInlining: Plugin = {
+  name: "fit-for-inlining",
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type === "chunk") file.code = file.code.replace(/<(?=!--|\/?script)/gi, "\\x3c");
+    }
+  },
+};
+
+/** The reader as one script and one style sheet, for exported pages. */
+export default defineConfig({
+  plugins: [react(), fitForInlining],
+  define: { "process.env.NODE_ENV": '"production"' },
+  build: {
+    outDir: "../src/reread/web/static",
+    emptyOutDir: false,
+    target: "es2023",
+    cssCodeSplit: false,
+    chunkSizeWarningLimit: 1000,
+    lib: { entry: "src/export.tsx", formats: ["iife"], name: "reread", fileName: () => "export.js", cssFileName: "export" },
+  },
+});
