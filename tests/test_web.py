@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from making import image, jsonl, reply, result, text, told, use, user
+from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
 from reread.cli import SAMPLES
+from reread.store import Store
 from reread.web.counting import count
 from reread.web.guard import HEADERS, Guard
 from reread.web.library import Library
@@ -238,6 +239,24 @@ def test_two_sessions_of_one_name_have_keys_of_their_own(tmp_path: Path) -> None
         "two": "two",
         "odd": "one",
     }
+
+
+def test_captured_conversations_are_beside_transcripts_and_joined_with_them(tmp_path: Path) -> None:
+    session = "5e551017-0000-4000-8000-000000000001"
+    transcript = tmp_path / "projects" / "p" / f"{session}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(jsonl(*told(user("what was asked"), reply("the answer", id="m1"))))
+    for line in jsonl(printed(reply("the answer", id="m1"), uuid="u2")).splitlines(keepends=True):
+        Store(tmp_path).append("talk", line)
+    with running(Library([tmp_path], count=False)) as site:
+        rows = {row["captured"]: row for row in site.get("/api/library")["sessions"]}
+        assert rows[True]["title"] == rows[False]["title"] == "what was asked"
+        base = f"/api/sessions/{rows[True]['key']}"
+        assert [p["kind"] for p in site.get(f"{base}/passages")["passages"]] == ["prompt", "response"]
+        with site.events(f"{base}/events") as events:
+            events.until("open")
+            Store(tmp_path).append("talk", jsonl(printed(reply("and more", id="m2"), uuid="u9")))
+            assert events.until("grown")["passages"] == 2
 
 
 # Whom it refuses

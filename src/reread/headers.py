@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -206,7 +206,7 @@ def sessions(
             continue
     wanted = None if project is None else _folder(project)
     transcripts = {header.id: header for header in found if not header.captured}
-    for header in sorted((_filled(header, transcripts) for header in found), key=_recency, reverse=True):
+    for header in sorted((filled(header, transcripts) for header in found), key=_recency, reverse=True):
         if wanted is not None and not _within(header.project, wanted):
             continue
         if since is not None and (header.updated is None or header.updated < since):
@@ -227,7 +227,7 @@ def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list
     return [Path(header.path) for header in sorted(found, key=_recency, reverse=True)]
 
 
-def _filled(header: Header, transcripts: dict[str, Header]) -> Header:
+def filled(header: Header, transcripts: Mapping[str, Header]) -> Header:
     """A captured conversation, with what the transcript of its session knows better."""
     other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
     if not header.captured or other is None:

@@ -15,7 +15,7 @@ import msgspec
 from reread import places
 from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
-from reread.headers import Header, read_header
+from reread.headers import Header, filled, read_header
 from reread.views import pages
 from reread.views.desk import is_fresh, state_of
 from reread.views.keys import key_for
@@ -39,9 +39,9 @@ class Shelved(msgspec.Struct):
     counted: Counted | None = None
     live: bool = False
 
-    def listed(self) -> pages.Listed:
-        """The session as a row."""
-        header, counted = self.header, self.counted or Counted()
+    def listed(self, transcripts: Mapping[str, Header] | None = None) -> pages.Listed:
+        """The session as a row; a captured one with what the transcript of its session knows better."""
+        header, counted = filled(self.header, transcripts or {}), self.counted or Counted()
         return pages.Listed(
             key=self.key,
             id=header.id,
@@ -53,6 +53,7 @@ class Shelved(msgspec.Struct):
             started=header.started,
             updated=header.updated,
             size=header.size,
+            captured=header.captured,
             live=self.live,
             models=counted.models or ([header.model] if header.model else []),
             turns=counted.turns,
@@ -100,9 +101,11 @@ class Library:
         if time.monotonic() - self._looked > LOOK_AGAIN_SECONDS:
             self.look()
         with self._lock:
-            rows = [shelved.listed() for shelved in self._shelf.values()]
+            shelf = list(self._shelf.values())
+        transcripts = {shelved.header.id: shelved.header for shelved in shelf if not shelved.header.captured}
+        rows = [shelved.listed(transcripts) for shelved in shelf]
         rows.sort(key=lambda row: (row.updated.timestamp() if row.updated else 0.0, row.id), reverse=True)
-        roots = [str(path) for path in (self._roots or self._paths or places.config_folders())]
+        roots = [str(path) for path in (self._roots or self._paths or places.default_roots())]
         pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
         return pages.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
 
@@ -111,6 +114,11 @@ class Library:
         choice: dict[str, Any] = {name: asked[name] for name in USAGE if asked.get(name)}
         sources = [*self._paths, *self._roots] if self._paths else []
         return report_value(usage(*sources, root=None if sources else self._roots or None, **choice))
+
+    @property
+    def roots(self) -> list[Path] | None:
+        """Where what belongs to a session is looked for; None for this machine's own folders."""
+        return self._roots or None
 
     def find(self, key: str) -> Path:
         """The file of a session that is in the library: nothing else can be asked for."""

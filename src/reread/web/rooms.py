@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from reread.live import HEARTBEAT, Follower, ticks
 from reread.session import Session
 from reread.sources import FileSource
 from reread.views import pages
-from reread.views.desk import Desk, is_fresh
+from reread.views.desk import Desk, is_fresh, state_of
 from reread.web.hub import Hub, Listener
 
 OPEN_AT_ONCE = 4
@@ -36,9 +36,10 @@ class View(NamedTuple):
 class Room:
     """One open session."""
 
-    def __init__(self, key: str, path: Path) -> None:
+    def __init__(self, key: str, path: Path, roots: Sequence[Path] | None = None) -> None:
         self.key = key
         self.path = path
+        self._roots = roots
         self.hub: Hub[View] = Hub(self._nobody_watches)
         self.lock = threading.RLock()
         self.used = time.monotonic()
@@ -48,6 +49,7 @@ class Room:
         self._desk: Desk | None = None
         self._follower: Follower | None = None
         self._looked = 0.0
+        self._state: object = None
         self._stop: threading.Event | None = None
         self._branches: dict[View, int] = {}
         self._live = False
@@ -74,12 +76,14 @@ class Room:
 
     def _open(self) -> None:
         try:
-            session = Session(FileSource(self.path))
+            session = Session(FileSource(self.path), roots=self._roots)
             session.folding = session.new_folding()
             session.folding.take_in(self._note_progress)
             if not is_fresh(self.path):
                 session.folding.load()  # a torn tail that nobody will finish
-            self._follower = Follower(session)
+            self._state = state_of(self.path)
+            if not session.transcripts:
+                self._follower = Follower(session)
             self._desk = Desk(session, self.key, address=f"/api/sessions/{self.key}")
             self._live = self._desk.live
         except RereadError as fault:
@@ -98,7 +102,7 @@ class Room:
             raise self._fault
         with self.lock:
             self.used = time.monotonic()
-            if self._desk is None or self._follower is None:
+            if self._desk is None:
                 raise NotFound(f"{self.path}: could not be opened", path=str(self.path))
             if self._stop is None and self.used - self._looked > LOOK_AGAIN_SECONDS:
                 self._catch_up(set())
@@ -139,9 +143,13 @@ class Room:
 
     def _catch_up(self, touched: set[Path]) -> None:
         """Take in what the files have since, and tell those who watch."""
-        if self._follower is None or self._desk is None:
+        if self._desk is None:
             return
         self._looked = time.monotonic()
+        if self._follower is None:  # a captured conversation, joined with its transcripts until it goes on
+            if state_of(self.path) == self._state:
+                return
+            self._follower = Follower(self._desk.session)
         changed, rewritten, agents = False, False, dict[str, None]()
         with suppress(RereadError):  # a file that vanishes while it is looked at is looked at again
             for change in self._follower.changes(touched):
@@ -193,8 +201,9 @@ def _is_rewritten(change: Change) -> bool:
 class Rooms:
     """The open sessions by key; those that nobody watches are closed, the one not used longest first."""
 
-    def __init__(self, find: Callable[[str], Path]) -> None:
+    def __init__(self, find: Callable[[str], Path], roots: Sequence[Path] | None = None) -> None:
         self._find = find
+        self._roots = roots
         self._rooms: dict[str, Room] = {}
         self._lock = threading.Lock()
 
@@ -204,7 +213,7 @@ class Rooms:
         with self._lock:
             room = self._rooms.get(key)
             if room is None or room.path != path:
-                room = self._rooms[key] = Room(key, path)
+                room = self._rooms[key] = Room(key, path, self._roots)
                 self._make_space(key)
             return room
 

@@ -201,7 +201,7 @@ ANSWERS: dict[str, Answer] = {
 
 def make_app(library: Library) -> Starlette:
     """The server's application; the guard goes before it."""
-    rooms = Rooms(library.find)
+    rooms = Rooms(library.find, library.roots)
 
     def answering(answer: Answer) -> Callable[[Request], Any]:
         def work(request: Request) -> Any:
