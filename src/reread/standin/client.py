@@ -213,6 +213,8 @@ class StandIn:
                 self._pause(before, frame.at)
                 self._perform(frame, turn, requests, say)
                 before = frame.at if frame.at is not None else before
+                if frame.kind == "result":
+                    self._interrupts_ahead = sys.maxsize  # what comes now finds nothing to interrupt
         except (_Interrupted, KeyboardInterrupt):
             self._cut_short(turn, say)
             return False
