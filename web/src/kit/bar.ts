@@ -4,12 +4,11 @@ const ROOM = 8;
 
 let known: number | null = null;
 
-addEventListener("resize", () => {
-  known = null;
-});
-
 /** Where text begins under the bar. */
 export function topOfText(): number {
-  known ??= (document.querySelector(".bar")?.clientHeight ?? 48) + ROOM;
+  if (known === null) {
+    known = (document.querySelector(".bar")?.clientHeight ?? 48) + ROOM;
+    addEventListener("resize", () => (known = null), { once: true });
+  }
   return known;
 }
