@@ -34,6 +34,7 @@ class Plan(argparse.Namespace):
     quick: bool
     rounds: int
     only: list[str]
+    work: list[str]
 
 
 class Work(NamedTuple):
@@ -93,6 +94,8 @@ def main() -> None:
     parser.add_argument("only", nargs="*", metavar="TABLE", help=f"of {', '.join(tables)}; all if none is named")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, one round")
     parser.add_argument("--rounds", type=int, default=3, help="how often each task runs; the best counts")
+    works = [work.name for work in WORKS]
+    parser.add_argument("--work", action="append", default=[], choices=works, help="only this work's speed; repeatable")
     plan = parser.parse_args(namespace=Plan())
     if unknown := set(plan.only) - set(tables):
         parser.error(f"no such table: {', '.join(sorted(unknown))}")
@@ -111,6 +114,8 @@ def speed(plan: Plan, programs: Sequence[Program]) -> None:
     """What each work takes each program that can do it."""
     head("work", "program", "CPU", "wall", "memory", "output")
     for work in WORKS:
+        if plan.work and work.name not in plan.work:
+            continue
         tree = work.data(plan)
         print(f"{work.title}: {describe(tree)}", file=sys.stderr)
         for program, best in timed(plan, work, tree, programs):
@@ -131,14 +136,14 @@ def timed(plan: Plan, work: Work, tree: Path, programs: Sequence[Program]) -> It
                     said[program] = f"failed: {error}"
     for program in able:
         past = runs[program]
-        yield program, said.get(program) or (best_of(past) if past else "not built")
+        yield program, said.get(program) or best_of(past)
 
 
 def once(work: Work, tree: Path, program: Program) -> list[Run]:
     first = work.name.removesuffix("_again")
     case = case_of(tree, f"{program.name}-{first}", fresh=first == work.name)
     task = getattr(program, work.name)(case)
-    return [run(case, task)] if task else []
+    return [run(case, task)]
 
 
 def best_of(runs: Iterable[Run]) -> Run:

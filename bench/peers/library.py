@@ -1,7 +1,7 @@
-"""What the two libraries are asked, in a process of its own: `sdk|reread list|messages|dump|branches ARGUMENT`.
+"""What the two libraries are asked, in a process of its own: `sdk|reread list|messages|dump ARGUMENT`.
 
 `list` prints the ids of all sessions, `messages SESSION` reads one whole and prints how many messages it has, `dump`
-prints every session's text by its id, `branches` the same with all its branches.
+prints every session's text by its id.
 """
 
 import json
@@ -54,17 +54,6 @@ def reread_dump(form: str) -> dict[str, str]:
     return {header.id: text_of(reread.export(header.path, form, full=True)) for header in reread.sessions()}
 
 
-def reread_branches(form: str) -> dict[str, str]:
-    import reread
-
-    def every_branch(path: Path) -> Iterator[str]:
-        session = reread.open(path)
-        for branch in session.branches:
-            yield text_of(reread.export(session, form, full=True, branch=branch.id))
-
-    return {header.id: "\n".join(every_branch(header.path)) for header in reread.sessions()}
-
-
 def text_of(document: bytes) -> str:
     return document.decode("utf-8", "replace")
 
@@ -82,7 +71,7 @@ def strings(value: Any) -> Iterator[str]:
 
 QUESTIONS: dict[str, dict[str, Callable[[str], object]]] = {
     "sdk": {"list": sdk_list, "messages": sdk_messages, "dump": sdk_dump},
-    "reread": {"list": reread_list, "messages": reread_messages, "dump": reread_dump, "branches": reread_branches},
+    "reread": {"list": reread_list, "messages": reread_messages, "dump": reread_dump},
 }
 
 if __name__ == "__main__":

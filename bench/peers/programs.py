@@ -371,27 +371,14 @@ class Reread(Library):
         super().__init__(root)
 
     @property
-    def has_html(self) -> bool:
-        from reread.views.exports import FORMATS
-
-        return "html" in FORMATS
-
-    @property
-    def has_server(self) -> bool:
-        from reread.cli import VERBS
-
-        return "serve" in VERBS
-
-    @property
     def forms(self) -> Mapping[str, Callable[[Case], dict[str, str]]]:
-        markdown = {"Markdown": self._markdown_pages, "Markdown, each branch": self._branches}
-        return markdown | ({"HTML": self._html_pages} if self.has_html else {})
+        return {"Markdown": self._markdown_pages, "HTML": self._html_pages}
 
     def list(self, case: Case) -> Task:
         return Task([*self._command, "ls", "--json"], case.printed)
 
-    def html(self, case: Case) -> Task | None:
-        return self._export(case, "html") if self.has_html else None
+    def html(self, case: Case) -> Task:
+        return self._export(case, "html")
 
     def markdown(self, case: Case) -> Task:
         return self._export(case, "markdown")
@@ -402,9 +389,7 @@ class Reread(Library):
 
     usage_again = usage
 
-    def browse(self, case: Case) -> Task | None:
-        if not self.has_server:
-            return None
+    def browse(self, case: Case) -> Task:
         port, made = free_port(), case.out / "library.json"
         argv = [*self._command, "serve", "--no-open", "--port", str(port)]
         page = f"http://127.0.0.1:{port}/api/library"
@@ -432,9 +417,6 @@ class Reread(Library):
 
     def _markdown_pages(self, case: Case) -> dict[str, str]:
         return {id: truth.plain_text(text) for id, text in self._answer(case, "dump", "markdown").items()}
-
-    def _branches(self, case: Case) -> dict[str, str]:
-        return {id: truth.plain_text(text) for id, text in self._answer(case, "branches", "markdown").items()}
 
     def _html_pages(self, case: Case) -> dict[str, str]:
         return {id: truth.squash(unpacked(page)) for id, page in self._answer(case, "dump", "html").items()}
