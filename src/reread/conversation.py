@@ -37,7 +37,7 @@ from reread.ledger import (
 )
 from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
-from reread.money.charges import Usage, total
+from reread.money.charges import Usage, UsageRow, total
 from reread.records import RECORDS, Node
 from reread.speech import kind_of, take_apart
 
@@ -184,6 +184,8 @@ class Conversation:
         self._sidechain = False
         """Whether sidechain records are this conversation's own: an agent's file."""
         self.last_deed: tuple[object, Deed] | None = None
+        self.rows_kept: dict[int, tuple[int, list[UsageRow]]] = {}
+        """The usage rows of messages asked about lately, each with how many records they came from."""
         self._natives: dict[int, dict[str, Any]] = {}
         self._contents: dict[int, list[b.Block]] = {}
         self._ends: set[int] = set()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Generator[None]:
-    """Folding and counting make no garbage in cycles, and looking for it while they run costs half their time again."""
+    """Folding, counting and writing make no garbage in cycles, and looking for it costs up to half their time again."""
     enabled = gc.isenabled()
     gc.disable()
     try:

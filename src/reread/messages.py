@@ -34,6 +34,8 @@ FLAGS = {
 """What a mark on a record says of its message."""
 GROWING = ("text", "thinking", "signature", "partial_json")
 """The fields of a block that a stream gives in pieces."""
+ROWS_KEPT = 4096
+"""Of how many messages the usage rows are kept."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -169,7 +171,16 @@ class Message(msgspec.Struct, eq=False):
 
     @property
     def rows(self) -> list[UsageRow]:
-        """The winning usage row of each of its requests."""
+        """The winning usage row of each of its requests; those asked about lately are kept."""
+        kept, size = self.conversation.rows_kept, len(self.records) + len(self.told)
+        known = kept.get(self.index)
+        if known is None or known[0] != size:
+            if len(kept) >= ROWS_KEPT:
+                kept.clear()
+            known = kept[self.index] = (size, self._rows())
+        return known[1]
+
+    def _rows(self) -> list[UsageRow]:
         rows: dict[str | None, UsageRow] = {}
         for index in sorted((*self.records, *self.told)):
             row = self._row(self.conversation.records[index].head, next(iter(rows.values()), None))

@@ -122,6 +122,7 @@ def export(
     if others or Path(first).expanduser().is_dir():
         _export_site(ctx, sessions, form, output, root, chosen(options))
         return
+    from reread.garbage import no_collection
     from reread.views.exports import FORMATS
 
     if form == "html" and output == "-" and sys.stdout.isatty():
@@ -131,7 +132,7 @@ def export(
         sys.stdout.buffer.writelines(pieces)
         return
     try:
-        with Path(output).open("wb") as file:
+        with Path(output).open("wb") as file, no_collection():
             file.writelines(pieces)
     except OSError as error:
         raise Misuse(f"{output}: cannot be written: {error.strerror or error}") from error
