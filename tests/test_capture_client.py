@@ -1,6 +1,7 @@
 """Capturing the real client: it runs in a sealed box against the stub API that plays the model.
 
-Needs root on Linux, REREAD_REAL_CLIENT (the folder that holds `rig/`) and REREAD_CLAUDE (the client's executable).
+Needs root on Linux and REREAD_REAL_CLIENT (the folder that holds `rig/`). The client is the executable that
+REREAD_CLAUDE names, or is installed from npm.
 """
 
 import json
@@ -8,13 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 RIG = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "rig"
-CLIENT = Path(os.environ.get("REREAD_CLAUDE", "/nowhere"))
+VERSION = "2.1.325"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOX = Path(__file__).parent / "box.py"
 ALONE = ["unshare", "-n", "-m", "-p", "--fork", "--mount-proc", "--kill-child"]
 
@@ -22,8 +25,8 @@ ALONE = ["unshare", "-n", "-m", "-p", "--fork", "--mount-proc", "--kill-child"]
 def reason_to_skip() -> str:
     if not (RIG / "stub_api.py").is_file():
         return "REREAD_REAL_CLIENT names no folder with the rig"
-    if not CLIENT.is_file():
-        return "REREAD_CLAUDE names no client"
+    if not os.environ.get("REREAD_CLAUDE") and shutil.which("npm", path=PATH) is None:
+        return "REREAD_CLAUDE names no client, and there is no npm to install one"
     if shutil.which("unshare") is None or os.geteuid() != 0:
         return "a sealed box needs root on Linux, and unshare"
     return ""
@@ -33,12 +36,34 @@ pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() 
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def client() -> Path:
+    """The client's executable; from npm it is installed once, and kept among the temporary files."""
+    if named := os.environ.get("REREAD_CLAUDE"):
+        return Path(named)
+    home = Path(tempfile.gettempdir()) / f"reread-claude-{VERSION}"
+    program = home / "node_modules" / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    if not program.is_file():
+        words = [
+            "npm",
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(home),
+            f"@anthropic-ai/claude-code@{VERSION}",
+        ]
+        done = subprocess.run(words, capture_output=True, timeout=240, check=False)
+        if done.returncode or not program.is_file():
+            pytest.skip(f"the client cannot be installed: {done.stderr.decode(errors='replace')[-300:]}")
+    return program
+
+
+@pytest.fixture(scope="module")
+def report(client: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What came of all that was played."""
     scratch = tmp_path_factory.mktemp("box")
-    words = [sys.executable, BOX, RIG, CLIENT, scratch, Path(__file__).parent.parent]
-    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    env = {"PATH": path, "HOME": str(Path("~root").expanduser())}
+    words = [sys.executable, BOX, RIG, client, scratch, Path(__file__).parent.parent]
+    env = {"PATH": PATH, "HOME": str(Path("~root").expanduser())}
     done = subprocess.run([*ALONE, *map(str, words)], env=env, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
