@@ -12,7 +12,7 @@ SCRIPT = f"<script>alert('{MARK}')</script>"
 HANDLER = f"<img src=x onerror=\"alert('{MARK}')\">"
 LINK = f"[a link](javascript:{MARK})"
 PAYLOADS = (SCRIPT, HANDLER, LINK)
-_LOADED = re.compile(r"https?://([\w.-]+)/[^\s\"'`<>)]+\.(?:m?js|css|woff2?)\b")
+_LOADED = re.compile(r"https?://([\w.-]+)/[^\s\"'`<>)]+\.(?:m?js|css|woff2?)(?=[\s\"'`<>)?])")
 
 
 def write_hostile(tree: Path) -> None:

@@ -423,11 +423,15 @@ class Reread(Library):
 
 
 def unpacked(page: str) -> str:
-    """The text in an exported page, whose data is JSON, packed in parts."""
+    """The text in an exported page, whose data is JSON, packed in parts; pictures stand between them as they are."""
     plain = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
-    packed = re.findall(r"<script[^>]*data-chunk=[^>]*>(.*?)</script>", page, re.DOTALL)
-    parts = [*plain, *(zlib.decompress(base64.b64decode(part), -zlib.MAX_WBITS) for part in packed)]
+    chunks = re.findall(r"<script[^>]*data-chunk=[^>]*>(.*?)</script>", page, re.DOTALL)
+    packed = [base64.b64decode(chunk) for chunk in chunks if not chunk.startswith(PICTURES)]
+    parts = [*plain, *(zlib.decompress(part, -zlib.MAX_WBITS) for part in packed)]
     return "\n".join(text for part in parts for text in truth.strings(json.loads(part)))
 
+
+PICTURES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
+"""How a picture begins in base64: PNG, JPEG, GIF, WebP."""
 
 PROGRAMS: tuple[type[Program], ...] = (Reread, ClaudeCodeLog, ClaudeCodeTranscripts, AgentsView, CCUsage, AgentSDK)
