@@ -241,6 +241,13 @@ class TestPictures:
         return captured.get()
 
 
+@pytest.mark.parametrize("view", [on_terminal, as_markdown])
+def test_lines_that_could_not_be_read_are_counted(view: Any, tmp_path: Path) -> None:
+    path = tmp_path / "torn.jsonl"
+    path.write_bytes(b"no json\n" + CEILING.read_bytes() + b'{"type": "us')
+    assert "2 lines could not be read" in view(path) and "could not be read" not in view(CEILING)
+
+
 class TestExport:
     """A file to keep or share."""
 

@@ -22,6 +22,7 @@ from reread.views.words import (
     plural,
     seconds_text,
     time_text,
+    unread_text,
     usage_text,
 )
 
@@ -55,6 +56,9 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
         for outcome in session.outcomes:
             yield ""
             yield f"*{inline(outcome_text(outcome))}*"
+        if lines := p.unread(session):
+            yield ""
+            yield f"*{unread_text(lines)}*"
 
 
 def talk_markdown(parts: Iterable[p.Part], choice: p.Choice) -> Iterator[str]:

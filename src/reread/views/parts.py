@@ -307,3 +307,8 @@ def unlinked(session: Session, choice: Choice) -> list[Agent]:
     """The agents that no call leads to: they are listed at the end, the client's own warm-ups only in full."""
     agents = (a for a in session.agents.values() if a.call is None and a.parent is None)
     return [agent for agent in agents if choice.full or not agent.warmup]
+
+
+def unread(session: Session) -> int:
+    """How many lines of the main file could not be read."""
+    return session.ledger.fates.get("malformed", 0)

@@ -35,6 +35,7 @@ from reread.views.words import (
     plural,
     seconds_text,
     time_text,
+    unread_text,
     usage_text,
 )
 
@@ -393,6 +394,8 @@ def _spent(session: Session) -> Iterator[RenderableType]:
         yield Text(f"\n{text}" if n == 0 else text, style="failed" if outcome.is_error else "quiet")
     if usage.responses:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
+    if lines := p.unread(session):
+        yield Text(f"\n{unread_text(lines)}", style="odd")
 
 
 def _model(name: str | None) -> str:

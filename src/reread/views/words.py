@@ -100,3 +100,8 @@ def outcome_text(outcome: Outcome) -> str:
 def plural(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def unread_text(lines: int) -> str:
+    """That lines could not be read, and what tells more."""
+    return f"{plural(lines, 'line')} could not be read: `reread check` says which and why"
