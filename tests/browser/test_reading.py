@@ -107,7 +107,7 @@ class TestSession:
         page = tab(at(demo, "axis"))
         picture = page.locator(".picture img").first
         expect(picture).to_be_visible()
-        assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+        assert picture.evaluate("image => image.decode().then(() => image.naturalWidth > 0)")
         page.locator(".picture").first.click()
         expect(page.locator(".picture.large")).to_have_count(1)
 
