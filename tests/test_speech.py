@@ -162,4 +162,4 @@ class TestTakingApart:
 def test_no_text_takes_long(text: str) -> None:
     start = time.process_time()
     take_apart(text)
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 5
