@@ -1,10 +1,10 @@
 """Records to a conversation: what joins, what pairs, what forks, and what became of each line."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from limits import within
 from making import (
     DEEP,
     SESSION,
@@ -1202,10 +1202,9 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_session_takes_long(name: str) -> None:
     session = read(*HOSTILE[name]())
-    start = time.process_time()
-    assert len(list(session.ledger)) == len(session.records)
-    assert session.turns and session.branches and session.agents is not None
-    assert time.process_time() - start < 10
+    with within(1.5):
+        assert len(list(session.ledger)) == len(session.records)
+        assert session.turns and session.branches and session.agents is not None
 
 
 DRAWN_OUT: dict[str, Callable[[], list[Object]]] = {
@@ -1223,7 +1222,6 @@ DRAWN_OUT: dict[str, Callable[[], list[Object]]] = {
 @pytest.mark.parametrize("name", DRAWN_OUT)
 def test_no_message_takes_long(name: str) -> None:
     session = read(*DRAWN_OUT[name]())
-    start = time.process_time()
-    assert all(message.text or message.kind == "compaction" for message in session.messages)
-    assert session.conversation.usage is not None and session.context
-    assert time.process_time() - start < 15
+    with within(3):
+        assert all(message.text or message.kind == "compaction" for message in session.messages)
+        assert session.conversation.usage is not None and session.context

@@ -1,10 +1,10 @@
 """Lines to records: nothing valid is lost, whatever else stands on a line."""
 
 import json
-import time
 from typing import Any
 
 import pytest
+from limits import within
 from making import BOM, DEEP, SESSION, Object, encode, jsonl, printed, reply, state, told, use, user
 
 import reread
@@ -229,7 +229,6 @@ def test_any_field_may_be_too_deep(name: str) -> None:
 
 def test_a_long_element_in_small_pieces_takes_no_long_time() -> None:
     data = b"[" + encode(user("line\n" * 1_500_000)) + b"," + LINE_A + b"]"
-    start = time.process_time()
-    records = decoded(*(data[at : at + 65_536] for at in range(0, len(data), 65_536)))
-    assert [record.type for record in records] == ["user", "user"]
-    assert time.process_time() - start < 15
+    with within(3):
+        records = decoded(*(data[at : at + 65_536] for at in range(0, len(data), 65_536)))
+        assert [record.type for record in records] == ["user", "user"]

@@ -504,7 +504,7 @@ def test_a_server_with_open_streams_ends_at_once(live: tuple[Site, Path]) -> Non
         time.sleep(0.3)
         began = time.monotonic()
         site.end()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")

@@ -1,0 +1,16 @@
+"""Limits on what something may take, for tests of what must not grow without bounds."""
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from reread.garbage import no_collection
+
+
+@contextmanager
+def within(seconds: float) -> Generator[None]:
+    """Fail where the block takes more CPU than this; collecting what other tests left behind is not its work."""
+    with no_collection():
+        start = time.process_time()
+        yield
+        assert time.process_time() - start < seconds
