@@ -17,6 +17,7 @@ from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.deeds import DENIED, INTERRUPTED, one_line
 from reread.errors import Misuse, NotFound
+from reread.headers import Header
 from reread.ledger import MALFORMED
 from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn, moment
 from reread.money.charges import Usage, total
@@ -553,6 +554,24 @@ class Talk:
             branches=leaving,
             compacted=any(message.kind == "compaction" for message in messages),
         )
+
+
+def listed(key: str, header: Header) -> pages.Listed:
+    """A session as a row of the library, as far as its header tells."""
+    return pages.Listed(
+        key=key,
+        id=header.id,
+        title=header.title,
+        project=header.project,
+        project_guessed=header.project_guessed,
+        git_branch=header.git_branch,
+        version=header.version,
+        started=header.started,
+        updated=header.updated,
+        size=header.size,
+        captured=header.captured,
+        models=[header.model] if header.model else [],
+    )
 
 
 def figures(usage: Usage) -> pages.Figures:

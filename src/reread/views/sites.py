@@ -14,7 +14,7 @@ from reread.errors import Misuse, RereadError, Unreadable
 from reread.headers import read_header
 from reread.session import Session, wanted_of
 from reread.sources import FileSource
-from reread.views.desk import figures
+from reread.views.desk import figures, listed
 from reread.views.html import Assets, reader_file, session_html, shared_assets
 from reread.views.keys import key_for
 from reread.views.pages import Listed
@@ -123,18 +123,9 @@ class _Writer:
 
 
 def _row(key: str, path: Path, session: Session) -> Listed:
-    header, talk = read_header(path), session.conversation
-    return Listed(
-        key=key,
-        id=header.id,
-        title=header.title,
-        project=header.project,
-        project_guessed=header.project_guessed,
-        git_branch=header.git_branch,
-        version=header.version,
-        started=header.started,
-        updated=header.updated,
-        size=header.size,
+    talk = session.conversation
+    return msgspec.structs.replace(
+        listed(key, read_header(path)),
         models=session.models,
         turns=Scroll(talk, talk.active_branch).turns,
         agents=sum(not agent.warmup for agent in session.agents.values()),

@@ -17,7 +17,7 @@ from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
 from reread.headers import Header, filled, read_header
 from reread.views import pages
-from reread.views.desk import is_fresh, state_of
+from reread.views.desk import is_fresh, listed, state_of
 from reread.views.keys import key_for
 from reread.web.counting import Counted, Counter
 from reread.web.hub import Hub
@@ -41,21 +41,11 @@ class Shelved(msgspec.Struct):
 
     def listed(self, transcripts: Mapping[str, Header] | None = None) -> pages.Listed:
         """The session as a row; a captured one with what the transcript of its session knows better."""
-        header, counted = filled(self.header, transcripts or {}), self.counted or Counted()
-        return pages.Listed(
-            key=self.key,
-            id=header.id,
-            title=header.title,
-            project=header.project,
-            project_guessed=header.project_guessed,
-            git_branch=header.git_branch,
-            version=header.version,
-            started=header.started,
-            updated=header.updated,
-            size=header.size,
-            captured=header.captured,
+        counted, row = self.counted or Counted(), listed(self.key, filled(self.header, transcripts or {}))
+        return msgspec.structs.replace(
+            row,
             live=self.live,
-            models=counted.models or ([header.model] if header.model else []),
+            models=counted.models or row.models,
             turns=counted.turns,
             agents=counted.agents,
             figures=counted.figures,
