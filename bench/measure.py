@@ -1,5 +1,6 @@
 """How the benchmarks measure (CPU time in rounds, quantiles, private memory), and where their data is."""
 
+import argparse
 import gc
 import os
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gen
 
@@ -153,3 +154,14 @@ def report(rows: Iterable[Row]) -> None:
     print("| work | measured | floor | ratio | goal |", "|---|---|---|---|---|", sep="\n", flush=True)
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)
+
+
+def report_chosen(
+    rows: Mapping[str, Callable[[Any], Iterable[Row]]], parser: argparse.ArgumentParser, plan: argparse.Namespace
+) -> None:
+    """Print the rows that the command line names, or all."""
+    parser.add_argument("only", nargs="*", metavar="ROW", help=f"of {', '.join(rows)}; all of them if none is named")
+    parser.parse_args(namespace=plan)
+    if unknown := set(plan.only) - set(rows):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    report(row for name in plan.only or rows for row in rows[name](plan))

@@ -155,13 +155,9 @@ ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all of them if none is named")
     parser.add_argument("--quick", action="store_true", help="100 MB in 200 files instead of 1 GB in 2,000")
     parser.add_argument("--rounds", type=int, default=5, help="how often each ratio is measured")
-    plan = parser.parse_args(namespace=Plan())
-    if unknown := set(plan.only) - set(ROWS):
-        parser.error(f"no such row: {', '.join(sorted(unknown))}")
-    measure.report(row for name in plan.only or ROWS for row in ROWS[name](plan))
+    measure.report_chosen(ROWS, parser, Plan())
 
 
 if __name__ == "__main__":
