@@ -18,6 +18,7 @@ import reread
 from reread.envelopes import Entry, Mark, glance, unseal
 from reread.errors import Unwritable
 from reread.filenames import LONGEST, id_of, name_of
+from reread.player import find_recording
 from reread.recorder import Lines
 from reread.store import Kept, Store
 
@@ -371,3 +372,14 @@ class TestConfiguration:
             thread.join()
         listed = json.loads((tmp_path / "config.json").read_text())["workspaces"]
         assert sorted(listed) == sorted(f"w{n}" for n in range(12))
+
+
+@pytest.mark.parametrize("id", ["talk/../x", "a\\b", "notes.jsonl", "CON"])
+def test_whatever_its_id_a_conversation_is_found(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "none"))
+    line = b'{"type":"system","subtype":"init","session_id":"s"}'
+    Store().append(id, line)
+    assert Store().open(id).id == id
+    assert b"".join(entry.raw for entry in Store().open(id).entries()) == line
+    assert reread.open(id).path == Store().open(id).path == find_recording(id).path

@@ -15,7 +15,7 @@ from reread.envelopes import OUT, Entry
 from reread.errors import Misuse, NotFound
 from reread.printouts import printouts
 from reread.recorder import Capture
-from reread.session import Session, is_pathlike
+from reread.session import Session
 from reread.session import open as open_session
 from reread.store import Kept, stores
 from reread.when import parse_when
@@ -121,9 +121,10 @@ def find_recording(
         return source.kept
     if isinstance(source, Kept | Session):
         return source
-    if isinstance(source, Path) or is_pathlike(source):
-        kept = Kept(Path(source).expanduser())
-        return kept if kept.path.is_file() and kept.is_captured else open_session(source, root=root)
+    path = Path(source).expanduser()
+    if isinstance(source, Path) or path.is_file():
+        kept = Kept(path)
+        return kept if path.is_file() and kept.is_captured else open_session(source, root=root)
     for store in stores(root):
         try:
             return store.open(source)

@@ -410,14 +410,16 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     if name == "":
         raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
     path = Path(name).expanduser()
-    if isinstance(name, Path) or path.exists() or is_pathlike(name):
+    if isinstance(name, Path) or path.exists():
         return path
+    roots = [root] if isinstance(root, str | Path) else root
+    if is_pathlike(name):  # a captured conversation may be called anything, so its id may look like a path
+        return next((kept for kept in places.session_files(roots) if kept.stem == name_of(name)), path)
     if name == LATEST:
         newest = next(iter(sessions(root=root)), None)
         if newest is None:
             raise NotFound("no sessions found; set CLAUDE_CONFIG_DIR or pass --root, or name a file")
         return Path(newest.path)
-    roots = [root] if isinstance(root, str | Path) else root
     everything = list(places.session_files(roots))
     fits = [path for path in everything if any(known.startswith(name) for known in _names(path))]
     exact = [path for path in everything if name in _names(path) or path.stem == name_of(name)]
@@ -438,7 +440,7 @@ def _names(path: Path) -> list[str]:
 
 
 def is_pathlike(name: str) -> bool:
-    """Whether a name can only be a path."""
+    """Whether a name looks like a path."""
     return "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
 
 

@@ -78,9 +78,10 @@ class Store:
             raise Misuse("an empty name is no conversation: give an id or its beginning, a path, or latest")
         if isinstance(name, Path) or "/" in name or os.sep in name or name.endswith(ENDING):
             path = Path(name).expanduser()
-            if not path.is_file():
+            called = None if path.is_file() else next((k for k in self.conversations() if k.id == name), None)
+            if called is None and not path.is_file():
                 raise NotFound(f"{path}: no such file; `reread ls --captured` lists conversations", path=str(path))
-            return Kept(path)
+            return called or Kept(path)
         everything = self.conversations()
         if name == LATEST:
             latest = next(everything, None)
