@@ -24,6 +24,8 @@ from reread.web.routes import make_app
 HOST, PORT = "127.0.0.1", 7373
 TRIES = 50
 """How many ports after the usual one are tried."""
+SWITCH_SECONDS = 0.001
+"""How long a thread that counts may keep the others waiting, each time one of them has something to do."""
 
 
 def serve(
@@ -48,6 +50,9 @@ def serve(
     names = names_of(host)
     address = f"http://{names[0]}:{chosen}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
     server = Server(app, Guard(app, port=chosen, hosts=names, token=token))
+    sys.setswitchinterval(SWITCH_SECONDS)
+    if key is not None:
+        app.state.rooms.room(key)  # read while the browser starts
     library.start()
     threading.Thread(target=tools, daemon=True).start()  # loaded by the time that the first page is drawn
     say(f"The reader is at {address} (Ctrl-C ends it).")
@@ -99,7 +104,8 @@ def bind(host: str, port: int | None) -> socket.socket:
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named, so that asyncio knows it for TCP and sends at once: else half of an answer may wait 40 ms for the other.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform == "win32":  # where reusing an address would share it
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
