@@ -20,7 +20,7 @@ from reread import jsontext
 from reread.session import Session
 from reread.views import pages
 from reread.views import parts as p
-from reread.views.desk import Desk
+from reread.views.desk import MOST_FILLS, Desk, at_once
 from reread.views.finding import Filter, filtered, find
 from reread.views.passages import Pen
 from reread.views.scroll import LONGEST, Scroll
@@ -39,10 +39,11 @@ def told(*records: making.Object) -> Desk:
 
 
 def everything(desk: Desk) -> dict[str, bytes]:
-    """All pages of a session, all branches and agents, encoded passage by passage."""
+    """All pages of a session, all branches and agents, encoded passage by passage, and how full the context was."""
     out: dict[str, Any] = {}
     for agent in (None, *desk.session.agents):
         talk = desk.talk(agent).conversation
+        out[f"{agent} context"] = jsontext.dumps(at_once(desk.talk(agent).context()))
         for branch in talk.branches:
             page = desk.page(0, 1 << 30, agent=agent, branch=branch.id)
             out[f"{agent} {branch.id}"] = [shown(passage) for passage in page.passages]
@@ -189,6 +190,21 @@ def test_where_branches_part_one_can_choose() -> None:
         assert ([mark.title for mark in fork.branches], fork.shown) == (["left", "right"], branch)
         assert page.passages[2].parts[0] == pages.TextPart(text=words)
     assert desk.place(message="left").branch == 0
+
+
+def test_the_context_of_many_turns_is_that_of_the_fullest() -> None:
+    few, many = (
+        told(*(record for n in range(turns) for record in (user(f"{n}"), reply("x", id=f"m{n}", usage=tokens(n)))))
+        for turns in (3, MOST_FILLS * 3)
+    )
+    assert [fill.tokens for fill in at_once(few.talk().context())] == [100, 101, 102]
+    fills = at_once(many.talk().context())
+    assert [fill.turn for fill in fills] == list(range(3, MOST_FILLS * 3 + 1, 3))
+
+
+def tokens(number: int) -> dict[str, int]:
+    """Usage of a context that grows by a token."""
+    return {"input_tokens": 90 + number, "output_tokens": 10}
 
 
 def test_a_turn_ends_with_what_it_spent_and_how_long_it_took() -> None:

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from email.message import Message
 from pathlib import Path
@@ -24,9 +25,11 @@ from making import image, jsonl, printed, reply, result, text, told, use, user
 import reread
 from reread.cli import SAMPLES
 from reread.store import Store
-from reread.web.counting import count
+from reread.views.desk import Desk
+from reread.web.counting import Counter, count
 from reread.web.guard import HEADERS, Guard
 from reread.web.library import Library
+from reread.web.rooms import Room
 from reread.web.routes import ANSWERS, make_app
 from reread.web.serving import Server, bind, is_loopback, names_of
 
@@ -222,6 +225,51 @@ def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatc
             counted = count(library.find(row["key"]))
             assert (row["turns"], row["agents"]) == (counted.turns, counted.agents)
             assert counted.figures is not None and row["figures"]["tokens"] == counted.figures.tokens
+
+
+def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
+    counted: list[Path] = []
+    counter = Counter(lambda path, _: counted.append(path))
+    first, *rest = ((path, 0) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
+    counter.want([first])
+    wait_until(lambda: len(counted) == 1)
+    with counter.held(), counter.held():
+        counter.want(rest)
+        time.sleep(0.3)
+        assert len(counted) == 1
+    wait_until(lambda: len(counted) == 4)
+    counter.close()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait until something is true; at most half a minute."""
+    until = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_long_work_lets_others_to_the_desk(live: tuple[Site, Path]) -> None:
+    _, path = live
+    room = Room("k", path)
+    came = threading.Event()
+
+    def come() -> None:
+        with room.at_desk():
+            came.set()
+
+    def steps() -> Generator[None, None, str]:
+        threading.Thread(target=come).start()
+        for _ in range(1000):
+            time.sleep(0.005)
+            if came.is_set():
+                return "someone came"
+            yield
+        return "nobody came"
+
+    assert room.finish(steps()) == "someone came"
+    room.close()
 
 
 def test_two_sessions_of_one_name_have_keys_of_their_own(tmp_path: Path) -> None:
@@ -475,13 +523,22 @@ def test_sessions_that_nobody_uses_are_closed(tmp_path: Path) -> None:
         (tmp_path / f"s{n}.jsonl").write_bytes(jsonl(*told(user(f"session {n}"))))
     library = Library(paths=sorted(tmp_path.glob("*.jsonl")), count=False)
     app = make_app(library)
+    desks: list[weakref.ref[Desk]] = []
     for n in range(8):
         with app.state.rooms.room(f"s{n}").at_desk() as desk:
             assert desk.overview().title == f"session {n}"
+            desks.append(weakref.ref(desk))
+    del desk
     assert len(app.state.rooms) <= 4
+    assert sum(desk() is not None for desk in desks) <= 5
 
 
 # How it begins and ends
+
+
+def test_answers_are_sent_at_once() -> None:
+    with bind("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP  # by which asyncio knows that it may set TCP_NODELAY
 
 
 def test_a_port_in_use_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -54,21 +55,57 @@ class Fill(msgspec.Struct, frozen=True):
 
 def context_of(conversation: Conversation, prices: Prices) -> list[Fill]:
     """The context at the end of each turn of the active branch."""
-    stated = _stated_windows(conversation)
-    sizes = {message.index: size for message in conversation.messages if (size := _size(message)) is not None}
-    dropped = _dropped_at(conversation, sizes)
-    return [_fill(turn, sizes, dropped, stated, prices) for turn in conversation.turns]
+    gauge = Gauge(conversation)
+    for _ in gauge.measure():
+        pass
+    return gauge.fills(conversation.turns, prices)
 
 
-def _fill(
-    turn: Turn, size_of: dict[int, int], dropped: dict[int, Dropped], stated: dict[str, int], prices: Prices
-) -> Fill:
-    responses = [message for message in turn.messages if message.index in size_of]
-    sizes = [size_of[message.index] for message in responses]
-    model = responses[-1].model if responses else None
-    window, known = _window(model, max(sizes, default=0), stated, prices)
-    inside = [dropped[message.index] for message in turn.messages if message.index in dropped]
-    return Fill(turn.index, model, sizes[-1] if sizes else None, max(sizes, default=None), window, known, inside)
+class Gauge:
+    """The context after each message of a conversation, measured once."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._sizes: list[int | None] = []
+        """Tokens by message; None after what no model said."""
+
+    def measure(self) -> Iterator[None]:
+        """Measure the messages that have come since, one at each step."""
+        messages, sizes = self._conversation.messages, self._sizes
+        while len(sizes) < len(messages):
+            sizes.append(_size(messages[len(sizes)]))
+            yield
+
+    def remeasure(self, messages: Iterable[Message]) -> None:
+        """Measure messages again that changed."""
+        for message in messages:
+            if message.index < len(self._sizes):
+                self._sizes[message.index] = _size(message)
+
+    def fills(self, turns: Iterable[Turn], prices: Prices) -> list[Fill]:
+        """The context at the end of each turn."""
+        stated = _stated_windows(self._conversation)
+        dropped = self._dropped()
+        return [self._fill(turn, dropped, stated, prices) for turn in turns]
+
+    def _fill(self, turn: Turn, dropped: dict[int, Dropped], stated: dict[str, int], prices: Prices) -> Fill:
+        found = [(size, m) for m in turn.messages if (size := self._sizes[m.index]) is not None]
+        tokens, model = (found[-1][0], found[-1][1].model) if found else (None, None)
+        peak = max((size for size, _ in found), default=None)
+        window, known = _window(model, peak or 0, stated, prices)
+        inside = [dropped[message.index] for message in turn.messages if message.index in dropped] if dropped else []
+        return Fill(turn.index, model, tokens, peak, window, known, inside)
+
+    def _dropped(self) -> dict[int, Dropped]:
+        """The compactions by the message at which each stands, with the context as the last response before left it."""
+        marks = {mark.index: c for c in self._conversation.compactions if (mark := c.boundary or c.summary)}
+        out: dict[int, Dropped] = {}
+        last: int | None = None
+        for index, size in enumerate(self._sizes) if marks else ():
+            if index in marks:
+                out[index] = _dropped(marks[index], last)
+            last = last if size is None else size
+        return out
 
 
 def _size(message: Message) -> int | None:
@@ -78,18 +115,6 @@ def _size(message: Message) -> int | None:
         return None
     charge = charges_of(rows[-1].usage, None)[0]
     return charge.prompt + charge.output
-
-
-def _dropped_at(conversation: Conversation, sizes: dict[int, int]) -> dict[int, Dropped]:
-    """The compactions by the message at which each stands, with the context as the last response before left it."""
-    marks = {mark.index: c for c in conversation.compactions if (mark := c.boundary or c.summary)}
-    out: dict[int, Dropped] = {}
-    last: int | None = None
-    for index in range(len(conversation.messages)):
-        if index in marks:
-            out[index] = _dropped(marks[index], last)
-        last = sizes.get(index, last)
-    return out
 
 
 def _dropped(compaction: Compaction, last: int | None) -> Dropped:

@@ -6,14 +6,14 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 from reread.accounts import usage
-from reread.context import Fill, context_of
+from reread.context import Fill, Gauge
 from reread.conversation import Agent, Conversation
 from reread.deeds import DENIED, INTERRUPTED, one_line
 from reread.errors import Misuse, NotFound
@@ -41,6 +41,21 @@ LAST_FEW = 8
 EDGE = 50
 """How many records at each end are asked for their dialect."""
 MOST_PROBLEMS = 500
+MOST_FILLS = 160
+"""How many turns the chart of the context tells apart."""
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, None, T]
+"""Long work in small steps, between which the session may grow."""
+
+
+def at_once(steps: Steps[T]) -> T:
+    """The result of work in steps, without a pause."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def no_address(owner: str, number: int, picture: Picture) -> str | None:
@@ -171,9 +186,9 @@ class Desk:
         """The agents that a call started."""
         return [self.agent_mark(agent) for agent in started_by(call)]
 
-    def spent(self, agent: str | None = None) -> Callable[[], pages.Spent]:
+    def spent(self, agent: str | None = None) -> Steps[Callable[[], pages.Spent]]:
         """What was spent, and how full the context was: a function, for counting needs no desk and takes a while."""
-        context, source = self.talk(agent).context(), self.session.path or self.session
+        context, source = (yield from self.talk(agent).context()), self.session.path or self.session
         return lambda: _spent(source, agent, context)
 
     def markdown(
@@ -385,7 +400,7 @@ class Talk:
         self._touched: dict[int, Message] = {}
         self._marks: dict[tuple[int, int], pages.TurnMark] = {}
         """The turns of the outlines, by branch and number."""
-        self._context: tuple[int, list[Fill]] | None = None
+        self._gauge = Gauge(conversation)
         self.grow()
 
     def touch(self, message: Message) -> None:
@@ -399,6 +414,7 @@ class Talk:
         for index in range(self._records, len(conversation.records)):
             touched |= {m.index: m for m in conversation.touched(index) if m.index < self._messages}
         self._records = len(conversation.records)
+        self._gauge.remeasure(touched.values())
         self._count()
         if touched:
             earliest = min(touched)
@@ -455,11 +471,13 @@ class Talk:
         said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
         return one_line(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
 
-    def context(self) -> list[Fill]:
-        """How full the context was at the end of each turn."""
-        if self._context is None or self._context[0] != self._records:
-            self._context = (self._records, context_of(self.conversation, in_force()))
-        return self._context[1]
+    def context(self) -> Steps[list[Fill]]:
+        """How full the context was at the end of turns of the active branch."""
+        yield from self._gauge.measure()
+        scroll = self.scroll()
+        stretches = ((turn, scroll.turn_messages(turn)) for turn in range(1, scroll.turns + 1))
+        turns = (Turn(turn, None, scroll.messages[start:end]) for turn, (start, end) in stretches)
+        return _fullest(self._gauge.fills(turns, in_force()))
 
     # Branches
 
@@ -594,6 +612,14 @@ def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> pa
         by_model={model: figures(total(r.usage for r in rows if str(r["model"]) == model)) for model in models},
         context=context,
     )
+
+
+def _fullest(fills: list[Fill]) -> list[Fill]:
+    """No more than can be told apart: of each stretch of turns, the one in which the context was fullest."""
+    known = [fill for fill in fills if fill.tokens is not None]
+    size = max(1, -(-len(known) // MOST_FILLS))
+    stretches = (known[at : at + size] for at in range(0, len(known), size))
+    return [max(stretch, key=lambda fill: fill.peak or 0) for stretch in stretches]
 
 
 def state_of(path: Path) -> tuple[int, ...] | None:

@@ -22,7 +22,7 @@ from reread.messages import TURN_STARTERS, Branch, Call
 from reread.nodes import Picture
 from reread.session import Session
 from reread.views import pages
-from reread.views.desk import Desk, Talk, figures
+from reread.views.desk import Desk, Talk, at_once, figures
 from reread.views.parts import EVERYTHING, Choice, started_by
 from reread.views.passages import Pen
 from reread.views.safety import safe
@@ -222,9 +222,9 @@ class _Writer:
         """What a conversation spent; that of the main thread is counted once for all branches."""
         if agent is not None:
             talk = self.desk.talk(agent)
-            return pages.Spent(figures=figures(talk.usage()), by_model={}, context=talk.context())
+            return pages.Spent(figures=figures(talk.usage()), by_model={}, context=at_once(talk.context()))
         if self._spent is None:
-            self._spent = self.desk.spent()()
+            self._spent = at_once(self.desk.spent())()
         return self._spent
 
     # Chunks

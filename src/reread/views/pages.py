@@ -138,6 +138,7 @@ class Spent(Value, frozen=True):
     figures: Figures
     by_model: dict[str, Figures]
     context: list[Fill]
+    """Turns with a response; of many, the fullest of each stretch."""
 
 
 class Cut(Value, frozen=True):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -44,6 +45,9 @@ class Counter:
         """When each may be counted again."""
         self._wanted: queue.SimpleQueue[list[tuple[Path, object]] | None] = queue.SimpleQueue()
         self._child: subprocess.Popen[bytes] | None = None
+        self._holds = 0
+        """How many wait for something else."""
+        self._free = threading.Condition()
         self._closed = False
         threading.Thread(target=self._run, name="counting", daemon=True).start()
 
@@ -51,12 +55,35 @@ class Counter:
         """Count these, as far as they changed, in this order."""
         self._wanted.put(list(files))
 
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Count nothing for as long as someone waits for something else."""
+        with self._free:
+            self._holds += 1
+            self._signal("SIGSTOP")
+        try:
+            yield
+        finally:
+            with self._free:
+                self._holds -= 1
+                if not self._holds:
+                    self._signal("SIGCONT")
+                    self._free.notify_all()
+
+    def _signal(self, name: str) -> None:
+        """Tell the other process to stop or to go on; where there are no signals it finishes the file it is at."""
+        number = getattr(signal, name, None)
+        if number is not None and self._child is not None:
+            self._child.send_signal(number)
+
     def close(self) -> None:
         """Stop at once."""
         self._closed = True
         self._wanted.put(None)
-        if self._child is not None:
-            self._child.kill()
+        with self._free:
+            self._free.notify_all()
+            if self._child is not None:
+                self._child.kill()
 
     def _run(self) -> None:
         kept = _Kept()
@@ -92,21 +119,28 @@ class Counter:
 
     def _ask(self, path: Path) -> Counted | None:
         """What the other process counts; None where it could not."""
-        if self._child is None or self._child.poll() is not None:
-            self._child = subprocess.Popen(
-                [sys.executable, "-m", "reread.web.counting"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        assert self._child.stdin is not None and self._child.stdout is not None
+        with self._free:
+            self._free.wait_for(lambda: not self._holds or self._closed)
+            child = self._child = self._running()
+        assert child.stdin is not None and child.stdout is not None
         try:
-            self._child.stdin.write(msgspec.json.encode(os.fsdecode(path)) + b"\n")
-            self._child.stdin.flush()
-            return msgspec.json.decode(self._child.stdout.readline(), type=Counted | None)
+            child.stdin.write(msgspec.json.encode(os.fsdecode(path)) + b"\n")
+            child.stdin.flush()
+            return msgspec.json.decode(child.stdout.readline(), type=Counted | None)
         except (OSError, ValueError, msgspec.DecodeError):
             return None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """The other process: out of reach of Ctrl-C, but in this session, or Linux would not heed how nice it is."""
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        return subprocess.Popen(
+            [sys.executable, "-m", "reread.web.counting"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=None if sys.platform == "win32" else 0,
+        )
 
 
 class _Kept:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,10 @@ class Library:
         if path is None:
             raise NotFound(f"there is no session {key!r} here")
         return path
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """Nothing is counted meanwhile."""
+        return self._counter.held() if self._counter is not None else nullcontext()
 
     def key_of(self, path: Path) -> str | None:
         """What addresses call a session's file."""

@@ -5,25 +5,32 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from reread import garbage
 from reread.conversation import Change
 from reread.errors import NotFound, RereadError
 from reread.live import HEARTBEAT, Follower, ticks
 from reread.session import Session
 from reread.sources import FileSource
 from reread.views import pages
-from reread.views.desk import Desk, is_fresh, state_of
+from reread.views.desk import Desk, Steps, is_fresh, state_of
 from reread.web.hub import Hub, Listener
 
 OPEN_AT_ONCE = 4
 """How many sessions stay open that nobody watches."""
 LOOK_AGAIN_SECONDS = 1.0
 """How old what is known of a session that nobody watches may be."""
-TELL_BYTES = 8 << 20
-"""How much is read between two words on how far the reading is."""
+SITTING_SECONDS = 0.02
+"""How long work that takes long sits at a desk for which others wait."""
+BREATH_SECONDS = 0.001
+"""How long it then leaves the desk to them: who gives up a lock and wants it at once gets it before they do."""
+
+T = TypeVar("T")
+Undisturbed = Callable[[], AbstractContextManager[None]]
+"""Begins a time in which other work rests."""
 
 
 class View(NamedTuple):
@@ -36,10 +43,13 @@ class View(NamedTuple):
 class Room:
     """One open session."""
 
-    def __init__(self, key: str, path: Path, roots: Sequence[Path] | None = None) -> None:
+    def __init__(
+        self, key: str, path: Path, roots: Sequence[Path] | None = None, undisturbed: Undisturbed = nullcontext
+    ) -> None:
         self.key = key
         self.path = path
         self._roots = roots
+        self._undisturbed = undisturbed
         self.hub: Hub[View] = Hub(self._nobody_watches)
         self.lock = threading.RLock()
         self.used = time.monotonic()
@@ -76,20 +86,26 @@ class Room:
 
     def _open(self) -> None:
         try:
-            session = Session(FileSource(self.path), roots=self._roots)
-            session.folding = session.new_folding()
-            session.folding.take_in(self._note_progress)
-            if not is_fresh(self.path):
-                session.folding.load()  # a torn tail that nobody will finish
-            self._state = state_of(self.path)
-            if not session.transcripts:
-                self._follower = Follower(session)
-            self._desk = Desk(session, self.key, address=f"/api/sessions/{self.key}")
+            with self._undisturbed(), garbage.no_collection():
+                self._desk = self._read()
+                self._desk.scroll()
+            garbage.keep()
             self._live = self._desk.live
         except RereadError as fault:
             self._fault = fault
         finally:
             self._opened.set()
+
+    def _read(self) -> Desk:
+        session = Session(FileSource(self.path), roots=self._roots)
+        session.folding = session.new_folding()
+        session.folding.take_in(self._note_progress)
+        if not is_fresh(self.path):
+            session.folding.load()  # a torn tail that nobody will finish
+        self._state = state_of(self.path)
+        if not session.transcripts:
+            self._follower = Follower(session)
+        return Desk(session, self.key, address=f"/api/sessions/{self.key}")
 
     def _note_progress(self, read: int) -> None:
         self.read = read
@@ -107,6 +123,18 @@ class Room:
             if self._stop is None and self.used - self._looked > LOOK_AGAIN_SECONDS:
                 self._catch_up(set())
             yield self._desk
+
+    def finish(self, steps: Steps[T]) -> T:
+        """The result of long work, done a little at a time: others come to the desk in between."""
+        while True:
+            with self.at_desk():
+                until = time.monotonic() + SITTING_SECONDS
+                try:
+                    while time.monotonic() < until:
+                        next(steps)
+                except StopIteration as end:
+                    return end.value
+            time.sleep(BREATH_SECONDS)
 
     # Following
 
@@ -160,6 +188,8 @@ class Room:
         gone, live = not self.path.exists(), self._desk.live
         if changed:
             self._desk.grow()
+        if rewritten:
+            garbage.let_go()
         if changed or gone != self._desk.gone or live != self._live:
             self._desk.gone, self._live = gone, live
             for listener in list(self.hub.listeners):
@@ -201,9 +231,15 @@ def _is_rewritten(change: Change) -> bool:
 class Rooms:
     """The open sessions by key; those that nobody watches are closed, the one not used longest first."""
 
-    def __init__(self, find: Callable[[str], Path], roots: Sequence[Path] | None = None) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], Path],
+        roots: Sequence[Path] | None = None,
+        undisturbed: Undisturbed = nullcontext,
+    ) -> None:
         self._find = find
         self._roots = roots
+        self._undisturbed = undisturbed
         self._rooms: dict[str, Room] = {}
         self._lock = threading.Lock()
 
@@ -213,7 +249,7 @@ class Rooms:
         with self._lock:
             room = self._rooms.get(key)
             if room is None or room.path != path:
-                room = self._rooms[key] = Room(key, path, self._roots)
+                room = self._rooms[key] = Room(key, path, self._roots, self._undisturbed)
                 self._make_space(key)
             return room
 
@@ -222,9 +258,12 @@ class Rooms:
 
     def _make_space(self, newest: str) -> None:
         idle = sorted((r for r in self._rooms.values() if not r.watched and r.key != newest), key=lambda r: r.used)
-        for room in idle[: max(0, len(idle) + 1 - OPEN_AT_ONCE)]:
+        left = idle[: max(0, len(idle) + 1 - OPEN_AT_ONCE)]
+        for room in left:
             del self._rooms[room.key]
             room.close()
+        if left:
+            garbage.let_go()
 
     def close(self) -> None:
         """Close everything."""

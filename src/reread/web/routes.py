@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import binascii
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ from starlette.routing import Route
 from reread import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.session import open  # noqa: A004
-from reread.views.desk import Desk
+from reread.views.desk import Desk, Steps
 from reread.views.finding import Filter, filtered, find
 from reread.views.html import session_html
 from reread.views.parts import Choice
@@ -201,13 +201,16 @@ ANSWERS: dict[str, Answer] = {
 
 def make_app(library: Library) -> Starlette:
     """The server's application; the guard goes before it."""
-    rooms = Rooms(library.find, library.roots)
+    rooms = Rooms(library.find, library.roots, library.undisturbed)
 
     def answering(answer: Answer) -> Callable[[Request], Any]:
         def work(request: Request) -> Any:
             asked = Asked(request)
-            with rooms.room(request.path_params["key"]).at_desk() as desk:
+            room = rooms.room(request.path_params["key"])
+            with room.at_desk() as desk:
                 value = answer(desk, asked)
+            if isinstance(value, Generator):
+                value = room.finish(cast(Steps[Any], value))
             return value() if callable(value) and not isinstance(value, Response) else value
 
         async def endpoint(request: Request) -> Response:
