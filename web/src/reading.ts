@@ -109,6 +109,18 @@ export class Reading extends Store {
     this.gone = overview.replaced;
   }
 
+  /** Open a thread to read on from a passage: what is drawn first is asked for first, and at once. */
+  static async open(source: Source, thread: Thread, from: number | null): Promise<Reading> {
+    const page = from === null ? null : Math.floor(from / PAGE);
+    const [overview, got] = await Promise.all([
+      source.overview(thread),
+      page === null ? null : source.page(thread, page * PAGE, PAGE),
+    ]);
+    const reading = new Reading(source, thread, overview);
+    if (page !== null && got) reading.pages.set(page, { items: got.passages, stale: got.total !== overview.passages });
+    return reading;
+  }
+
   /** The reading of an agent inside this one, where it was open before: it is drawn again at once. */
   knownAgent(id: string): Reading | undefined {
     return this.agents.get(id);
@@ -116,8 +128,7 @@ export class Reading extends Store {
 
   async agent(id: string): Promise<Reading> {
     const thread = { session: this.thread.session, agent: id };
-    const inner = new Reading(this.source, thread, await this.source.overview(thread));
-    await inner.load(0);
+    const inner = await Reading.open(this.source, thread, 0);
     this.agents.set(id, inner);
     return inner;
   }

@@ -107,3 +107,24 @@ test("a filter keeps the parts that fit", () => {
   expect(kept({ errors: true })).toEqual(["call"]);
   expect(kept({ kinds: ["thinking", "tools"] })).toEqual(["thinking", "call"]);
 });
+
+test("the head and the first passages are asked for together", async () => {
+  const { page } = reading(200);
+  let answer: (overview: Overview) => void = () => undefined;
+  const overview = () => new Promise<Overview>((resolve) => (answer = resolve));
+  const opening = Reading.open({ page, overview } as unknown as Source, { session: "s" }, PAGE + 3);
+  expect(page).toHaveBeenCalledWith({ session: "s" }, PAGE, PAGE);
+  answer({ passages: 200, turns: 1, replaced: false } as Overview);
+  const open = await opening;
+  expect(open.passage(PAGE + 3)?.key).toBe(`m${PAGE + 3}`);
+  await open.load(PAGE);
+  expect(page).toHaveBeenCalledTimes(1);
+});
+
+test("a first page from before the session grew is asked for again", async () => {
+  const { page } = reading(60);
+  const overview = () => Promise.resolve({ passages: 61, turns: 1, replaced: false } as Overview);
+  const open = await Reading.open({ page, overview } as unknown as Source, { session: "s" }, PAGE);
+  await open.load(PAGE);
+  expect(page).toHaveBeenCalledTimes(2);
+});

@@ -10,11 +10,9 @@ const HEIGHT = 28;
 const FEWEST = 4;
 const BAR = 10;
 const WIDEST = 480;
-const MOST = 160;
 
-export const ContextChart = memo(function ContextChart({ fills }: { fills: Fill[] }) {
+export const ContextChart = memo(function ContextChart({ bars }: { bars: Fill[] }) {
   const reading = useReading();
-  const bars = bucketed(fills.filter((fill) => fill.tokens !== null));
   if (bars.length < FEWEST) return null;
   const peak = Math.max(...bars.map((fill) => fill.peak ?? fill.tokens ?? 0));
   const known = bars.at(-1)?.window ?? null;
@@ -59,13 +57,4 @@ function said(fill: Fill): string {
     ({ before, after }) => `compacted${before !== null ? ` from ${exact(before)}` : ""}${after !== null ? ` to ${exact(after)}` : ""}`,
   );
   return [`turn ${fill.turn}: ${exact(fill.tokens ?? 0)} tokens${share}`, ...compacted].join("\n");
-}
-
-/** No more bars than can be told apart: each the fullest of its turns. */
-function bucketed(fills: Fill[]): Fill[] {
-  if (fills.length <= MOST) return fills;
-  const size = Math.ceil(fills.length / MOST);
-  return Array.from({ length: Math.ceil(fills.length / size) }, (_, at) =>
-    fills.slice(at * size, (at + 1) * size).reduce((most, fill) => ((fill.peak ?? 0) > (most.peak ?? 0) ? fill : most)),
-  );
 }

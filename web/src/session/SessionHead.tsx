@@ -12,6 +12,7 @@ import type { Overview, Spent } from "../values";
 import { About } from "./About";
 import { AgentFigures } from "./AgentInPlace";
 import { ContextChart } from "./ContextChart";
+import { drawn } from "./landing";
 import { loadAll } from "./MessageList";
 
 /** Figures are counted again after this many new passages. */
@@ -22,7 +23,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   useVersion(reading);
   const { overview, source, thread } = reading;
   const [about, setAbout] = useState(false);
-  const asked = useAsked(`spent ${Math.floor(reading.total / STEP)}`, () => source.spent(thread));
+  const asked = useAsked(`spent ${Math.floor(reading.total / STEP)}`, () => drawn().then(() => source.spent(thread)));
   const spent = asked.state === "here" ? asked.value : null;
   const exported = source.exported(thread);
   return (
@@ -62,7 +63,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
       </div>
       <Remarks overview={overview} spent={spent} />
       {about && <About spent={spent} />}
-      {spent && <ContextChart fills={spent.context} />}
+      {spent && <ContextChart bars={spent.context} />}
     </header>
   );
 }

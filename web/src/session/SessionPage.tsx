@@ -4,10 +4,11 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ReadingContext, useSource } from "../contexts";
 import { toError } from "../kit/useAsked";
 import { Reading } from "../reading";
-import type { Route } from "../route";
+import { hasTarget, type Route } from "../route";
 import { Bar } from "../shell/Bar";
 import { Failed, Waiting } from "../shell/States";
 import type { Grown, Opening } from "../values";
+import { remembered } from "./landing";
 import { SessionRenderer } from "./SessionRenderer";
 
 export type SessionRoute = Extract<Route, { page: "session" }>;
@@ -38,13 +39,13 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
         latest.current?.refresh(ids).catch((error: unknown) => setFailed(toError(error)));
       }, REFRESH);
     };
-    source.overview(thread).then(
-      (overview) => {
+    Reading.open(source, thread, remembered()?.index ?? (hasTarget(route.target) ? null : 0)).then(
+      (reading) => {
         if (!current) return;
-        latest.current = new Reading(source, thread, overview);
-        if (early) latest.current.grow(early);
-        setReading(latest.current);
-        document.title = `${overview.title} · reread`;
+        latest.current = reading;
+        if (early) reading.grow(early);
+        setReading(reading);
+        document.title = `${reading.overview.title} · reread`;
       },
       (error: unknown) => current && setFailed(toError(error)),
     );

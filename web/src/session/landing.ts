@@ -18,13 +18,13 @@ export function remember(rest: Rest): void {
 export const remembered = (): Rest | null => (history.state as { rest?: Rest } | null)?.rest ?? null;
 
 /** After the next frame: what it drew has been measured by then. */
-const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+export const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 /** Scroll to the row, and again once what is around it has been measured. */
 export async function landing({ heights, margin }: Windowed, row: number, jump: Jump): Promise<void> {
   scrollTo(0, margin + heights.top(row) - topOfText());
   for (let tries = 0; tries < 12; tries += 1) {
-    await frame();
+    await drawn();
     const element = document.querySelector<HTMLElement>(`.row[data-index="${row}"]`);
     if (!element || element.querySelector(".waiting")) continue;
     const wanted = wantedTop(element, jump);
