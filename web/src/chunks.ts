@@ -49,6 +49,8 @@ export class Chunks {
     const element = this.page.querySelector(`script[data-chunk="${number}"]`);
     if (!element) throw new Missing("A piece of this page is missing: was it cut off?");
     const text = atob((element.textContent ?? "").trim());
-    return Uint8Array.from(text, (character) => character.charCodeAt(0));
+    const bytes = new Uint8Array(text.length); // filled by hand: `Uint8Array.from` takes ten times as long
+    for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
+    return bytes;
   }
 }

@@ -31,15 +31,22 @@ export function useWindowed(box: RefObject<HTMLElement | null>, count: number, e
 
   useLayoutEffect(() => {
     let drawn = near(heights, margin);
-    const scrolled = () => {
+    let frame = 0;
+    const redraw = () => {
+      frame = 0;
       const now = near(heights, margin);
       if (now.first === drawn.first && now.last === drawn.last) return;
       drawn = now;
       flushSync(draw);
     };
+    // Still in this frame, but after all who ask where the page is: to draw before would have it laid out for them.
+    const scrolled = () => {
+      frame ||= requestAnimationFrame(redraw);
+    };
     addEventListener("scroll", scrolled, { passive: true });
     addEventListener("resize", scrolled);
     return () => {
+      cancelAnimationFrame(frame);
       removeEventListener("scroll", scrolled);
       removeEventListener("resize", scrolled);
     };
