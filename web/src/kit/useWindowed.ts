@@ -99,13 +99,19 @@ function take(entries: ResizeObserverEntry[], heights: Heights, line: number): n
   return changed ? above : null;
 }
 
-/** How far down the page something begins; what stands above it may grow. */
+/** How far down the page something begins; what stands above it may grow, and then does not move what is read of it. */
 function useTop(box: RefObject<HTMLElement | null>): number {
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     const list = box.current;
     if (!list) return;
-    const measure = () => setTop(Math.round(list.getBoundingClientRect().top + scrollY));
+    let known: number | null = null;
+    const measure = () => {
+      const now = Math.round(list.getBoundingClientRect().top + scrollY);
+      if (known !== null && now !== known && scrollY + topOfText() > known) scrollTo(0, scrollY + now - known);
+      known = now;
+      setTop(now);
+    };
     const observer = new ResizeObserver(measure);
     for (let above = list.previousElementSibling; above; above = above.previousElementSibling) observer.observe(above);
     measure();

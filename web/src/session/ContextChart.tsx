@@ -11,8 +11,15 @@ const FEWEST = 4;
 const BAR = 10;
 const WIDEST = 480;
 
-export const ContextChart = memo(function ContextChart({ bars }: { bars: Fill[] }) {
+interface Props {
+  /** Null until they are here: their room is kept. */
+  bars: Fill[] | null;
+  turns: number;
+}
+
+export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
   const reading = useReading();
+  if (!bars) return turns < FEWEST ? null : <figure className="context" style={{ height: HEIGHT }} />;
   if (bars.length < FEWEST) return null;
   const peak = Math.max(...bars.map((fill) => fill.peak ?? fill.tokens ?? 0));
   const known = bars.at(-1)?.window ?? null;

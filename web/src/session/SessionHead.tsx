@@ -1,6 +1,6 @@
 /** What the session is, in two lines, and what can be done with all of it. */
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useReading } from "../contexts";
 import { Cost, Count, caveats } from "../kit/Figure";
 import { useAsked } from "../kit/useAsked";
@@ -24,7 +24,9 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   const { overview, source, thread } = reading;
   const [about, setAbout] = useState(false);
   const asked = useAsked(`spent ${Math.floor(reading.total / STEP)}`, () => drawn().then(() => source.spent(thread)));
-  const spent = asked.state === "here" ? asked.value : null;
+  const known = useRef<Spent | null>(null);
+  if (asked.state === "here") known.current = asked.value;
+  const spent = known.current;
   const exported = source.exported(thread);
   return (
     <header className="session-head">
@@ -63,7 +65,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
       </div>
       <Remarks overview={overview} spent={spent} />
       {about && <About spent={spent} />}
-      {spent && <ContextChart bars={spent.context} />}
+      <ContextChart bars={spent?.context ?? null} turns={overview.turns} />
     </header>
   );
 }
