@@ -1,18 +1,21 @@
-"""What the reader costs the browser: script in each frame, elements and heap over 100,000 messages; the first load.
-
-`python bench/reader.py [MESSAGES]`; needs playwright and Chromium.
+"""What the reader costs the browser: the first paint of a large session, a line appended to it, script in each frame,
+elements and heap while scrolling, an exported page, the first load. Needs playwright and Chromium.
 """
 
+import argparse
 import gzip
 import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
+import tempfile
+import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,9 +26,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 DATA = measure.data()
 STATIC = Path(__file__).parents[1] / "src/reread/web/static"
-MESSAGES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+KEY = "11111111-0000-4000-8000-000000000001"
+MESSAGES = 100_000
+EXPORTED = 100
+"""Megabytes of the session that is exported."""
+ROUNDS, APPENDS = 5, 20
 FRAMES, PLACES = 400, 40
+SETTLED_SECONDS = 5
+"""How long a page that was opened is left alone before lines are appended."""
 SCROLL = """steps => new Promise(done => {
   const step = left => {
     if (!left) return done();
@@ -34,9 +43,42 @@ SCROLL = """steps => new Promise(done => {
   };
   step(steps);
 })"""
+SEE_PASSAGES = """addEventListener("DOMContentLoaded", () => {
+  const look = () => {
+    if (!document.querySelector(".message:not(.waiting)")) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => { window.painted = performance.now(); }));
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(document, { childList: true, subtree: true });
+})"""
+"""Notes when the frame with the first passages is done, in milliseconds since the navigation began."""
+SEE_APPENDED = """() => {
+  const look = () => {
+    for (const row of document.querySelectorAll(".message-list .row")) {
+      const name = row.textContent.match(/appended \\d+/)?.[0];
+      if (!name || name in window) continue;
+      window[name] = 0;
+      requestAnimationFrame(() => setTimeout(() => { window[name] = performance.timeOrigin + performance.now(); }));
+    }
+  };
+  new MutationObserver(look).observe(document.querySelector(".message-list"), { childList: true, subtree: true });
+}"""
+"""Notes when the frame with each appended line is done."""
 CATEGORIES = ["devtools.timeline", "devtools.timeline.frame", "disabled-by-default-devtools.timeline"]
 SCRIPT = {"FunctionCall", "EvaluateScript", "TimerFire", "FireAnimationFrame", "EventDispatch", "RunMicrotasks"}
 """The trace's names for time in which script runs."""
+
+
+class Plan(argparse.Namespace):
+    """What one run measures."""
+
+    quick: bool
+    only: list[str]
+
+    @property
+    def large(self) -> Path:
+        return DATA.session(100 if self.quick else 1000)
 
 
 def long_session(path: Path) -> None:
@@ -61,18 +103,123 @@ def turn(number: int) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def served(path: Path) -> Iterator[str]:
-    """The address of the session's page."""
-    command = [sys.executable, "-m", "reread", "serve", str(path), "--no-open", "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+def served(path: Path, cache: Path | None = None) -> Iterator[str]:
+    """The address of the page of a session, in a folder that is served: nothing is read before it is asked for."""
+    command = [sys.executable, "-m", "reread", "--root", str(path.parents[1]), "serve", "--no-open", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **({"REREAD_CACHE": str(cache)} if cache else {})}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
-        found = re.search(r"http://\S+", server.stdout.readline())
+        found = re.search(r"http://[^#\s]+", server.stdout.readline())
         assert found is not None
         try:
-            yield found[0]
+            yield f"{found[0]}#/s/{path.stem}"
         finally:
             server.terminate()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as api:
+        browser = api.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def alone(path: Path, *, copied: bool = False) -> Iterator[Path]:
+    """A session in a folder of its own; copied where it is written to."""
+    with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
+        own = Path(scratch) / "projects/p" / f"{KEY}.jsonl"
+        own.parent.mkdir(parents=True)
+        (shutil.copyfile if copied else os.link)(path, own)
+        yield own
+
+
+def new_tab(browser: Browser, **options: Any) -> Page:
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, **options)
+    page.add_init_script(SEE_PASSAGES)
+    return page
+
+
+def painted(page: Page, address: str) -> float:
+    """Seconds from the beginning of the navigation to the end of the frame with the first passages."""
+    page.goto(address, wait_until="commit")
+    page.locator(".message:not(.waiting)").first.wait_for(timeout=60_000)
+    return when(page, "painted") / 1000
+
+
+def when(page: Page, name: str) -> float:
+    """The moment that the page noted under a name, as soon as it did."""
+    for _ in range(200):
+        if found := page.evaluate("name => window[name]", name):
+            return found
+        page.wait_for_timeout(50)
+    raise TimeoutError(name)
+
+
+def said(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.2f} s, best {min(seconds):.2f} s of {len(seconds)}"
+
+
+def paint(plan: Plan) -> Iterator[Row]:
+    """The first paint, of a file that the server has not seen and of one that it has; the tab itself is there."""
+    times: dict[str, list[float]] = {"the first time": [], "again": []}
+    for _ in range(ROUNDS):
+        with alone(plan.large) as path, served(path, path.parent) as address, chromium() as browser:
+            for found in times.values():
+                page = new_tab(browser)
+                found.append(painted(page, address))
+                page.close()
+    size = plan.large.stat().st_size / 1e6
+    for (words, found), goal in zip(times.items(), ("≤ 4 s", "≤ 1 s"), strict=True):
+        yield Row(f"first paint of {size:.0f} MB, {words}", said(found), goal=goal)
+
+
+def append(plan: Plan) -> Iterator[Row]:
+    """From just before a line is appended to the end of the frame that shows it, at the end of the session."""
+    with (
+        alone(plan.large, copied=True) as path,
+        served(path, path.parent) as address,
+        chromium() as browser,
+    ):
+        page = new_tab(browser)
+        painted(page, address)
+        page.wait_for_timeout(SETTLED_SECONDS * 1000)
+        page.keyboard.press("Shift+G")
+        page.wait_for_timeout(1000)
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        page.wait_for_timeout(500)
+        page.evaluate(SEE_APPENDED)
+        parent, delays = last_uuid(path), list[float]()
+        for number in range(APPENDS):
+            parent, delay = shown(page, path, number, parent)
+            delays.append(delay)
+    size = plan.large.stat().st_size / 1e6
+    measured = f"p50 {statistics.median(delays):.0f} ms, p95 {measure.quantile(delays, 0.95):.0f} ms"
+    measured += f", the first {delays[0]:.0f} ms"
+    yield Row(f"append to the screen, {size:.0f} MB session", measured, goal="p95 ≤ 100 ms")
+
+
+def shown(page: Page, path: Path, number: int, parent: str) -> tuple[str, float]:
+    """Append a line: its name, and how many milliseconds later the frame with it is done."""
+    uuid, name = f"22222222-0000-4000-8000-{number:012d}", f"appended {number}"
+    content = [{"type": "text", "text": f"{name}."}]
+    message = {"id": f"msg_{number}", "role": "assistant", "model": "claude-x", "content": content}
+    line = {"type": "assistant", "uuid": uuid, "parentUuid": parent, "sessionId": KEY, "message": message}
+    began = time.time() * 1000
+    with path.open("ab", buffering=0) as file:
+        file.write(json.dumps(line).encode() + b"\n")
+    seen = when(page, name)
+    page.wait_for_timeout(300)
+    return uuid, seen - began
+
+
+def last_uuid(path: Path) -> str:
+    """The record that the next one follows."""
+    with path.open("rb") as file:
+        file.seek(-(8 << 20), os.SEEK_END)
+        lines = file.read().splitlines()[1:]
+    return next(uuid for line in reversed(lines) if (uuid := json.loads(line).get("uuid")))
 
 
 def script_per_frame(trace: bytes) -> list[float]:
@@ -101,10 +248,43 @@ def heap_and_elements(page: Page) -> tuple[float, int]:
     return metrics["JSHeapUsedSize"] / 1e6, page.locator("*").count()
 
 
-def scroll_rows(browser: Browser, address: str) -> Iterator[Row]:
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(address)
-    page.locator(".message").first.wait_for(timeout=60_000)
+def scroll(plan: Plan) -> Iterator[Row]:
+    """Scrolling a long session that is served."""
+    path = DATA.root / f"messages-{MESSAGES}.jsonl"
+    if not path.exists():
+        long_session(path)
+    with alone(path) as own, served(own) as address, chromium() as browser:
+        page = new_tab(browser)
+        painted(page, address)
+        yield from scrolled(browser, page, f"{MESSAGES:,} messages")
+
+
+def export(plan: Plan) -> Iterator[Row]:
+    """An exported page, opened from the disk with the network off."""
+    with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
+        path = Path(scratch) / "session.html"
+        command = [sys.executable, "-m", "reread", "export", str(DATA.session(EXPORTED)), "-o", str(path)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        what = f"{EXPORTED} MB, exported"
+        with chromium() as browser:
+            tabs = [new_tab(browser, offline=True) for _ in range(ROUNDS)]
+            times = [painted(page, path.as_uri()) for page in tabs]
+            for page in tabs[1:]:
+                page.close()
+            yield Row(f"first paint of {what}, {path.stat().st_size / 1e6:.0f} MB", said(times))
+            yield from scrolled(browser, tabs[0], what)
+            yield Row(f"a search through {what}", f"{searched(tabs[0]):.1f} s")
+
+
+def searched(page: Page) -> float:
+    """Seconds until a whole exported session was looked through for what is not in it."""
+    began = time.perf_counter()
+    page.get_by_role("searchbox").fill("no such words in it")
+    page.locator(".hits-head", has_text="nowhere").wait_for(timeout=120_000)
+    return time.perf_counter() - began
+
+
+def scrolled(browser: Browser, page: Page, what: str) -> Iterator[Row]:
     heap, _ = heap_and_elements(page)
     browser.start_tracing(page=page, categories=CATEGORIES)
     page.evaluate(SCROLL, FRAMES)
@@ -112,35 +292,39 @@ def scroll_rows(browser: Browser, address: str) -> Iterator[Row]:
     frames = script_per_frame(browser.stop_tracing())
     middle, most = measure.quantile(frames, 0.5), measure.quantile(frames, 0.95)
     measured = f"p50 {middle:.1f} ms, p95 {most:.1f} ms of {len(frames)} frames"
-    yield Row(f"script per frame, scrolling {MESSAGES:,} messages", measured, goal="p95 ≤ 16 ms")
+    yield Row(f"script per frame, scrolling {what}", measured, goal="p95 ≤ 16 ms")
     drawn = 0
     for place in range(PLACES):
         page.evaluate("share => scrollTo(0, document.documentElement.scrollHeight * share)", place * 0.37 % 1)
         page.wait_for_timeout(50)
         drawn = max(drawn, page.locator("*").count())
     after, elements = heap_and_elements(page)
-    yield Row(f"heap after {PLACES} places all over", f"{after:.0f} MB", f"{heap:.0f} MB at first", goal="bounded")
-    yield Row("elements, at most", f"{max(drawn, elements):,}", goal="bounded")
-    page.close()
+    yield Row(
+        f"heap after {PLACES} places all over, {what}", f"{after:.0f} MB", f"{heap:.0f} MB at first", goal="bounded"
+    )
+    yield Row(f"elements at most, {what}", f"{max(drawn, elements):,}", goal="bounded")
 
 
-def load_rows() -> Iterator[Row]:
+def load(plan: Plan) -> Iterator[Row]:
     """What the browser fetches before the first session is on the screen, compressed."""
     first = [STATIC / "index.html", *STATIC.glob("assets/index-*")]
     size = sum(len(gzip.compress(path.read_bytes(), 9)) for path in first)
     yield Row("first load, compressed", f"{size / 1000:.0f} kB", goal="≤ 250 kB")
 
 
+ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
+    "load": load,
+    "paint": paint,
+    "append": append,
+    "scroll": scroll,
+    "export": export,
+}
+
+
 def main() -> None:
-    path = DATA.root / f"messages-{MESSAGES}.jsonl"
-    if not path.exists():
-        long_session(path)
-    rows = list(load_rows())
-    with sync_playwright() as api, served(path) as address:
-        browser = api.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        rows += scroll_rows(browser, address)
-        browser.close()
-    measure.report(rows)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="100 MB instead of 1 GB")
+    measure.report_chosen(ROWS, parser, Plan())
 
 
 if __name__ == "__main__":
