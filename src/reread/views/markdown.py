@@ -89,10 +89,11 @@ def _said(part: p.Said, choice: p.Choice) -> Iterator[str]:
 
 
 def _thought(part: p.Thought, choice: p.Choice) -> Iterator[str]:
+    took = f" · {seconds_text(part.seconds)}" if part.seconds is not None else ""
     if not part.text.strip():
-        yield "*thinking (not recorded)*"
+        yield f"*thinking (not recorded){took}*"
         return
-    yield from folded("thinking", [guarded(part.text.strip())])
+    yield from folded(f"thinking{took}", [guarded(part.text.strip())])
 
 
 def _shown(part: p.Shown, choice: p.Choice) -> Iterator[str]:

@@ -119,13 +119,10 @@ class TerminalView:
 
     def thought(self, part: p.Thought) -> Iterator[RenderableType]:
         """A thought, dimmed."""
-        text = safe(part.text).strip()
-        if not text:
-            yield Text("∴ thinking (not recorded)", style="thought")
-            return
-        lines = text.split("\n")
+        lines = (safe(part.text).strip() or "thinking (not recorded)").split("\n")
         shown = lines if self.choice.full else lines[:THOUGHT]
-        yield Text("∴ " + "\n  ".join(shown), style="thought")
+        took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
+        yield Text(f"∴ {took}" + "\n  ".join(shown), style="thought")
         yield from self._hidden(len(lines) - len(shown), 2)
 
     def shown(self, part: p.Shown) -> Iterator[RenderableType]:
