@@ -17,6 +17,8 @@ from reread.nodes import Node
 from reread.session import Session
 from reread.tools import generic
 
+DEEPEST = 8
+"""How many agents, one within the other, are shown where they were called."""
 ONLY = ("prompts", "text", "tools")
 _RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
 
@@ -310,10 +312,23 @@ def started_by(call: Call) -> list[Agent]:
     return [agent for agent in call.conversation.agents.values() if agent.call is call]
 
 
-def unlinked(session: Session, choice: Choice) -> list[Agent]:
-    """The agents that no call leads to: they are listed at the end, the client's own warm-ups only in full."""
-    agents = (a for a in session.agents.values() if a.call is None and a.parent is None)
-    return [agent for agent in agents if choice.full or not agent.warmup]
+def is_deep(agent: Agent) -> bool:
+    """Whether it stands within so many others that it is shown at the end rather than in place."""
+    level = 0
+    above: Agent | None = agent
+    while above is not None:
+        level, above = level + 1, above.parent
+    return level % DEEPEST == 0
+
+
+def apart(session: Session, choice: Choice) -> Iterator[tuple[Agent, str]]:
+    """The agents that are shown at the end, and why; the client's own warm-ups only in full."""
+    for agent in session.agents.values():
+        if agent.call is None and agent.parent is None:
+            if choice.full or not agent.warmup:
+                yield agent, "no call is known to have started it"
+        elif agent.parent is not None and is_deep(agent):
+            yield agent, f"started by agent {agent.parent.id}"
 
 
 def unread(session: Session) -> int:
