@@ -67,6 +67,14 @@ def test_it_reads_like_the_reader(offline: Callable[..., Any], letters: Path) ->
     expect(page.locator(".message.response")).to_have_count(0)
 
 
+def test_a_search_also_finds_what_agents_said(offline: Callable[..., Any], letters: Path) -> None:
+    page = offline(letters)
+    page.get_by_role("searchbox").fill("The store is clear.")
+    page.locator(".hit", has_text="◇").click()
+    expect(page.locator(".message.marked", has_text="The store is clear.")).to_be_in_viewport()
+    assert "/a/" in page.evaluate("location.hash")
+
+
 def test_links_branches_and_reload(offline: Callable[..., Any], letters: Path) -> None:
     page = offline(letters, f"#/s/{DEMO['letters']}?turn=6")
     page.locator(".fork a:not([aria-current])").click()

@@ -84,11 +84,20 @@ class TestSession:
         call.locator(".opener").first.click()
         expect(call.locator(".diff .added").first).to_be_visible()
         assert abs(call.bounding_box()["y"] - before) < 1
-        call.get_by_role("button", name="side by side").click()
-        expect(call.locator(".sides .half.removed").first).to_be_visible()
-        call.get_by_role("button", name="inline").click()
         call.locator(".opener").first.click()
         expect(call.locator(".diff")).to_have_count(0)
+
+    def test_diffs_side_by_side_are_so_the_next_time(self, tab: Tab, demo: str) -> None:
+        page = tab(at(demo, "flaky"))
+        call = page.locator(".call", has_text="Edit").first
+        call.locator(".opener").first.click()
+        call.get_by_role("button", name="side by side").click()
+        expect(call.locator(".sides .half.removed").first).to_be_visible()
+        page.reload()
+        call.locator(".opener").first.click()
+        expect(call.locator(".sides .half.removed").first).to_be_visible()
+        call.get_by_role("button", name="inline").click()
+        expect(call.locator(".diff .added").first).to_be_visible()
 
     def test_terminal_colours(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))

@@ -11,6 +11,8 @@ import type { Hit, Passage, Place } from "./values";
 /** How long one step of a search may hold up the page. */
 const STEP_MS = 40;
 
+type Each<T> = (passage: Passage, chunk: PageChunk, thread: EmbeddedThread) => T[];
+
 const none = (): Promise<never> => Promise.reject(new Missing("This page holds one session, and only what is drawn of it."));
 
 /** The data of an exported page. */
@@ -52,22 +54,26 @@ export function fileSource(page: Document): Source {
     return key === undefined ? null : { passage, key, branch: thread.branch, agent: thread.agent, call };
   }
 
-  /** Look through pages until there is something to show or time is up. */
-  async function look<T>(thread: EmbeddedThread, start: number, each: (passage: Passage, chunk: PageChunk) => T[]) {
+  /** Look through pages, those of one thread after another, until time is up. */
+  async function look<T>(threads: EmbeddedThread[], start: number, each: Each<T>) {
     const found: T[] = [];
     const began = performance.now();
+    const total = threads.reduce((sum, { overview }) => sum + overview.passages, 0);
     let at = start;
-    for (let page = Math.floor(start / thread.page); page < thread.pages.length; page += 1) {
-      const chunk = await pageAt(thread, page);
-      for (const passage of chunk.passages) {
-        if (passage.index < start) continue;
-        found.push(...each(passage, chunk));
-        at = passage.index + 1;
+    let before = 0;
+    for (const thread of threads) {
+      for (let page = Math.floor(Math.max(0, at - before) / thread.page); page < thread.pages.length; page += 1) {
+        if (at > start && performance.now() - began > STEP_MS) return { found, next: at, searched: at, total };
+        const chunk = await pageAt(thread, page);
+        for (const passage of chunk.passages) {
+          if (before + passage.index < at) continue;
+          found.push(...each(passage, chunk, thread));
+          at = before + passage.index + 1;
+        }
       }
-      if (performance.now() - began > STEP_MS) break;
+      before += thread.overview.passages;
     }
-    const total = thread.overview.passages;
-    return { found, next: at < total ? at : null, searched: at, total };
+    return { found, next: null, searched: total, total };
   }
 
   const only = sessionHref({ session: index.threads[0].overview.key });
@@ -106,11 +112,14 @@ export function fileSource(page: Document): Source {
     },
     find: async (at, text, start) => {
       const wanted = text.toLowerCase();
-      const step = await look<Hit>(threadAt(at), start, (passage, { bodies }) => hitsIn(passage, bodies, wanted));
+      const agents = at.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
+      const step = await look<Hit>([threadAt(at), ...agents], start, (passage, { bodies }, { agent }) =>
+        hitsIn(passage, bodies, wanted, agent),
+      );
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };
     },
     filter: async (at, sieve, start) => {
-      const step = await look(threadAt(at), start, (passage) => (fitsSieve(passage, sieve) ? [passage.index] : []));
+      const step = await look([threadAt(at)], start, (passage) => (fitsSieve(passage, sieve) ? [passage.index] : []));
       return { indices: step.found, next: step.next, total: step.total };
     },
     markdown: async (at, target) => {

@@ -12,7 +12,7 @@ interface Place {
   text: string;
 }
 
-export function hitsIn(passage: Passage, bodies: Record<string, CallBody>, wanted: string): Hit[] {
+export function hitsIn(passage: Passage, bodies: Record<string, CallBody>, wanted: string, agent: string | null): Hit[] {
   return passage.parts.flatMap((part) =>
     placesIn(part, passage, bodies).flatMap(({ where, call, text }) => {
       const at = text.toLowerCase().indexOf(wanted);
@@ -23,7 +23,7 @@ export function hitsIn(passage: Passage, bodies: Record<string, CallBody>, wante
           passage: passage.index,
           key: passage.key,
           turn: passage.turn,
-          agent: null,
+          agent,
           call,
           where,
           before: text.slice(Math.max(0, at - AROUND), at),
