@@ -396,6 +396,7 @@ def test_filters() -> None:
         Filter(kinds=frozenset({"text", "thinking"})): [1],
         Filter(kinds=frozenset({"tools"})): [2, 3],
         Filter(tools=frozenset({"Edit"})): [3],
+        Filter(kinds=frozenset({"prompts"}), tools=frozenset({"Edit"})): [0, 3],
         Filter(errors=True): [2],
         Filter(kinds=frozenset({"notices"})): [4],
     }.items():

@@ -58,6 +58,7 @@ def test_bounded_and_exact(tab: Tab, serve: Callable[..., str], long: Path) -> N
     assert page.locator("*").count() < 2500
     page.keyboard.press("Shift+G")
     expect(page.locator(".message.response", has_text=f"answer {TURNS - 1}")).to_be_in_viewport()
+    expect(page.locator(".outline [aria-current]")).to_be_in_viewport(ratio=1)
     page.keyboard.press("g")
     page.keyboard.press("g")
     expect(page.locator(".message.prompt", has_text="prompt 0 ")).to_be_in_viewport()

@@ -158,6 +158,10 @@ class TestFilters:
         page.get_by_label("calls of a tool").select_option("Edit")
         expect(page.locator(".call .tool").first).to_have_text("Edit")
         assert set(page.locator(".call .tool").all_inner_texts()) == {"Edit"}
+        expect(page.locator(".message.prompt")).to_have_count(0)
+        page.get_by_role("button", name="prompts").click()
+        expect(page.locator(".message.prompt").first).to_be_visible()
+        expect(page.locator(".call .tool").first).to_have_text("Edit")
 
     def test_errors(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))

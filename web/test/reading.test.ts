@@ -104,6 +104,7 @@ test("a filter keeps the parts that fit", () => {
   expect(kept({})).toEqual(["text", "thinking", "call"]);
   expect(kept({ kinds: ["text"] })).toEqual(["text"]);
   expect(kept({ tools: ["Bash"] })).toEqual(["call"]);
+  expect(kept({ kinds: ["text"], tools: ["Bash"] })).toEqual(["text", "call"]);
   expect(kept({ errors: true })).toEqual(["call"]);
   expect(kept({ kinds: ["thinking", "tools"] })).toEqual(["thinking", "call"]);
 });

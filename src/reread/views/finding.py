@@ -30,7 +30,7 @@ WHERE = {"prompt": "prompts", "text": "text", "thinking": "thinking", "call": "t
 
 
 class Filter(NamedTuple):
-    """Which passages are wanted: of one of the kinds, with one of the tools, with an error; each where it is asked."""
+    """Which passages are wanted: of one of the kinds or with one of the tools; where asked, those with an error."""
 
     kinds: frozenset[str] = frozenset()
     """prompts, text, thinking, tools or notices."""
@@ -39,11 +39,20 @@ class Filter(NamedTuple):
 
     def fits(self, messages: list[Message]) -> bool:
         """Whether a passage is wanted; nothing is read for it."""
-        if self.kinds and not any(self.kinds & _kinds(message) for message in messages):
-            return False
-        if self.tools and not any(call.name in self.tools for message in messages for call in message.calls):
+        if not any(map(self._wants, messages)):
             return False
         return not self.errors or any(_failed(message) for message in messages)
+
+    def _wants(self, message: Message) -> bool:
+        if not self.kinds and not self.tools:
+            return True
+        return bool(self.kinds & _kinds(message)) or any(call.name in self.tools for call in message.calls)
+
+    def wants_text(self, where: str, call: Call | None) -> bool:
+        """Whether a text is looked through that stands somewhere."""
+        if not self.kinds and not self.tools:
+            return True
+        return WHERE[where] in self.kinds or (call is not None and call.name in self.tools)
 
 
 EVERYTHING = Filter()
@@ -140,8 +149,7 @@ def _hits(agent: str | None, scroll: Scroll, index: int, needle: Needle, wanted:
         if not any(needle.may_be_in(raw) for raw in _raw(message)):
             continue
         for where, call, text in _texts(message):
-            named = call is None or not wanted.tools or call.name in wanted.tools
-            found = needle.find(text) if named and (not wanted.kinds or WHERE[where] in wanted.kinds) else None
+            found = needle.find(text) if wanted.wants_text(where, call) else None
             if found is not None:
                 before, match, after = found
                 yield pages.Hit(

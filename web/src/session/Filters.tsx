@@ -19,12 +19,12 @@ export function Filters({ sieve, onChange, found }: Props) {
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
     const kinds = sieve.kinds.includes(kind) ? sieve.kinds.filter((other) => other !== kind) : [...sieve.kinds, kind];
-    onChange({ ...sieve, kinds, tools: [] });
+    onChange({ ...sieve, kinds });
   };
   const chooseTool = (name: string) => {
     const kinds = sieve.kinds.filter((kind) => kind !== "tools");
-    if (name === "*") onChange({ ...sieve, kinds: [...kinds, "tools"], tools: [] });
-    else onChange({ ...sieve, kinds: name ? [] : kinds, tools: name ? [name] : [] });
+    const all = name === "*";
+    onChange({ ...sieve, kinds: all ? [...kinds, "tools"] : kinds, tools: name && !all ? [name] : [] });
   };
   return (
     <div className="filters" role="group" aria-label="show only">

@@ -26,15 +26,20 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
     getScrollElement: () => box.current,
     estimateSize: () => ESTIMATE,
     overscan: 8,
+    scrollPaddingStart: ESTIMATE,
+    scrollPaddingEnd: ESTIMATE,
   });
   const items = list.getVirtualItems();
   const first = reading.turn(0);
   useEffect(() => {
     if (items.length) reading.wantTurns(items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
   });
+  const current = first ? turn - first.index : 0;
+  const here = reading.turn(current) !== undefined;
   useEffect(() => {
-    if (first) list.scrollToIndex(turn - first.index, { align: "auto" });
-  }, [turn, first, list]);
+    if (first) list.scrollToIndex(current, { align: "auto" });
+    // Again once its marks are here: it and those around it are as high as they will be.
+  }, [current, first, here, list]);
   return (
     <nav className="outline" aria-label="turns">
       <div className="outline-scroll" ref={box} tabIndex={-1}>

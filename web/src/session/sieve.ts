@@ -16,10 +16,10 @@ export function keptParts(passage: Passage, sieve: Sieve | null): Part[] {
   return kept.length ? kept : passage.parts;
 }
 
-/** Whether a part is of one of the kinds, a call of one of the tools, a failure: each where it is asked. */
+/** Whether a part is of one of the kinds or a call of one of the tools; and a failure, where that is asked. */
 export function fitsPart(part: Part, passage: Passage, sieve: Sieve): boolean {
-  if (sieve.kinds.length && !sieve.kinds.includes(kindOf(part, passage))) return false;
-  if (sieve.tools.length && !(part.part === "call" && sieve.tools.includes(part.name))) return false;
+  const named = part.part === "call" && sieve.tools.includes(part.name);
+  if ((sieve.kinds.length || sieve.tools.length) && !named && !sieve.kinds.includes(kindOf(part, passage))) return false;
   return !sieve.errors || (part.part === "call" ? WRONG.has(part.state) : passage.kind === "error");
 }
 
