@@ -32,7 +32,10 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
   const items = list.getVirtualItems();
   const first = reading.turn(0);
   useEffect(() => {
-    if (items.length) reading.wantTurns(items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
+    if (!items.length) return;
+    // A frame later: the passages are asked for first.
+    const frame = requestAnimationFrame(() => reading.wantTurns(items[0]?.index ?? 0, items.at(-1)?.index ?? 0));
+    return () => cancelAnimationFrame(frame);
   });
   const current = first ? turn - first.index : 0;
   const here = reading.turn(current) !== undefined;
