@@ -24,6 +24,7 @@ from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
 from reread.cli import SAMPLES
+from reread.session import Session
 from reread.store import Store
 from reread.views.desk import Desk
 from reread.web.counting import Counter, count
@@ -270,6 +271,25 @@ def test_long_work_lets_others_to_the_desk(live: tuple[Site, Path]) -> None:
 
     assert room.finish(steps()) == "someone came"
     room.close()
+
+
+def test_checking_a_file_keeps_nobody_waiting(live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    site, path = live
+    checking, enough = threading.Event(), threading.Event()
+
+    def slowly(session: Session) -> list[Any]:
+        checking.set()
+        assert enough.wait(20)
+        return []
+
+    monkeypatch.setattr(Session, "problems", property(slowly))
+    base = f"/api/sessions/{path.stem}"
+    about = threading.Thread(target=site.get, args=(f"{base}/problems",))
+    about.start()
+    assert checking.wait(20)
+    assert site.get(base)["passages"] == 2
+    enough.set()
+    about.join(20)
 
 
 def test_two_sessions_of_one_name_have_keys_of_their_own(tmp_path: Path) -> None:

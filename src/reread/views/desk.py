@@ -24,6 +24,7 @@ from reread.money.charges import Usage, total
 from reread.money.prices import in_force
 from reread.nodes import Picture
 from reread.session import Session
+from reread.sources import FileSource
 from reread.views import pages
 from reread.views.markdown import talk_markdown
 from reread.views.parts import EVERYTHING, message_parts, started_by, turn_parts
@@ -73,6 +74,8 @@ class Desk:
         """Whether the file vanished."""
         self._address = address
         """What the addresses of pictures begin with; empty where there are none."""
+        self._checked: tuple[int, pages.Problems] | None = None
+        """What was odd when the session was last checked, and its stamp then."""
         self._talks: dict[int, Talk] = {}
         """What is kept of each conversation, by its identity; a rewritten file makes new ones."""
         self._agents: dict[Agent, tuple[int, Call | None]] = {
@@ -216,11 +219,16 @@ class Desk:
             raise Misuse("say which message or which turn")
         return "\n".join(talk_markdown(drawn, EVERYTHING)).strip() + "\n"
 
-    def problems(self) -> pages.Problems:
-        """What is odd about the main file."""
-        found = self.session.problems
-        shown = [pages.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MOST_PROBLEMS]]
-        return pages.Problems(problems=shown, more=len(found) - len(shown))
+    def problems(self) -> Callable[[], pages.Problems]:
+        """What is odd about the main file: a function, for checking reads all of it, and needs no desk."""
+        stamp, session = self.stamp, self.session
+
+        def checked() -> pages.Problems:
+            if self._checked is None or self._checked[0] != stamp:
+                self._checked = (stamp, _problems(session))
+            return self._checked[1]
+
+        return checked
 
     # The document
 
@@ -612,6 +620,15 @@ def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> pa
         by_model={model: figures(total(r.usage for r in rows if str(r["model"]) == model)) for model in models},
         context=context,
     )
+
+
+def _problems(session: Session) -> pages.Problems:
+    """What is odd about a session's file, which is opened once more: this one may grow meanwhile."""
+    path = session.path
+    apart = Session(FileSource(path), roots=session.roots) if path is not None and path.exists() else session
+    found = apart.problems
+    shown = [pages.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MOST_PROBLEMS]]
+    return pages.Problems(problems=shown, more=len(found) - len(shown))
 
 
 def _fullest(fills: list[Fill]) -> list[Fill]:
