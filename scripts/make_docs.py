@@ -151,7 +151,8 @@ def commands() -> str:
 
 
 def _help(command: click.Command, path: str) -> str:
-    with click.Context(command, info_name=path, max_content_width=100, terminal_width=100) as context:
+    settings = group.context_settings
+    with click.Context(command, info_name=path, max_content_width=100, terminal_width=100, **settings) as context:
         return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--pty/--no-pty", default=None, help="Give the command a terminal of its own, or none."),
             click.option("-q", "--quiet", is_flag=True, help="Say nothing of your own, except what went wrong."),
+            click.option(
+                "--root",
+                multiple=True,
+                type=click.Path(path_type=Path),
+                metavar="DIR",
+                help="The store that conversations are kept in, if not your own.",
+            ),
         ]
     ):
         command = option(command)
@@ -51,7 +58,6 @@ def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--title", metavar="TEXT", help="What to call it.")
 @click.option("--keep-input/--no-keep-input", default=None, help="Keep standard input too, or do not.")
 @_capture_options
-@root_option
 @click.pass_context
 def capture(
     ctx: click.Context,
@@ -64,7 +70,7 @@ def capture(
     fsync: str | None,
     **options: Any,
 ) -> None:
-    """Run a command, pass on what it prints, and keep every line of it.
+    """Run a command, pass on what it prints, and keep every line.
 
     `claude -p` is told to print its messages (--output-format stream-json --verbose) unless it was told otherwise. The
     exit code is the command's own. `-` reads a pipe instead.
@@ -87,7 +93,6 @@ def capture(
 @click.option("--print", "only_print", is_flag=True, help="Only print the command.")
 @click.option("--title", metavar="TEXT", help="What to call it from now on.")
 @_capture_options
-@root_option
 @click.pass_context
 def resume(
     ctx: click.Context,
@@ -99,9 +104,9 @@ def resume(
     fsync: str | None,
     **options: Any,
 ) -> None:
-    """Go on with a captured conversation in Claude Code, captured into the same conversation.
+    """Go on with a captured conversation in Claude Code.
 
-    With a prompt, as `claude -p` does; without one, in the terminal.
+    With a prompt, as `claude -p` does; without one, in the terminal. What comes is captured into the same conversation.
 
     \b
     reread resume latest "Now add a test"

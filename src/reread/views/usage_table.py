@@ -69,8 +69,9 @@ def usage_notes(report: Report) -> Iterator[Styled]:
         names = ", ".join(totals.unpriced_models)
         yield LOUD, safe(f"No price for {names}: tokens counted, cost not.")
     if totals.lower_bound:
-        share = f"{totals.unconfirmed_responses} of {totals.responses}"
-        yield LOUD, f"A lower bound: {share} responses never say that they ended."
+        has = "has" if totals.unconfirmed_responses == 1 else "have"
+        share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
+        yield LOUD, f"A lower bound: {share} {has} no final token count."
     if totals.reported_cost_usd is not None:
         difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
         yield PLAIN, f"The client reported {money(totals.reported_cost_usd)}, {_difference(difference)}."
