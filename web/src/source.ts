@@ -44,7 +44,7 @@ export type UsageRow = Record<string, string | number | null>;
 
 export interface UsageReport {
   rows: UsageRow[];
-  totals: UsageRow & { unpriced_models: string[]; lower_bound: boolean };
+  totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
 }
 
 export interface SessionNews {
