@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import reread
+from reread.live import Follower
 from reread.views.values import session_json
 
 PATIENCE = 10.0
@@ -176,6 +177,35 @@ def test_a_new_agent_file_is_found_and_followed(tmp_path: Path, watch: Any) -> N
     watcher.wait(lambda changes: sum(bool(c.agent) for c in changes) == 2)
     watcher.stop()
     assert [m.text for m in session.agents["abc"].messages] == ["word 1", "word 2"]
+
+
+def test_agents_in_a_folder_that_was_new_a_moment_ago_are_found_though_none_is_reported(tmp_path: Path) -> None:
+    path, folder = tmp_path / "s.jsonl", tmp_path / "s"
+    path.write_bytes(line(1))
+    follower = Follower(reread.open(path))
+    assert list(follower.changes(set())) == []
+    folder.mkdir()
+    assert list(follower.changes({folder})) == []
+    agent = folder / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir()
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    assert [change.agent.id for change in follower.changes(set()) if change.agent] == ["abc"]
+
+
+def test_what_the_client_notes_of_an_agent_counts_also_where_it_comes_after_its_first_line(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "toolu_a", "name": "Agent", "input": {"prompt": "Another prompt"}}
+    path, agent = tmp_path / "s.jsonl", tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    path.write_bytes(line(1) + line(2, message={"role": "assistant", "id": "m2", "content": [use]}))
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    session = reread.open(path)
+    follower = Follower(session)
+    assert session.agents["abc"].call is None
+    noted = agent.with_suffix(".meta.json")
+    noted.write_text(json.dumps({"toolUseId": "toolu_a"}))
+    list(follower.changes({noted}))
+    assert session.agents["abc"].call is session.calls[0]
+    assert dump(session) == dump(reread.open(path))
 
 
 def test_a_last_line_without_end_is_told_at_a_clean_stop(tmp_path: Path, watch: Any) -> None:

@@ -90,7 +90,7 @@ class Kin:
 
 def _signs(agent: Agent) -> object:
     """What of an agent tells which call started it."""
-    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.hangs_on
+    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.hangs_on, bool(agent.meta)
 
 
 def _tie_all(starters: Sequence[Starters], agents: Mapping[str, Agent]) -> list[Call]:

@@ -21,6 +21,8 @@ HEARTBEAT = 500
 """Milliseconds after which the files are looked at even where the system reported nothing."""
 RESCAN = 20
 """Heartbeats after which agents' files are looked for even where the system reported none."""
+UNSEEN = 3
+"""So often they are looked for once a folder is new: what is made in it before it is watched is not reported."""
 
 
 def follow(
@@ -85,6 +87,7 @@ class Follower:
     def __init__(self, session: Session, *, fresh: bool = False) -> None:
         self.session = session
         self._beats = 0
+        self._rescans = 0
         session.transcripts = []  # what is printed now is not in them yet
         if fresh:
             session.folding = session.new_folding()
@@ -97,8 +100,11 @@ class Follower:
             yield from self._agent(folding)
         self._beats += 1
         known = {folding.source.path for folding in self.session.agent_foldings.values()}
+        if any(path.is_dir() for path in touched):
+            self._rescans = UNSEEN
         appeared = any(path.name.startswith(places.AGENT) and path not in known for path in touched)
-        if appeared or self._beats % RESCAN == 0:
+        if appeared or self._rescans or self._beats % RESCAN == 0:
+            self._rescans = max(0, self._rescans - 1)
             yield from self._new_agents()
 
     def finish(self) -> Iterator[Change]:
@@ -144,9 +150,12 @@ class Follower:
     def _new_agents(self) -> Iterator[Change]:
         session = self.session
         for id, path in session.agent_files().items():
-            if id not in session.agent_foldings:
+            known = session.agent_foldings.get(id)
+            if known is None:
                 folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
                 yield from self._told(folding.conversation, 0)
+            elif (agent := _as_agent(known)) is not None and not agent.meta:
+                agent.meta = places.agent_meta(path)  # it may be written after the agent's first lines
 
     def _told(self, conversation: Conversation, start: int) -> Iterator[Change]:
         if start < len(conversation.records):

@@ -172,8 +172,8 @@ class Session:
     @property
     def agents(self) -> dict[str, Agent]:
         """Every agent by id, all depths, flat."""
-        foldings = self.agent_foldings.values()
-        size = (len(self.records), *(len(folding.conversation.records) for folding in foldings))
+        apart = [cast(Agent, folding.conversation) for folding in self.agent_foldings.values()]
+        size = (len(self.records), *(len(agent.records) for agent in apart), sum(bool(agent.meta) for agent in apart))
         if self._agents[0] != size:
             self._agents = (size, self._linked_agents())
         return self._agents[1]
