@@ -127,6 +127,20 @@ def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
         assert not anchor or anchor in heading_links(linked), f"{target}#{anchor}"
 
 
+def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:
+    listed = re.findall(r'^  \["(.*)", "(.*)"\],$', (ROOT / "web/src/shell/Keys.tsx").read_text(), re.MULTILINE)
+    table = re.findall(r"^\| (`.*) \| (.*) \|$", (ROOT / "docs" / "reader.md").read_text(), re.MULTILINE)
+    told = {(keys.replace("`", ""), does.replace("`", "")) for keys, does in table}
+    assert len(listed) > 8 and set(listed) <= told
+
+
+def test_every_picture_is_shown_and_can_be_taken_again() -> None:
+    pictures = {path.stem for path in (ROOT / "docs" / "pictures").iterdir()}
+    shown = re.findall(r"pictures/(\w[\w-]*)\.png", "".join(path.read_text() for path in DOCUMENTS))
+    taken = re.findall(r'^    "([\w-]+)": Picture\(', (ROOT / "scripts" / "make_pictures.py").read_text(), re.MULTILINE)
+    assert pictures == set(shown) == set(taken)
+
+
 def test_every_fate_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     assert all(f"`{fate}`" in reading for fate in FATES)
