@@ -828,7 +828,7 @@ WEB_ROWS: list[Row] = [
             ("links", "https://example.org"),
             ("facts", "asked=What?"),
             ("prose", "It **says**."),
-            ("facts", "status=200 OK, size=11.1 KB, duration=341 ms"),
+            ("facts", "status=200 OK, size=11.1 kB, duration=341 ms"),
         ],
     ),
     (
@@ -1456,7 +1456,7 @@ TEAM_ROWS: list[Row] = [
             data={"attachments": [{"path": "/a.png", "size": 2048, "isImage": True}], "caption": "See."},
         ),
         "SendUserFile /a.png",
-        [("prose", "See."), ("files", "/a.png 2.05 KB, image"), ("facts", "inline")],
+        [("prose", "See."), ("files", "/a.png 2.05 kB, image"), ("facts", "inline")],
     ),
     (
         "a message for the user",

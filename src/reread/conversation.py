@@ -39,6 +39,7 @@ from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
 from reread.money.charges import Usage, UsageRow, total
 from reread.records import RECORDS, Node
+from reread.shapes import as_dict, as_str
 from reread.speech import kind_of, take_apart
 
 Fold = Callable[["Conversation", int, Head], None]
@@ -743,7 +744,7 @@ class Conversation:
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
-            self._notify(message, _str(self.records[index].native.get("tool_use_id")))
+            self._notify(message, as_str(self.records[index].native.get("tool_use_id")))
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
@@ -843,7 +844,7 @@ class Conversation:
             return
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
-            message.partial.apply(_dict(_value(head.event)))
+            message.partial.apply(as_dict(_value(head.event)))
         if event.usage:
             message.stop_reason = event.stop_reason or message.stop_reason
             message.told = _grown(message.told, index)
@@ -931,9 +932,9 @@ class Agent(Conversation):
     @property
     def type(self) -> str | None:
         """The kind of agent: general-purpose, Explore …"""
-        given = _str(self.meta.get("agentType"))
+        given = as_str(self.meta.get("agentType"))
         if given is None and self.call is not None:
-            given = _str(_dict(self.call.input).get("subagent_type"))
+            given = as_str(as_dict(self.call.input).get("subagent_type"))
         return given
 
     @property
@@ -942,7 +943,7 @@ class Agent(Conversation):
         first = next((m for m in self.messages[:8] if m.kind in TURN_STARTERS), None)
         if first is not None:
             return first.text
-        return _str(_dict(self.call.input).get("prompt")) if self.call is not None else None
+        return as_str(as_dict(self.call.input).get("prompt")) if self.call is not None else None
 
     @property
     def warmup(self) -> bool:
@@ -957,7 +958,7 @@ class Agent(Conversation):
 
 def _retold(record: Record, message: bytes) -> Record:
     """The message inside a progress record as a record of its own; where it stands only inside, the whole."""
-    head = shape_head(_dict(jsontext.readable(message)))
+    head = shape_head(as_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
         return Record(record.line, record.offset, record.body, head.type, head)
@@ -974,7 +975,7 @@ def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
 
 def _raw_blocks(native: dict[str, Any]) -> list[Any]:
     """The content blocks of a spoken record, as written."""
-    content = _dict(native.get("message")).get("content")
+    content = as_dict(native.get("message")).get("content")
     return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
@@ -994,25 +995,17 @@ def _first_text(content: Any) -> str:
 
 
 def _text_of(block: Any) -> str:
-    raw = block.text if isinstance(block, BlockHead) else _dict(block).get("text")
+    raw = block.text if isinstance(block, BlockHead) else as_dict(block).get("text")
     text = _value(raw) if isinstance(raw, Raw) else raw
     return text if isinstance(text, str) else ""
 
 
 def _origin(raw: Raw) -> str | None:
-    return _str(_dict(_value(raw)).get("kind")) if raw else None
+    return as_str(as_dict(_value(raw)).get("kind")) if raw else None
 
 
 def _value(raw: Raw) -> Any:
     return jsontext.readable(bytes(raw)) if raw else None
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 _FOLDS: dict[str, Fold] = {

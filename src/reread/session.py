@@ -23,13 +23,14 @@ from reread.joins import Told
 from reread.kinship import Kin
 from reread.ledger import Ledger
 from reread.lines import Lines
-from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
 from reread.rules import Finding
 from reread.sources import FileSource, MemorySource, Source
 from reread.store import companions
+from reread.when import moment
 
 LATEST = "latest"
 STDIN = "-"

@@ -37,6 +37,7 @@ from reread.filenames import id_of, name_of
 from reread.headers import captures_of
 from reread.locks import lock
 from reread.settings import enter_workspace
+from reread.shapes import as_str
 
 DEFAULT = "default"
 LATEST = "latest"
@@ -467,7 +468,7 @@ class _Meter:
         """What a line's turn cost and how long it took, where it is a result."""
         if seen.type == "system":
             if seen.subtype == "init":
-                self._client = _str(_native(raw).get("version")) or self._client
+                self._client = as_str(_native(raw).get("version")) or self._client
             return None, None
         result = _native(raw)
         reading = read_result(result, 0)
@@ -517,7 +518,3 @@ def _backwards(path: Path) -> Iterator[bytes]:
 def _native(raw: bytes) -> dict[str, Any]:
     value: Any = jsontext.readable(raw)
     return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

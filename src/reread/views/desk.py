@@ -19,7 +19,7 @@ from reread.deeds import DENIED, INTERRUPTED, one_line
 from reread.errors import Misuse, NotFound
 from reread.headers import Header
 from reread.ledger import MALFORMED
-from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn
 from reread.money.charges import Usage, total
 from reread.money.prices import in_force
 from reread.nodes import Picture
@@ -29,6 +29,7 @@ from reread.views.markdown import talk_markdown
 from reread.views.parts import EVERYTHING, message_parts, started_by, turn_parts
 from reread.views.passages import Address, Pen, run_title
 from reread.views.scroll import RECORD, Scroll, sort_of
+from reread.when import moment
 
 LIVE_SECONDS = 30.0
 """A file written to within so long counts as being written."""

@@ -20,6 +20,7 @@ from reread.conversation import Agent
 from reread.errors import Unreadable
 from reread.messages import TURN_STARTERS, Branch, Call
 from reread.nodes import Picture
+from reread.plurals import plural
 from reread.session import Session
 from reread.views import pages
 from reread.views.desk import Desk, Talk, figures
@@ -27,7 +28,6 @@ from reread.views.parts import EVERYTHING, Choice, started_by
 from reread.views.passages import Pen
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
-from reread.views.words import plural
 
 STATIC = Path(__file__).parent.parent / "web" / "static"
 PAGE = 40

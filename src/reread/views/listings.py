@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reread.headers import Header
+from reread.plurals import plural
 from reread.reports import Report
 from reread.views.safety import safe
-from reread.views.words import date_text, plural, size_text
+from reread.views.words import date_text, size_text
 
 TITLE = 60
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from reread import nodes
 from reread.conversation import Agent
+from reread.plurals import plural
 from reread.session import Session
 from reread.views import parts as p
 from reread.views.safety import plain_output, safe
@@ -19,7 +20,6 @@ from reread.views.words import (
     date_text,
     outcome_text,
     picture_text,
-    plural,
     seconds_text,
     time_text,
     unread_text,

@@ -16,6 +16,7 @@ from reread.messages import Branch, Call, Compaction, Message, Turn
 from reread.nodes import Node
 from reread.session import Session
 from reread.tools import generic
+from reread.views.scroll import forks_of
 
 ONLY = ("prompts", "text", "tools")
 _RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
@@ -164,7 +165,7 @@ class _Speaker:
 
     def __init__(self, talk: Conversation, choice: Choice) -> None:
         self._choice = choice
-        self._forks = _forks(talk)
+        self._forks = forks_of(talk)
         self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
 
     def turns(self, turns: Sequence[Turn]) -> Iterator[Part]:
@@ -208,16 +209,6 @@ def chosen_turns(talk: Conversation, choice: Choice) -> Sequence[Turn]:
     turns = branch.turns if choice.branch is not None else talk.turns
     first, last = choice.turns
     return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
-
-
-def _forks(talk: Conversation) -> dict[int, list[Branch]]:
-    """The branches that leave, by the message after which they do."""
-    found: dict[int, list[Branch]] = {}
-    for branch in talk.branches:
-        message = talk.message_at(branch.fork) if branch.parent is not None else None
-        if message is not None:
-            found.setdefault(message.index, []).append(branch)
-    return found
 
 
 def message_parts(message: Message, choice: Choice) -> Iterator[Part]:

@@ -12,6 +12,7 @@ import msgspec
 from reread import __version__
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.headers import read_header
+from reread.plurals import plural
 from reread.session import Session, wanted_of
 from reread.sources import FileSource
 from reread.views.desk import figures, listed
@@ -21,7 +22,7 @@ from reread.views.pages import Listed
 from reread.views.parts import EVERYTHING, Choice
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
-from reread.views.words import count_text, date_text, plural
+from reread.views.words import count_text, date_text
 
 FORMAT = 1
 INDEX, NOTES, ASSETS = "index.html", "site.json", "assets"

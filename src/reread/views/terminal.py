@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from rich.ansi import AnsiDecoder
 from rich.console import Console, Group, RenderableType
@@ -20,7 +20,9 @@ from reread import nodes
 from reread.conversation import Agent, Change
 from reread.decode import Record
 from reread.messages import Call
+from reread.plurals import plural
 from reread.session import Session
+from reread.shapes import as_dict
 from reread.views import parts as p
 from reread.views.pictures import inline
 from reread.views.safety import coloured_output, plain_output, safe
@@ -32,7 +34,6 @@ from reread.views.words import (
     date_text,
     outcome_text,
     picture_text,
-    plural,
     seconds_text,
     time_text,
     unread_text,
@@ -451,12 +452,8 @@ def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
 
 def delta_text(record: Record) -> str:
     """The piece of an answer that an event of a stream brings; a line end where a block ends."""
-    event = _dict(record.native.get("event"))
+    event = as_dict(record.native.get("event"))
     if event.get("type") == "content_block_stop":
         return "\n"
-    piece = _dict(event.get("delta")).get("text")
+    piece = as_dict(event.get("delta")).get("text")
     return piece if isinstance(piece, str) else ""
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

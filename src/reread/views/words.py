@@ -7,6 +7,7 @@ from datetime import datetime
 from reread.money.charges import Usage
 from reread.nodes import Picture
 from reread.outcomes import NO_RESULT, SUCCESS, Outcome
+from reread.plurals import plural
 
 SAID = 200
 """How much of an error's text stands in a line."""
@@ -95,11 +96,6 @@ def outcome_text(outcome: Outcome) -> str:
         words.append(f"${outcome.cost_usd:.4f} so far")
     said = " ".join(outcome.text.split())[:SAID] if outcome.is_error else ""
     return " · ".join([*words, *([said] if said else [])])
-
-
-def plural(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def unread_text(lines: int) -> str:
