@@ -141,6 +141,11 @@ def test_every_picture_is_shown_and_can_be_taken_again() -> None:
     assert pictures == set(shown) == set(taken)
 
 
+def test_every_public_name_is_in_the_reference_once() -> None:
+    headings = re.findall(r"^### (\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
+    assert sorted(headings) == reread.__all__
+
+
 def test_every_fate_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     assert all(f"`{fate}`" in reading for fate in FATES)

@@ -139,10 +139,15 @@ class Conversation:
 
     def __init__(self, read: Read) -> None:
         self.records = Records(read)
+        """Its records, in file order."""
         self.messages: list[Message] = []
+        """Everything that speaks in it, all branches, file order."""
         self.calls: list[Call] = []
+        """Its calls, all branches."""
         self.compactions: list[Compaction] = []
+        """Where it was summed up."""
         self.facts = Facts()
+        """What its records say of it as a whole."""
         self.own_agents: dict[str, Agent] = {}
         """The agents whose records stand in this very file."""
         self.agents: dict[str, Agent] = self.own_agents
@@ -905,6 +910,7 @@ class Agent(Conversation):
     def __init__(self, id: str, read: Read) -> None:
         super().__init__(read)
         self.id = id
+        """The agent's id."""
         self.call: Call | None = None
         """The call that started it, where the files say which."""
         self.parent: Agent | None = None
