@@ -20,6 +20,7 @@ from reread.cli import reread as group
 from reread.deeds import Deed
 from reread.ledger import FATES
 from reread.views.exports import FORMATS
+from reread.web.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -125,6 +126,11 @@ def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
         linked = path.parent / target if target else path
         assert linked.exists(), target
         assert not anchor or anchor in heading_links(linked), f"{target}#{anchor}"
+
+
+def test_every_address_of_the_server_is_documented() -> None:
+    text = (ROOT / "docs" / "reader.md").read_text()
+    assert all(f"…{path.partition('{')[0]}" in text for path in ANSWERS if path)
 
 
 def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:
