@@ -179,17 +179,29 @@ def test_a_new_agent_file_is_found_and_followed(tmp_path: Path, watch: Any) -> N
     assert [m.text for m in session.agents["abc"].messages] == ["word 1", "word 2"]
 
 
-def test_agents_in_a_folder_that_was_new_a_moment_ago_are_found_though_none_is_reported(tmp_path: Path) -> None:
-    path, folder = tmp_path / "s.jsonl", tmp_path / "s"
+def agents_heard(changes: Iterator[reread.Change]) -> list[str]:
+    return [change.agent.id for change in changes if change.agent]
+
+
+def test_an_agent_is_found_where_only_its_new_folder_was_reported(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
     path.write_bytes(line(1))
     follower = Follower(reread.open(path))
-    assert list(follower.changes(set())) == []
-    folder.mkdir()
-    assert list(follower.changes({folder})) == []
-    agent = folder / "subagents" / "agent-abc.jsonl"
-    agent.parent.mkdir()
+    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir(parents=True)
     agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
-    assert [change.agent.id for change in follower.changes(set()) if change.agent] == ["abc"]
+    assert agents_heard(follower.changes({tmp_path / "s"})) == ["abc"]
+
+
+def test_an_agent_is_found_that_came_before_its_new_folder_was_watched(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    follower = Follower(reread.open(path))
+    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir(parents=True)
+    assert agents_heard(follower.changes({tmp_path / "s"})) == []
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    assert agents_heard(follower.changes(set())) == ["abc"]
 
 
 def test_what_the_client_notes_of_an_agent_counts_also_where_it_comes_after_its_first_line(tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ HEARTBEAT = 500
 """Milliseconds after which the files are looked at even where the system reported nothing."""
 RESCAN = 20
 """Heartbeats after which agents' files are looked for even where the system reported none."""
-UNSEEN = 3
-"""So often they are looked for once a folder is new: what is made in it before it is watched is not reported."""
+AFTERLOOKS = 3
+"""Ticks for which they are looked for once something new stood beside the session: what is written into a folder
+before the system watches it is not reported."""
 
 
 def follow(
@@ -87,7 +88,7 @@ class Follower:
     def __init__(self, session: Session, *, fresh: bool = False) -> None:
         self.session = session
         self._beats = 0
-        self._rescans = 0
+        self._looks = 0
         session.transcripts = []  # what is printed now is not in them yet
         if fresh:
             session.folding = session.new_folding()
@@ -99,12 +100,11 @@ class Follower:
         for folding in list(self.session.agent_foldings.values()):
             yield from self._agent(folding)
         self._beats += 1
-        known = {folding.source.path for folding in self.session.agent_foldings.values()}
-        if any(path.is_dir() for path in touched):
-            self._rescans = UNSEEN
-        appeared = any(path.name.startswith(places.AGENT) and path not in known for path in touched)
-        if appeared or self._rescans or self._beats % RESCAN == 0:
-            self._rescans = max(0, self._rescans - 1)
+        known = {self.session.path, *(folding.source.path for folding in self.session.agent_foldings.values())}
+        if not touched <= known:
+            self._looks = AFTERLOOKS
+        if self._looks or self._beats % RESCAN == 0:
+            self._looks = max(0, self._looks - 1)
             yield from self._new_agents()
 
     def finish(self) -> Iterator[Change]:

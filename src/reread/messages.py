@@ -37,6 +37,8 @@ GROWING = ("text", "thinking", "signature", "partial_json")
 """The fields of a block that a stream gives in pieces."""
 ROWS_KEPT = 4096
 """Of how many messages the usage rows are kept."""
+LONGEST = 1e12
+"""Milliseconds beyond which a duration is none."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -151,6 +153,14 @@ class Message(msgspec.Struct, eq=False):
         numbers = [n for n in cast(list[Any], ids) if isinstance(n, int)] if isinstance(ids, list) else []
         images = [block for block in self.blocks if isinstance(block, b.Image)]
         return dict(zip(numbers, images, strict=False))
+
+    @property
+    def thinking_seconds(self) -> dict[str, float]:
+        """How long each thought took, by its signature, where the client wrote it down."""
+        found: dict[str, float] = {}
+        for index in self.records:
+            found |= thinking_seconds(self.conversation.native(index), self.conversation.content(index))
+        return found
 
     @property
     def flags(self) -> frozenset[str]:
@@ -573,6 +583,15 @@ def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Tur
         turn.append(message)
     if turn:
         yield Turn(count + 1, prompt, turn)
+
+
+def thinking_seconds(record: dict[str, Any], blocks: Sequence[b.Block]) -> dict[str, float]:
+    """How long the thoughts of one record took, by their signatures."""
+    took = record.get("thinkingDurationMs")
+    if not isinstance(took, int | float) or not 0 <= took < LONGEST:
+        return {}
+    thoughts = (block for block in blocks if isinstance(block, b.Thinking))
+    return {block.signature: took / 1000 for block in thoughts if isinstance(block.signature, str)}
 
 
 def _failed(data: dict[str, Any]) -> bool:
