@@ -77,10 +77,8 @@ SILENT = frozenset(
 
 FACTS = {
     "init": "inits",
-    "turn_duration": "turn_durations",
     "result": "results",
     "run": "runs",
-    "cost-state": "cost_states",
     "pr-link": "pr_links",
 }
 """Where the facts keep the records of a type or subtype."""
@@ -467,7 +465,7 @@ class Conversation:
             self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
             return
         self._settle_apart(STATE)
-        self.facts.note_state(index, head)
+        self.facts.note_state(head)
         if head.type in FACTS:
             self.facts.of(FACTS[head.type]).append(index)
         if head.type == "last-prompt":

@@ -68,6 +68,7 @@ def capture(
     title: str | None,
     root: tuple[Path, ...],
     fsync: str | None,
+    quiet: bool,
     **options: Any,
 ) -> None:
     """Run a command, pass on what it prints, and keep every line.
@@ -83,7 +84,7 @@ def capture(
     from reread.recorder import fresh_id
 
     store = _store(ctx, root)
-    keeper = _keeper(store, conversation or fresh_id(), workspace, agent, fsync, quiet=options["quiet"])
+    keeper = _keeper(store, conversation or fresh_id(), workspace, agent, fsync, quiet=quiet)
     ctx.exit(_run(list(command), keeper, title=title, **options))
 
 
@@ -102,6 +103,7 @@ def resume(
     title: str | None,
     root: tuple[Path, ...],
     fsync: str | None,
+    quiet: bool,
     **options: Any,
 ) -> None:
     """Go on with a captured conversation in Claude Code.
@@ -125,7 +127,7 @@ def resume(
     from reread.store import Store
 
     home = Store(kept.root) if kept.root is not None else store
-    keeper = _keeper(home, kept.id, kept.workspace, kept.agent, fsync, quiet=options["quiet"])
+    keeper = _keeper(home, kept.id, kept.workspace, kept.agent, fsync, quiet=quiet)
     ctx.exit(_run(argv, keeper, title=title, cwd=cwd, **options))
 
 
@@ -159,7 +161,6 @@ def _run(
     pretty: bool,
     full: bool,
     pty: bool | None,
-    quiet: bool,
     cwd: str | None = None,
     keep_input: bool | None = None,
 ) -> int:
