@@ -18,6 +18,7 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    model_text,
     outcome_text,
     picture_text,
     seconds_text,
@@ -161,7 +162,7 @@ def _abandoned(part: p.Abandoned, choice: p.Choice) -> Iterator[str]:
 
 def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
     message = part.message
-    words = [(message.model or "").removeprefix("claude-")]
+    words = [model_text(message.model)]
     usage = message.usage
     words += [usage_text(usage)] if usage.responses else []
     words += sorted(message.flags)

@@ -32,6 +32,7 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    model_text,
     outcome_text,
     picture_text,
     seconds_text,
@@ -177,7 +178,7 @@ class TerminalView:
     def ended(self, part: p.Ended) -> Iterator[RenderableType]:
         """What an answer took."""
         message = part.message
-        words = [_model(message.model), time_text(message.timestamp)]
+        words = [model_text(message.model), time_text(message.timestamp)]
         usage = message.usage
         if usage.responses:
             words.append(usage_text(usage))
@@ -383,7 +384,7 @@ def call_line(call: Call) -> Text:
 
 
 def _facts(session: Session) -> list[str]:
-    facts = [session.project, *session.git_branches[-1:], *map(_model, session.models), *session.versions[-1:]]
+    facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
     return [fact for fact in [*facts, date_text(session.started)] if fact]
 
 
@@ -397,10 +398,6 @@ def _spent(session: Session) -> Iterator[RenderableType]:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
     if lines := p.unread(session):
         yield Text(f"\n{unread_text(lines)}", style="odd")
-
-
-def _model(name: str | None) -> str:
-    return (name or "").removeprefix("claude-")
 
 
 def _everything(choice: p.Choice) -> p.Choice:

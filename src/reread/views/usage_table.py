@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from reread.accounts import FIGURES, figures
 from reread.counting.tallies import Report
 from reread.money.charges import Usage
-from reread.money.prices import Price, Prices, Tier, price_on, read_name
+from reread.money.prices import Price, Prices, Tier, price_on
 from reread.views.safety import safe
-from reread.views.words import LARGEST, count_text
+from reread.views.words import LARGEST, count_text, model_text
 
 WIDTH = 80
 BAR = 8
@@ -90,7 +90,7 @@ def label(name: str, value: str | None) -> str:
     if name == "session":
         return safe(value)[:SHORT_ID]
     if name == "model":
-        return safe(read_name(value).model).removeprefix("claude-")
+        return safe(model_text(value))
     return safe(value)[:16].replace("T", " ") if name == "block" else safe(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from reread.money.charges import Usage
+from reread.money.prices import read_name
 from reread.nodes import Picture
 from reread.outcomes import NO_RESULT, SUCCESS, Outcome
 from reread.plurals import plural
@@ -61,6 +62,11 @@ def local(moment: datetime) -> datetime:
         return moment.astimezone()
     except (OverflowError, ValueError, OSError):
         return moment
+
+
+def model_text(id: str | None) -> str:
+    """A model's name, short: without its maker, its date, or through whom it was reached."""
+    return read_name(id).model.removeprefix("claude-") if id else ""
 
 
 def usage_text(usage: Usage) -> str:
