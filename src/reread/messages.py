@@ -249,13 +249,21 @@ class Call(msgspec.Struct, eq=False):
     notices: Sequence[int] = ()
     """Messages in which a background task reported back, by index."""
     started_agent: Agent | None = None
-    """The agent it is known to have started."""
+    """The agent it is known to have started, or to have gone on with."""
+    started_agents: Sequence[Agent] = ()
+    """All that it started: a workflow starts several."""
 
     @property
     def agent(self) -> Agent | None:
         """The agent it started; the session's agents are read when this is first asked for."""
         self.conversation.meet_agents()
         return self.started_agent
+
+    @property
+    def agents(self) -> Sequence[Agent]:
+        """The agents that it started: one, or those of a workflow."""
+        self.conversation.meet_agents()
+        return self.started_agents
 
     @property
     def block(self) -> b.Block | None:

@@ -115,7 +115,7 @@ def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
         if drawn:
             yield ""
             yield from drawn
-    for agent in p.started_by(call):
+    for agent in call.agents:
         if p.is_deep(agent):
             yield f"*◇ agent {inline(agent.id)} is shown at the end*"
         else:

@@ -296,13 +296,6 @@ def part_role(part: Part) -> str:
     return message.role if isinstance(message, Message) else ""
 
 
-def started_by(call: Call) -> list[Agent]:
-    """The agents that a call started: one, or those of a workflow."""
-    if call.agent is None:
-        return []
-    return [agent for agent in call.conversation.agents.values() if agent.call is call]
-
-
 def is_deep(agent: Agent) -> bool:
     """Whether it stands within so many others that it is shown at the end rather than in place."""
     level = 0

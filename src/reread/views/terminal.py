@@ -136,7 +136,7 @@ class TerminalView:
         call = part.call
         yield call_line(call)
         yield from self._indented(call.draw(full=self.choice.full))
-        for agent in p.started_by(call):
+        for agent in call.agents:
             if p.is_deep(agent):
                 yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
             else:
@@ -376,7 +376,7 @@ def call_line(call: Call) -> Text:
     """A call in one line: its state, its tool, what it did, how long it took."""
     name, _, rest = call.title.partition(" ")
     line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
-    for agent in p.started_by(call):
+    for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {seconds_text(call.duration)}", style="quiet")
