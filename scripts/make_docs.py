@@ -33,9 +33,10 @@ ORDER = {
 """The public names by what they are for, and the types that they give."""
 INNER = frozenset(
     """
-    agent_foldings agents_changed child chain count_fate ends_turn fate_code fate_codes fold_assistant fold_attachment fold_progress
-    fold_stream_event fold_system fold_user folding hangs_on head keeper meet_agents new_folding own_agents own_lines
-    partial place placed prints push_lines retold rows_kept seen started_agent told touched turn_ends unnamed waiting
+    agent_foldings agents_changed chain child count_fate ends_turn fate_code fate_codes fold_assistant
+    fold_attachment fold_progress fold_stream_event fold_system fold_user folding hangs_on head keeper meet_agents
+    new_folding own_agents own_lines partial place placed prints push_lines retold rows_kept seen started_agent
+    started_agents told touched turn_ends unnamed waiting
     """.split()
 )
 """Members by which the floors of the house talk to each other: no reader needs them."""
