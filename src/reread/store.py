@@ -122,11 +122,11 @@ class Store:
         *,
         workspace: str = DEFAULT,
         agent: str = DEFAULT,
-        sync: str = RESULT,
+        fsync: str = RESULT,
         wait: float = 0,
     ) -> Writer:
         """The one writer of a conversation, which is made where it is new."""
-        return Writer(self, conversation, workspace=workspace, agent=agent, sync=sync, wait=wait)
+        return Writer(self, conversation, workspace=workspace, agent=agent, fsync=fsync, wait=wait)
 
     def path_of(self, conversation: str, *, workspace: str = DEFAULT, agent: str = DEFAULT) -> Path:
         """The file of a conversation; one that another program named by the bare id is used as it is."""
@@ -306,17 +306,17 @@ class Writer:
     """The one writer of a conversation; a context manager. Its methods may be called from any thread."""
 
     def __init__(
-        self, store: Store, conversation: str, *, workspace: str, agent: str, sync: str = RESULT, wait: float = 0
+        self, store: Store, conversation: str, *, workspace: str, agent: str, fsync: str = RESULT, wait: float = 0
     ) -> None:
-        if sync not in SYNCS:
-            raise Misuse(f"{sync!r} is no way to sync: say {', '.join(SYNCS)}")
+        if fsync not in SYNCS:
+            raise Misuse(f"{fsync!r} is no way to fsync: say {', '.join(SYNCS)}")
         self.conversation, self.workspace, self.agent = conversation, workspace, agent
         self.path = store.path_of(conversation, workspace=workspace, agent=agent)
         self.repaired: str | None = None
         """What was repaired when the file was opened, in a sentence."""
         self.lines = 0
         """How many lines have been kept."""
-        self._sync = sync
+        self._fsync = fsync
         self._sealer = Sealer(conversation, agent)
         self._meter = _Meter(self.path)
         self._mutex = threading.Lock()
@@ -402,7 +402,7 @@ class Writer:
             raise _unwritable(self.path, error) from error
 
     def _force(self, reason: str) -> None:
-        if self._sync == LINE or (self._sync == RESULT and reason == RESULT):
+        if self._fsync == LINE or (self._fsync == RESULT and reason == RESULT):
             try:
                 os.fsync(self._fd)
             except OSError as error:

@@ -145,9 +145,9 @@ def _keeper(store: Store, conversation: str, workspace: str, agent: str, fsync: 
     from reread.settings import setting
     from reread.store import RESULT, SYNCS
 
-    chosen = fsync or setting(store.root, "fsync")
-    sync = chosen if chosen in SYNCS else RESULT
-    keeper = Keeper(store, conversation, workspace=workspace, agent=agent, sync=sync, notice=_say)
+    asked = fsync or setting(store.root, "fsync")
+    chosen = asked if asked in SYNCS else RESULT
+    keeper = Keeper(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=_say)
     if not quiet:
         _say(f"conversation {conversation}")
     return keeper
