@@ -380,7 +380,7 @@ def test_finding_goes_on_where_time_ran_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert found == [0, 1, 2, 3, 4]
 
 
-def test_filters() -> None:
+def test_a_filter_gives_the_passages_that_fit() -> None:
     desk = told(
         user("go"),
         reply(thinking("hm"), text("ok"), id="m1"),

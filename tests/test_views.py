@@ -287,7 +287,7 @@ class TestExport:
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(reread.Misuse, match="say " + " or ".join(FORMATS)):
             export(CEILING, "docx")
-        with pytest.raises(reread.Unreadable, match="cannot be written"):
+        with pytest.raises(reread.Unwritable, match="cannot be written"):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")
 
 

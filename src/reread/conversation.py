@@ -39,6 +39,7 @@ from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
 from reread.money.charges import Usage, UsageRow, total
 from reread.records import RECORDS, Node
+from reread.shapes import as_dict, as_str
 from reread.speech import kind_of, take_apart
 
 Fold = Callable[["Conversation", int, Head], None]
@@ -76,10 +77,8 @@ SILENT = frozenset(
 
 FACTS = {
     "init": "inits",
-    "turn_duration": "turn_durations",
     "result": "results",
     "run": "runs",
-    "cost-state": "cost_states",
     "pr-link": "pr_links",
 }
 """Where the facts keep the records of a type or subtype."""
@@ -140,10 +139,15 @@ class Conversation:
 
     def __init__(self, read: Read) -> None:
         self.records = Records(read)
+        """Its records, in file order."""
         self.messages: list[Message] = []
+        """Everything that speaks in it, all branches, file order."""
         self.calls: list[Call] = []
+        """Its calls, all branches."""
         self.compactions: list[Compaction] = []
+        """Where it was summed up."""
         self.facts = Facts()
+        """What its records say of it as a whole."""
         self.own_agents: dict[str, Agent] = {}
         """The agents whose records stand in this very file."""
         self.within = 0
@@ -461,7 +465,7 @@ class Conversation:
             self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
             return
         self._settle_apart(STATE)
-        self.facts.note_state(index, head)
+        self.facts.note_state(head)
         if head.type in FACTS:
             self.facts.of(FACTS[head.type]).append(index)
         if head.type == "last-prompt":
@@ -747,7 +751,7 @@ class Conversation:
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
-            self._notify(message, _str(self.records[index].native.get("tool_use_id")))
+            self._notify(message, as_str(self.records[index].native.get("tool_use_id")))
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
@@ -847,7 +851,7 @@ class Conversation:
             return
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
-            message.partial.apply(_dict(_value(head.event)))
+            message.partial.apply(as_dict(_value(head.event)))
         if event.usage:
             message.stop_reason = event.stop_reason or message.stop_reason
             message.told = _grown(message.told, index)
@@ -909,6 +913,7 @@ class Agent(Conversation):
     def __init__(self, id: str, read: Read) -> None:
         super().__init__(read)
         self.id = id
+        """The agent's id."""
         self.call: Call | None = None
         """The call that started it, where the files say which."""
         self.parent: Agent | None = None
@@ -936,9 +941,9 @@ class Agent(Conversation):
     @property
     def type(self) -> str | None:
         """The kind of agent: general-purpose, Explore …"""
-        given = _str(self.meta.get("agentType"))
+        given = as_str(self.meta.get("agentType"))
         if given is None and self.call is not None:
-            given = _str(_dict(self.call.input).get("subagent_type"))
+            given = as_str(as_dict(self.call.input).get("subagent_type"))
         return given
 
     @property
@@ -947,7 +952,7 @@ class Agent(Conversation):
         first = next((m for m in self.messages[:8] if m.kind in TURN_STARTERS), None)
         if first is not None:
             return first.text
-        return _str(_dict(self.call.input).get("prompt")) if self.call is not None else None
+        return as_str(as_dict(self.call.input).get("prompt")) if self.call is not None else None
 
     @property
     def warmup(self) -> bool:
@@ -962,7 +967,7 @@ class Agent(Conversation):
 
 def _retold(record: Record, message: bytes) -> Record:
     """The message inside a progress record as a record of its own; where it stands only inside, the whole."""
-    head = shape_head(_dict(jsontext.readable(message)))
+    head = shape_head(as_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
         return Record(record.line, record.offset, record.body, head.type, head)
@@ -979,7 +984,7 @@ def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
 
 def _raw_blocks(native: dict[str, Any]) -> list[Any]:
     """The content blocks of a spoken record, as written."""
-    content = _dict(native.get("message")).get("content")
+    content = as_dict(native.get("message")).get("content")
     return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
@@ -999,25 +1004,17 @@ def _first_text(content: Any) -> str:
 
 
 def _text_of(block: Any) -> str:
-    raw = block.text if isinstance(block, BlockHead) else _dict(block).get("text")
+    raw = block.text if isinstance(block, BlockHead) else as_dict(block).get("text")
     text = _value(raw) if isinstance(raw, Raw) else raw
     return text if isinstance(text, str) else ""
 
 
 def _origin(raw: Raw) -> str | None:
-    return _str(_dict(_value(raw)).get("kind")) if raw else None
+    return as_str(as_dict(_value(raw)).get("kind")) if raw else None
 
 
 def _value(raw: Raw) -> Any:
     return jsontext.readable(bytes(raw)) if raw else None
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 _FOLDS: dict[str, Fold] = {

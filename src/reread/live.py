@@ -140,6 +140,7 @@ class Follower:
             agent = folding.conversation
             folding = fold_agent(agent.id, path) if isinstance(agent, Agent) else folding
             self.session.agent_foldings[path.stem.removeprefix(places.AGENT)] = folding
+            self.session.agents_changed()
             yield Change("rewritten", line=1, agent=_as_agent(folding))
             yield from self._told(folding.conversation, 0)
             return
@@ -150,12 +151,18 @@ class Follower:
     def _new_agents(self) -> Iterator[Change]:
         session = self.session
         for id, path in session.agent_files().items():
-            if id not in session.agent_foldings:
+            known = session.agent_foldings.get(id)
+            if known is None:
                 folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
+                session.agents_changed()
                 yield from self._told(folding.conversation, 0)
+            elif (agent := _as_agent(known)) is not None and not agent.meta and (meta := places.agent_meta(path)):
+                agent.meta = meta  # written after the agent's first lines
+                session.agents_changed()
 
     def _told(self, conversation: Conversation, start: int) -> Iterator[Change]:
         if start < len(conversation.records):
+            self.session.agents_changed()
             _ = self.session.agents
         for index in range(start, len(conversation.records)):
             yield conversation.change(index)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from reread.errors import Misuse, Unreadable
+from reread.errors import Misuse, Unwritable
 from reread.session import Session, open  # noqa: A004
 from reread.views.markdown import session_markdown
 from reread.views.parts import Choice
@@ -52,5 +52,5 @@ def export(
         try:
             Path(to).write_bytes(document)
         except OSError as error:
-            raise Unreadable(f"{to}: cannot be written: {error.strerror or error}", path=str(to)) from error
+            raise Unwritable(f"{to}: cannot be written: {error.strerror or error}", path=str(to)) from error
     return document

@@ -9,6 +9,7 @@ from typing import Any
 
 from reread import nodes
 from reread.conversation import Agent
+from reread.plurals import plural
 from reread.session import Session
 from reread.views import parts as p
 from reread.views.safety import plain_output, safe
@@ -17,9 +18,9 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    model_text,
     outcome_text,
     picture_text,
-    plural,
     seconds_text,
     time_text,
     unread_text,
@@ -114,7 +115,7 @@ def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
         if drawn:
             yield ""
             yield from drawn
-    for agent in p.started_by(call):
+    for agent in call.agents:
         if p.is_deep(agent):
             yield f"*◇ agent {inline(agent.id)} is shown at the end*"
         else:
@@ -161,7 +162,7 @@ def _abandoned(part: p.Abandoned, choice: p.Choice) -> Iterator[str]:
 
 def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
     message = part.message
-    words = [(message.model or "").removeprefix("claude-")]
+    words = [model_text(message.model)]
     usage = message.usage
     words += [usage_text(usage)] if usage.responses else []
     words += sorted(message.flags)

@@ -16,6 +16,7 @@ from reread.messages import Branch, Call, Compaction, Message, Turn, thinking_se
 from reread.nodes import Node
 from reread.session import Session
 from reread.tools import generic
+from reread.views.scroll import forks_of
 
 DEEPEST = 8
 """How many agents, one within the other, are shown where they were called."""
@@ -168,7 +169,7 @@ class _Speaker:
 
     def __init__(self, talk: Conversation, choice: Choice) -> None:
         self._choice = choice
-        self._forks = _forks(talk)
+        self._forks = forks_of(talk)
         self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
 
     def turns(self, turns: Sequence[Turn]) -> Iterator[Part]:
@@ -212,16 +213,6 @@ def chosen_turns(talk: Conversation, choice: Choice) -> Sequence[Turn]:
     turns = branch.turns if choice.branch is not None else talk.turns
     first, last = choice.turns
     return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
-
-
-def _forks(talk: Conversation) -> dict[int, list[Branch]]:
-    """The branches that leave, by the message after which they do."""
-    found: dict[int, list[Branch]] = {}
-    for branch in talk.branches:
-        message = talk.message_at(branch.fork) if branch.parent is not None else None
-        if message is not None:
-            found.setdefault(message.index, []).append(branch)
-    return found
 
 
 def message_parts(message: Message, choice: Choice) -> Iterator[Part]:
@@ -303,13 +294,6 @@ def part_role(part: Part) -> str:
     """Whose message a part belongs to."""
     message = getattr(part, "message", None)
     return message.role if isinstance(message, Message) else ""
-
-
-def started_by(call: Call) -> list[Agent]:
-    """The agents that a call started: one, or those of a workflow."""
-    if call.agent is None:
-        return []
-    return [agent for agent in call.conversation.agents.values() if agent.call is call]
 
 
 def is_deep(agent: Agent) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from rich.ansi import AnsiDecoder
 from rich.console import Console, Group, RenderableType
@@ -20,7 +20,9 @@ from reread import nodes
 from reread.conversation import Agent, Change
 from reread.decode import Record
 from reread.messages import Call
+from reread.plurals import plural
 from reread.session import Session
+from reread.shapes import as_dict
 from reread.views import parts as p
 from reread.views.pictures import inline
 from reread.views.safety import coloured_output, plain_output, safe
@@ -30,9 +32,9 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    model_text,
     outcome_text,
     picture_text,
-    plural,
     seconds_text,
     time_text,
     unread_text,
@@ -134,7 +136,7 @@ class TerminalView:
         call = part.call
         yield call_line(call)
         yield from self._indented(call.draw(full=self.choice.full))
-        for agent in p.started_by(call):
+        for agent in call.agents:
             if p.is_deep(agent):
                 yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
             else:
@@ -176,7 +178,7 @@ class TerminalView:
     def ended(self, part: p.Ended) -> Iterator[RenderableType]:
         """What an answer took."""
         message = part.message
-        words = [_model(message.model), time_text(message.timestamp)]
+        words = [model_text(message.model), time_text(message.timestamp)]
         usage = message.usage
         if usage.responses:
             words.append(usage_text(usage))
@@ -374,7 +376,7 @@ def call_line(call: Call) -> Text:
     """A call in one line: its state, its tool, what it did, how long it took."""
     name, _, rest = call.title.partition(" ")
     line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
-    for agent in p.started_by(call):
+    for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {seconds_text(call.duration)}", style="quiet")
@@ -382,7 +384,7 @@ def call_line(call: Call) -> Text:
 
 
 def _facts(session: Session) -> list[str]:
-    facts = [session.project, *session.git_branches[-1:], *map(_model, session.models), *session.versions[-1:]]
+    facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
     return [fact for fact in [*facts, date_text(session.started)] if fact]
 
 
@@ -396,10 +398,6 @@ def _spent(session: Session) -> Iterator[RenderableType]:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
     if lines := p.unread(session):
         yield Text(f"\n{unread_text(lines)}", style="odd")
-
-
-def _model(name: str | None) -> str:
-    return (name or "").removeprefix("claude-")
 
 
 def _everything(choice: p.Choice) -> p.Choice:
@@ -451,12 +449,8 @@ def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
 
 def delta_text(record: Record) -> str:
     """The piece of an answer that an event of a stream brings; a line end where a block ends."""
-    event = _dict(record.native.get("event"))
+    event = as_dict(record.native.get("event"))
     if event.get("type") == "content_block_stop":
         return "\n"
-    piece = _dict(event.get("delta")).get("text")
+    piece = as_dict(event.get("delta")).get("text")
     return piece if isinstance(piece, str) else ""
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -1,6 +1,6 @@
 /** What the session is, in two lines, and what can be done with all of it. */
 
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { useReading } from "../contexts";
 import { Cost, Count, caveats } from "../kit/Figure";
 import { useAsked } from "../kit/useAsked";
@@ -23,10 +23,8 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   useVersion(reading);
   const { overview, source, thread } = reading;
   const [about, setAbout] = useState(false);
-  const asked = useAsked(`spent ${Math.floor(reading.total / STEP)}`, () => drawn().then(() => source.spent(thread)));
-  const known = useRef<Spent | null>(null);
-  if (asked.state === "here") known.current = asked.value;
-  const spent = known.current;
+  const asked = useAsked("spent", () => drawn().then(() => source.spent(thread)), Math.floor(reading.total / STEP));
+  const spent = asked.state === "here" ? asked.value : null;
   const exported = source.exported(thread);
   return (
     <header className="session-head">

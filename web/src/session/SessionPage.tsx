@@ -4,14 +4,12 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ReadingContext, useSource } from "../contexts";
 import { toError } from "../kit/useAsked";
 import { Reading } from "../reading";
-import { hasTarget, type Route } from "../route";
+import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Failed, Waiting } from "../shell/States";
 import type { Grown, Opening } from "../values";
 import { remembered } from "./landing";
 import { SessionRenderer } from "./SessionRenderer";
-
-export type SessionRoute = Extract<Route, { page: "session" }>;
 
 /** The figures in the head need not be newer than this. */
 const REFRESH = 2000;
