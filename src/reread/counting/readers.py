@@ -6,12 +6,15 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from io import FileIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from reread.counting.cache import PROOF, Entry
 from reread.counting.digests import FORMAT, Digest, owner, packed
+
+if TYPE_CHECKING:
+    from reread.counting.scanners import Room
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
@@ -20,6 +23,9 @@ MOST_PROCESSES = 8
 
 Read = tuple[Entry, Digest]
 """What is to be kept of a file, and what it says, a torn tail included."""
+Sent = tuple[Entry, Digest | None]
+"""The same between processes: what it says only where what is kept does not say all of it."""
+decode_digest = msgspec.msgpack.Decoder(Digest).decode
 
 
 class Job(msgspec.Struct):
@@ -38,7 +44,7 @@ class Job(msgspec.Struct):
 def kept_digest(blob: bytes) -> Digest | None:
     """A digest that was kept; None where it is of another format or broken."""
     try:
-        digest = msgspec.msgpack.decode(blob, type=Digest)
+        digest = decode_digest(blob)
     except (msgspec.DecodeError, UnicodeError):
         return None
     return digest if digest.format == FORMAT else None
@@ -70,7 +76,8 @@ class _Helper:
     def result(self, progress: Progress | None) -> Iterator[Read]:
         """What it read; where it died, the files are read here."""
         try:
-            found = msgspec.msgpack.decode(self.pipe.recv_bytes(), type=list[Read])
+            sent = msgspec.msgpack.decode(self.pipe.recv_bytes(), type=list[Sent])
+            found = [(entry, digest or decode_digest(entry.digest)) for entry, digest in sent]
         except (EOFError, OSError, msgspec.DecodeError):
             found = _read_some(self.share, None)
         self.pipe.close()
@@ -83,7 +90,8 @@ class _Helper:
 def help_out(pipe: Any, jobs: list[Job]) -> None:
     """Read some files and send what they say."""
     gc.disable()
-    pipe.send_bytes(packed(list(_read_some(jobs, None))) or b"")
+    sent: list[Sent] = [(entry, None if entry.is_whole else digest) for entry, digest in _read_some(jobs, None)]
+    pipe.send_bytes(packed(sent) or b"")
     pipe.close()
 
 
@@ -105,19 +113,19 @@ def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
 
 
 def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
-    from reread.counting.scanners import ROOM
+    from reread.counting.scanners import Room
 
-    buffer = bytearray(ROOM)
+    room = Room()
     for job in jobs:
         try:
-            yield read(job, buffer)
+            yield read(job, room)
         except OSError:
             continue
         if progress is not None:
             progress(job.rest)
 
 
-def read(job: Job, buffer: bytearray | None = None) -> Read:
+def read(job: Job, room: Room | None = None) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
     from reread.counting.scanners import Scanner
 
@@ -125,7 +133,7 @@ def read(job: Job, buffer: bytearray | None = None) -> Read:
     with FileIO(job.path) as file:
         stat = os.fstat(file.fileno())
         before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None
-        scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
+        scanner = Scanner(before, session=session, agent=agent, room=room)
         if before is not None and job.entry is not None:
             scanner.offset = job.entry.read
         file.seek(scanner.offset)

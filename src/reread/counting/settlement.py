@@ -233,7 +233,7 @@ class _Settlement:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
             place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
-            lone = Copy(file, Response(0, "", None, 0, file.digest.began), place)
+            lone = Copy(file, Response(0, None, 0, file.digest.began), place)
             yield self._spend(lone, _charge(model, name, 0, 0))
             return
         known = [row.best.charge for row in rows]
