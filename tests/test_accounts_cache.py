@@ -288,7 +288,7 @@ def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.Mon
     assert output(tree, cache=False) == 4
 
 
-def _die(pipe: Any, jobs: Any) -> None:
+def _die(pipe: Any, jobs: Any, room: Any) -> None:
     os._exit(1)
 
 

@@ -12,7 +12,6 @@ LOCAL = "local"
 
 _AGO = re.compile(r"(\d+)\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS = {"today": 0, "yesterday": 1}
 
 
@@ -90,7 +89,6 @@ def milliseconds(stamp: str | None) -> int | None:
         return None
     try:
         when = datetime.fromisoformat(stamp)
-        since = (when if when.tzinfo else when.replace(tzinfo=UTC)) - _EPOCH
-        return (since.days * 86_400 + since.seconds) * 1000 + (since.microseconds + 500) // 1000
+        return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None

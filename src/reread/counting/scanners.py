@@ -37,8 +37,9 @@ RUN = b'"claudeMessage":null,"run":'
 """What says that a captured run begins or ends."""
 STOP, MESSAGE, CONTENT = b'"stop_reason"', b'"message":', b'"content"'
 ASSISTANT, USER = b'"type":"assistant"', b'"type":"user","message":'
-A, T = b"at"
-LONG = len("assistan")
+NAME = len(b'"type":"')
+FIRST, LAST, SPAN = b"a"[0], b"t"[0], len(b"assistant") - 1
+"""The first and the last letter of a row's type, and how far apart they are: these two tell rows from other lines."""
 TAIL, OPENING = 1536, 1024
 """A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
 near the end (883 bytes at most in what the client wrote), and such lines are two thirds of all bytes."""
@@ -105,10 +106,11 @@ class Scanner:
         self._buffer = self._room.buffer
         self._end = 0
         self._searched = 0
-        self._index: dict[Key, Opening] = {self._key(known): reopened(known) for known in self.known.responses()}
+        before = digest.responses() if digest is not None else ()
+        self._index: dict[Key, Opening] = {self._key(known): reopened(known) for known in before}
         self._changed = False
         self._rear, self._lead = 1, 0
-        """How far before its end a row says that it is one, and after its start a user's line: mostly as the last."""
+        """How far before its end the last row said that it is one, and after its start the last user's line."""
         self._repeats = False
         self._same: Form | None = None
         self._document: Decoder | None = None
@@ -196,7 +198,7 @@ class Scanner:
         while end < stop:
             at, end = end, find(b"\n", end, stop) + 1
             said = end - self._rear
-            if said > at and buffer[said] == A and buffer[said + LONG] == T:
+            if said > at and buffer[said] == FIRST and buffer[said + SPAN] == LAST:
                 if self._same is not None and self._is_same(self._same, at, end):
                     continue
             elif end - at > TAIL and starts(USER, at + self._lead):
@@ -234,7 +236,7 @@ class Scanner:
         find, tail = self._buffer.find, max(at, end - TAIL)
         if find(MARK, tail, end) >= 0:
             said = self._buffer.rfind(ASSISTANT, tail, end)
-            self._rear = end - said - 8 if said >= 0 else self._rear
+            self._rear = end - said - NAME if said >= 0 else self._rear
             return True
         if tail > at:
             user = find(MESSAGE, at, at + OPENING) + len(MESSAGE) - len(USER)
@@ -253,7 +255,7 @@ class Scanner:
         stop = self._buffer.rfind(STOP, at, end)
         request = row.requestId.encode()
         asked = self._buffer.find(request, stop, end)
-        if row.timestamp is None or min(body, content, stop, asked) < 0:
+        if row.timestamp is None or row.costUSD is not None or min(body, content, stop, asked) < 0:
             return None
         head, tail = bytes(self._buffer[body:content]), bytes(self._buffer[stop : asked + len(request)])
         named = all(f'"{name}"'.encode() in head for name in (message.id, message.model))
