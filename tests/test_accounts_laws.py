@@ -106,6 +106,7 @@ CHANGES: dict[str, list[Any]] = {
         {"input_tokens": 3, "output_tokens": 2},
         {"input_tokens": 1, "output_tokens": 4, "iterations": []},
         {"output_tokens": 2, "iterations": [{"type": "compaction", "output_tokens": 5}]},
+        {"output_tokens": 2, "iterations": [{"type": "message", "output_tokens": 2}]},
     ],
     "request": ["r1", "r2"],
     "uuid": ["1" * 36, "2" * 36],

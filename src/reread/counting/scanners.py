@@ -23,7 +23,7 @@ from reread.counting.openings import Key, Open, Opening, Summing, opened, reopen
 from reread.counting.readings import Reading, read_cost_state, read_result
 from reread.counting.rows import AnyLine, AnyMessage, AnyRow, Event, Launched, Line, Message, PlainRow, Told
 from reread.heads import NOTHING, UsageHead
-from reread.money.charges import SYNTHETIC, charge_of, nano_dollars, overlay
+from reread.money.charges import BILLED_APART, SYNTHETIC, charge_of, nano_dollars, overlay
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
@@ -451,13 +451,16 @@ _TAKE: dict[str, Callable[[Scanner, AnyLine, bytes, bool], None]] = {
     "cost-state": Scanner.take_cost_state,
 }
 """How each type of record that can say something of usage is taken in."""
+_APART = (*(name.encode() for name in sorted(BILLED_APART)), b"\\")
+"""What steps hold that are billed apart; a backslash, for it may spell anything."""
 _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 """The types among them that the client writes to disk."""
 
 
 def _kept(iterations: Raw) -> Raw:
-    """The steps of a response, apart from the buffer they were read in; of most there are none."""
-    return NOTHING if bytes(iterations) == b"[]" else iterations.copy()
+    """The steps of a response, apart from the buffer they were read in; nothing where none can be billed apart."""
+    said = bytes(iterations)
+    return Raw(said) if len(said) > 2 and any(name in said for name in _APART) else NOTHING
 
 
 def _proofs(line: AnyRow, usage: UsageHead) -> list[str]:
