@@ -108,6 +108,8 @@ SILENCE, PROMPT, SPOKEN, RESULT = (adds << SPEAKS for adds in range(4))
 """What a record adds to the talk; a lone call adds nothing until it is answered."""
 OTHER_BIT, MANY_BIT = 4, 8
 BITS = {"text": 1, "thinking": 2}
+MOST_WITHIN = 32
+"""How many agents are taken in that are retold one within the other; real ones are retold by the main thread."""
 FAR = 64
 """How many records must have been looked through for it to be worth remembering."""
 TWICE = -2
@@ -144,6 +146,8 @@ class Conversation:
         self.facts = Facts()
         self.own_agents: dict[str, Agent] = {}
         """The agents whose records stand in this very file."""
+        self.within = 0
+        """How many conversations of the same file it is retold in, one within the other."""
         self.agents: dict[str, Agent] = self.own_agents
         """Every agent below this conversation by id, once they have been linked."""
         self.meet_agents: Callable[[], object] = lambda: None
@@ -815,7 +819,7 @@ class Conversation:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
-            if payload.message:
+            if payload.message and agent.within < MOST_WITHIN:
                 agent.push(_retold(self.records[index], bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
@@ -884,6 +888,7 @@ class Conversation:
         agent = self.own_agents.get(id)
         if agent is None:
             agent = self.own_agents[id] = Agent(id, self.records.read)
+            agent.within = self.within + 1
             self._numbers[id] = len(self._numbers)
         return agent
 

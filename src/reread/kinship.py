@@ -78,7 +78,7 @@ class Kin:
         if any(changed) or state != self._state:
             self._state = state
             for call in self._tied:
-                call.started_agent = None
+                call.started_agent, call.started_agents = None, ()
             self._tied = _tie_all(list(self._starters.values()), agents)
             self._state = (*state[:2], self._calls(talks, agents))
 
@@ -110,6 +110,9 @@ def _tie_all(starters: Sequence[Starters], agents: Mapping[str, Agent]) -> list[
         if agent.parent is None:
             _adopt(agent, agents.get(_str(agent.meta.get("parentAgentId")) or ""))
     kin.tie_resumed(agents)
+    for agent in agents.values():
+        if agent.call is not None:
+            agent.call.started_agents = [*agent.call.started_agents, agent]
     starters[0].talk.agents = dict(agents)
     for agent in agents.values():
         agent.agents = {}

@@ -21,6 +21,9 @@ HEARTBEAT = 500
 """Milliseconds after which the files are looked at even where the system reported nothing."""
 RESCAN = 20
 """Heartbeats after which agents' files are looked for even where the system reported none."""
+AFTERLOOKS = 3
+"""Ticks for which they are looked for once something new stood beside the session: what is written into a folder
+before the system watches it is not reported."""
 
 
 def follow(
@@ -85,6 +88,7 @@ class Follower:
     def __init__(self, session: Session, *, fresh: bool = False) -> None:
         self.session = session
         self._beats = 0
+        self._looks = 0
         session.transcripts = []  # what is printed now is not in them yet
         if fresh:
             session.folding = session.new_folding()
@@ -96,9 +100,11 @@ class Follower:
         for folding in list(self.session.agent_foldings.values()):
             yield from self._agent(folding)
         self._beats += 1
-        known = {folding.source.path for folding in self.session.agent_foldings.values()}
-        appeared = any(path.name.startswith(places.AGENT) and path not in known for path in touched)
-        if appeared or self._beats % RESCAN == 0:
+        known = {self.session.path, *(folding.source.path for folding in self.session.agent_foldings.values())}
+        if not touched <= known:
+            self._looks = AFTERLOOKS
+        if self._looks or self._beats % RESCAN == 0:
+            self._looks = max(0, self._looks - 1)
             yield from self._new_agents()
 
     def finish(self) -> Iterator[Change]:
@@ -134,6 +140,7 @@ class Follower:
             agent = folding.conversation
             folding = fold_agent(agent.id, path) if isinstance(agent, Agent) else folding
             self.session.agent_foldings[path.stem.removeprefix(places.AGENT)] = folding
+            self.session.agents_changed()
             yield Change("rewritten", line=1, agent=_as_agent(folding))
             yield from self._told(folding.conversation, 0)
             return
@@ -146,10 +153,12 @@ class Follower:
         for id, path in session.agent_files().items():
             if id not in session.agent_foldings:
                 folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
+                session.agents_changed()
                 yield from self._told(folding.conversation, 0)
 
     def _told(self, conversation: Conversation, start: int) -> Iterator[Change]:
         if start < len(conversation.records):
+            self.session.agents_changed()
             _ = self.session.agents
         for index in range(start, len(conversation.records)):
             yield conversation.change(index)

@@ -36,6 +36,8 @@ GROWING = ("text", "thinking", "signature", "partial_json")
 """The fields of a block that a stream gives in pieces."""
 ROWS_KEPT = 4096
 """Of how many messages the usage rows are kept."""
+LONGEST = 1e12
+"""Milliseconds beyond which a duration is none."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -152,6 +154,14 @@ class Message(msgspec.Struct, eq=False):
         return dict(zip(numbers, images, strict=False))
 
     @property
+    def thinking_seconds(self) -> dict[str, float]:
+        """How long each thought took, by its signature, where the client wrote it down."""
+        found: dict[str, float] = {}
+        for index in self.records:
+            found |= thinking_seconds(self.conversation.native(index), self.conversation.content(index))
+        return found
+
+    @property
     def flags(self) -> frozenset[str]:
         """What is odd about it: error, deleted, superseded, aborted."""
         records = [self.conversation.native(i) for i in self.records]
@@ -238,13 +248,21 @@ class Call(msgspec.Struct, eq=False):
     notices: Sequence[int] = ()
     """Messages in which a background task reported back, by index."""
     started_agent: Agent | None = None
-    """The agent it is known to have started."""
+    """The agent it is known to have started, or to have gone on with."""
+    started_agents: Sequence[Agent] = ()
+    """All that it started: a workflow starts several."""
 
     @property
     def agent(self) -> Agent | None:
         """The agent it started; the session's agents are read when this is first asked for."""
         self.conversation.meet_agents()
         return self.started_agent
+
+    @property
+    def agents(self) -> Sequence[Agent]:
+        """The agents that it started: one, or those of a workflow."""
+        self.conversation.meet_agents()
+        return self.started_agents
 
     @property
     def block(self) -> b.Block | None:
@@ -572,6 +590,15 @@ def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Tur
         turn.append(message)
     if turn:
         yield Turn(count + 1, prompt, turn)
+
+
+def thinking_seconds(record: dict[str, Any], blocks: Sequence[b.Block]) -> dict[str, float]:
+    """How long the thoughts of one record took, by their signatures."""
+    took = record.get("thinkingDurationMs")
+    if not isinstance(took, int | float) or not 0 <= took < LONGEST:
+        return {}
+    thoughts = (block for block in blocks if isinstance(block, b.Thinking))
+    return {block.signature: took / 1000 for block in thoughts if isinstance(block.signature, str)}
 
 
 def moment(stamp: str | None) -> datetime | None:

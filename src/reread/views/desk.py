@@ -26,7 +26,7 @@ from reread.nodes import Picture
 from reread.session import Session
 from reread.views import pages
 from reread.views.markdown import talk_markdown
-from reread.views.parts import EVERYTHING, message_parts, started_by, turn_parts
+from reread.views.parts import EVERYTHING, message_parts, turn_parts
 from reread.views.passages import Address, Pen, run_title
 from reread.views.scroll import RECORD, Scroll, sort_of
 
@@ -169,7 +169,7 @@ class Desk:
 
     def agent_marks(self, call: Call) -> list[pages.AgentMark]:
         """The agents that a call started."""
-        return [self.agent_mark(agent) for agent in started_by(call)]
+        return [self.agent_mark(agent) for agent in call.agents]
 
     def spent(self, agent: str | None = None) -> Callable[[], pages.Spent]:
         """What was spent, and how full the context was: a function, for counting needs no desk and takes a while."""

@@ -23,7 +23,7 @@ from reread.nodes import Picture
 from reread.session import Session
 from reread.views import pages
 from reread.views.desk import Desk, Talk, figures
-from reread.views.parts import EVERYTHING, Choice, started_by
+from reread.views.parts import EVERYTHING, Choice
 from reread.views.passages import Pen
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
@@ -194,7 +194,7 @@ class _Writer:
         waiting = [call for n in passages for message in scroll.passage(n) for call in message.calls]
         found: dict[str, Agent] = {}
         while waiting:
-            for agent in started_by(waiting.pop()):
+            for agent in waiting.pop().agents:
                 if agent.id not in found:
                     found[agent.id] = agent
                     waiting += agent.calls

@@ -136,13 +136,15 @@ class Pen:
 
     def _response(self, message: Message) -> Iterator[pages.Part]:
         calls = {call.id: call for call in message.calls}
+        seconds = message.thinking_seconds
         for block in message.blocks:
             if isinstance(block, Text):
                 yield from self._text(block.text if isinstance(block.text, str) else "")
             elif isinstance(block, Thinking | RedactedThinking):
-                said = getattr(block, "thinking", None)
+                said, signature = getattr(block, "thinking", None), getattr(block, "signature", None)
                 shown, chars = self.text(said if isinstance(said, str) else "")
-                yield pages.ThinkingPart(text=shown, chars=chars)
+                took = seconds.get(signature) if isinstance(signature, str) else None
+                yield pages.ThinkingPart(text=shown, chars=chars, seconds=took)
             elif isinstance(block, Use):
                 id = block.id if isinstance(block.id, str) else ""
                 call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)

@@ -86,9 +86,9 @@ class TerminalView:
         for part in p.parts(session.conversation, self.choice):
             yield from self.part(part)
         if self.choice.only is None and self.choice.turns == (1, None):
-            for agent in p.unlinked(session, self.choice):
+            for agent, why in p.apart(session, self.choice):
                 yield Text()
-                yield Text(f"◇ agent {agent.id} {safe(agent.type or '')}: no call is known to have started it")
+                yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {why}"))
                 yield from self._nested(agent)
             yield from _spent(session)
 
@@ -119,13 +119,10 @@ class TerminalView:
 
     def thought(self, part: p.Thought) -> Iterator[RenderableType]:
         """A thought, dimmed."""
-        text = safe(part.text).strip()
-        if not text:
-            yield Text("∴ thinking (not recorded)", style="thought")
-            return
-        lines = text.split("\n")
+        lines = (safe(part.text).strip() or "thinking (not recorded)").split("\n")
         shown = lines if self.choice.full else lines[:THOUGHT]
-        yield Text("∴ " + "\n  ".join(shown), style="thought")
+        took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
+        yield Text(f"∴ {took}" + "\n  ".join(shown), style="thought")
         yield from self._hidden(len(lines) - len(shown), 2)
 
     def shown(self, part: p.Shown) -> Iterator[RenderableType]:
@@ -137,8 +134,11 @@ class TerminalView:
         call = part.call
         yield call_line(call)
         yield from self._indented(call.draw(full=self.choice.full))
-        for agent in p.started_by(call):
-            yield from self._nested(agent)
+        for agent in call.agents:
+            if p.is_deep(agent):
+                yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
+            else:
+                yield from self._nested(agent)
 
     def notice(self, part: p.Notice) -> Iterator[RenderableType]:
         """Something the client says."""
@@ -374,7 +374,7 @@ def call_line(call: Call) -> Text:
     """A call in one line: its state, its tool, what it did, how long it took."""
     name, _, rest = call.title.partition(" ")
     line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
-    for agent in p.started_by(call):
+    for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {seconds_text(call.duration)}", style="quiet")
