@@ -220,6 +220,19 @@ def test_reading_on_is_reading_all(text: str, data: st.DataObject) -> None:
         assert msgspec.msgpack.encode(second.digest) == msgspec.msgpack.encode(digest(raw))
 
 
+def test_a_reading_is_dated_by_a_row_that_comes_later() -> None:
+    row = {"type": "assistant", "message": {"id": "m1", "stop_reason": "end_turn", "usage": {"output_tokens": 1}}}
+    written = row | {"sessionId": "a", "requestId": "r1", "timestamp": HOURS[0]}
+    reading = {"type": "cost-state", "sessionId": "a", "totalCostUSD": 1}
+    printed = row | {"session_id": "a", "request_id": "r1"}
+    text = "".join(json.dumps(line) + "\n" for line in (printed, reading, written)).encode()
+    first = Scanner(session="s")
+    first.feed(text[: text.rindex(b'{"type": "assistant"')])
+    second = Scanner(first.digest, session="s")
+    second.feed(text[first.offset :])
+    assert [reading.when for reading in second.digest.readings] == [digest(text).readings[0].when] != [None]
+
+
 @given(tree=trees, data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:

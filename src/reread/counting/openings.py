@@ -171,7 +171,7 @@ class Summing:
 
     def _locate(self, reading: Reading, index: dict[Key, Opening]) -> None:
         """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
-        if reading.place is not None or not reading.after:
+        if reading.when is not None or not reading.after:
             return
         for known in reversed(list(islice(index.values(), reading.after))):
             place, when = self._where(known)

@@ -69,11 +69,10 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
     def go_on(self, row: PlainRow) -> None:
         """Take in a later row of the response: this one says where it belongs, the better one what it used."""
         message, best = row.message, self.message
-        ended = bool(message.stop_reason)
-        if ended == bool(best.stop_reason):
+        if (not message.stop_reason) == (not best.stop_reason):
             if (message.usage.output_tokens or 0) >= (best.usage.output_tokens or 0):
                 self.message = message
-        elif ended:
+        elif message.stop_reason:
             self.message = message
         if self.timestamp is None:
             self.timestamp = row.timestamp

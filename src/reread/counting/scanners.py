@@ -218,13 +218,11 @@ class Scanner:
                 continue
             if usage.iterations:
                 usage.iterations = _kept(usage.iterations)
-            key = (message.id, row.requestId)
-            known = index.get(key)
-            if usage.iterations or row.costUSD is not None or type(known) is Open:
+            special = usage.iterations or row.costUSD is not None
+            known = None if special else index.setdefault((message.id, row.requestId), row)
+            if type(known) is not PlainRow:
                 self._row(row, message, usage)
-            elif known is None:
-                index[key] = row
-            else:
+            elif known is not row:
                 if message.stop_reason and message == known.message:
                     self._repeats = True
                 known.go_on(row)
