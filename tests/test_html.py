@@ -9,14 +9,14 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
-from making import image, jsonl, read, reply, result, text, thinking, told, use, user
+from making import image, jsonl, printed, read, reply, result, text, thinking, told, use, user
 from test_laws import TALKS
 from test_real_client import TRANSCRIPTS, name
 
@@ -169,6 +169,31 @@ def test_branches_share_the_pages_they_have_in_common() -> None:
     first, second = page.index["threads"]
     assert first["branch"] == 1 and first["pages"][:2] == second["pages"][:2] and first["pages"] != second["pages"]
     assert_whole(session)
+
+
+def many_agents(count: int) -> Session:
+    calls = [reply(use(f"t{n}", "Agent", prompt=f"task {n}"), id=f"m{n}") for n in range(count)]
+    said = [printed(reply(f"done {n}", id=f"a{n}"), f"t{n}") for n in range(count)]
+    return read(printed(user("go")), *map(printed, calls), *said)
+
+
+def many_rewinds(count: int) -> Session:
+    tries = [
+        record
+        for n in range(count)
+        for record in (
+            user(f"left {n}", uuid=f"l{n}", parentUuid=f"a{n}"),
+            user(f"try {n}", uuid=f"t{n}", parentUuid=f"a{n}"),
+            reply(f"said {n}", id=f"m{n}", uuid=f"a{n + 1}", parentUuid=f"t{n}"),
+        )
+    ]
+    return read(user("go", uuid="a0"), *tries)
+
+
+@pytest.mark.parametrize("made", [many_agents, many_rewinds])
+def test_the_index_of_a_page_grows_as_its_session_does(made: Callable[[int], Session]) -> None:
+    few, many = (len(json.dumps(page_of(made(count)).index)) for count in (20, 160))
+    assert many < 10 * few
 
 
 def test_nothing_but_the_reader_may_run_and_nothing_is_loaded() -> None:

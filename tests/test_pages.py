@@ -131,6 +131,15 @@ def test_a_thought_says_how_long_it_took_where_the_client_wrote_it_down(written:
     assert [part.seconds for part in only(desk, pages.ThinkingPart)] == [seconds]
 
 
+@pytest.mark.parametrize("signature", [[], {}, None, 5])
+def test_a_thought_with_an_odd_signature_is_shown(signature: Any) -> None:
+    thought = {**thinking("hm"), "signature": signature}
+    session = read(user("go"), reply(thought, thinkingDurationMs=100))
+    assert [part.seconds for part in only(desk_of(session), pages.ThinkingPart)] == [None]
+    (message,) = session.turns[0].messages[1:]
+    assert [part.text for part in p.message_parts(message, p.EVERYTHING) if isinstance(part, p.Thought)] == ["hm"]
+
+
 def test_a_long_run_is_cut() -> None:
     ids = [f"c{n}" for n in range(LONGEST * 2 + 1)]
     desk = told(user("go"), *answered(*ids))

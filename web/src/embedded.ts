@@ -5,11 +5,17 @@
  * picture's address is `chunk:N`.
  */
 
-import type { CallBody, Outline, Overview, Passage, Problems, Spent } from "./values";
+import type { AgentMark, BranchMark, CallBody, Outline, Overview, Passage, Problems, Spent } from "./values";
 
 export interface Embedded {
   /** The session's main thread on each branch, the active one first, and each agent's. */
   threads: [EmbeddedThread, ...EmbeddedThread[]];
+  /** Those of the main thread. */
+  branches: BranchMark[];
+  /** All that the page holds. */
+  agents: AgentMark[];
+  /** What the session spent. */
+  spent: Spent;
   problems: Problems;
   /** Where the site's index is, for a page that is part of one. */
   home: string | null;
@@ -18,7 +24,9 @@ export interface Embedded {
 export interface EmbeddedThread {
   agent: string | null;
   branch: number;
+  /** The head of its page; its lists are empty, for those of the page are for all. */
   overview: Overview;
+  /** What an agent spent. */
   spent: Spent | null;
   /** How many passages a page has; the last may have fewer. */
   page: number;

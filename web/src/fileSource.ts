@@ -84,7 +84,10 @@ export function fileSource(page: Document): Source {
     library: none,
     usage: none,
     lines: none,
-    overview: async (at) => threadAt(at).overview,
+    overview: async (at) => {
+      const { agent, overview } = threadAt(at);
+      return { ...overview, agents: index.agents, branches: agent === null ? index.branches : [] };
+    },
     page: async (at, start, count) => {
       const thread = threadAt(at);
       return { start, total: thread.overview.passages, stamp: 0, passages: await passages(thread, start, count) };
@@ -129,7 +132,7 @@ export function fileSource(page: Document): Source {
       if (!passage) throw new Missing("This is not in the exported page.");
       return passageMarkdown(passage);
     },
-    spent: async (at) => threadAt(at).spent ?? none(),
+    spent: async (at) => threadAt(at).spent ?? index.spent,
     problems: () => Promise.resolve(index.problems),
     picture: (url) => chunks.picture(url),
     exported: () => null,

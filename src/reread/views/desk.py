@@ -130,8 +130,8 @@ class Desk:
 
     # The head of the page
 
-    def overview(self, agent: str | None = None, branch: int | None = None) -> pages.Overview:
-        """The head of a page."""
+    def overview(self, agent: str | None = None, branch: int | None = None, *, lists: bool = True) -> pages.Overview:
+        """The head of a page, with or without its lists of branches and agents."""
         session, talk = self.session, self.talk(agent)
         scroll = talk.scroll(branch)
         facts = talk.conversation.facts
@@ -153,8 +153,8 @@ class Desk:
             turns=scroll.turns,
             passages=len(scroll),
             branch=scroll.branch,
-            branches=[talk.branch_mark(b) for b in talk.conversation.branches],
-            agents=[self.agent_mark(found) for found in session.agents.values()],
+            branches=[talk.branch_mark(b) for b in talk.conversation.branches] if lists else [],
+            agents=[self.agent_mark(found) for found in session.agents.values()] if lists else [],
             agent=mark,
             tools=dict(talk.tools.most_common()),
             errors=talk.errors,

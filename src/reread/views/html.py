@@ -36,8 +36,8 @@ LEVEL = 1
 """How hard chunks are packed: more costs the whole time again for a tenth of the size."""
 PLAIN_PASSAGES, PLAIN_CHARS = 2000, 2_000_000
 """How much is there as plain text for a browser without JavaScript."""
-MOST_BRANCHES = 50
-"""How many branches are written besides the active one and those it leaves."""
+MOST_BRANCHES, MOST_WRITTEN = 50, 200
+"""How many branches are written besides the active one and those that they leave, and how many with these."""
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 """How the pictures begin that a page may hold."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -115,8 +115,6 @@ class _Writer:
         self.chunks = 0
         """How many have been written."""
         self._threads: list[dict[str, Any]] = []
-        self._spent: pages.Spent | None = None
-        self._overview: pages.Overview | None = None
         self._pictures: dict[bytes, int] = {}
         """The chunk of each picture."""
         self._waiting: list[bytes] = []
@@ -126,12 +124,19 @@ class _Writer:
         """The page from its head to its end."""
         yield self._head().encode()
         yield from self._main_thread()
-        for agent in self._agents() if self.choice.shows("tools") else ():
+        agents = self._agents() if self.choice.shows("tools") else []
+        for agent in agents:
             kept = self.desk.talk_of(agent)
             yield from self._thread(_Thread(self, agent, kept, kept.scroll()))
         yield from self.plain.pieces()
-        problems = pages.Problems(problems=[], more=0)
-        index = {"threads": self._threads, "problems": problems, "home": self.home}
+        index = {
+            "threads": self._threads,
+            "branches": self.desk.overview().branches,
+            "agents": list(map(self.desk.agent_mark, agents)),
+            "spent": at_once(self.desk.spent())(),
+            "problems": pages.Problems(problems=[], more=0),
+            "home": self.home,
+        }
         yield b'<script type="application/json" id="reread-index">' + _quiet(jsontext.dumps(index)) + b"</script>\n"
         yield self.assets.script.encode() + b"\n</body>\n</html>\n"
 
@@ -169,13 +174,13 @@ class _Writer:
         self._threads.sort(key=lambda thread: thread["branch"] != active)
 
     def _branches(self, talk: Talk) -> list[Branch]:
-        """The branches that are written, parents first: the active one, those it leaves, and the newest others."""
+        """The branches that are written, parents first: the active one, the newest others and those that they leave."""
         branches = sorted(talk.conversation.branches, key=lambda branch: branch.id)
         by_id = {branch.id: branch for branch in branches}
         wanted = {b.id for b in branches[-MOST_BRANCHES:]} | {talk.conversation.active_branch}
         for id in list(wanted):
             at = by_id[id].parent
-            while at is not None and at not in wanted:
+            while at is not None and at not in wanted and len(wanted) < MOST_WRITTEN:
                 wanted.add(at)
                 at = by_id[at].parent
         return [branch for branch in branches if branch.id in wanted]
@@ -209,23 +214,6 @@ class _Writer:
             return range(0)
         end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)
         return range(scroll.turn_passage(wanted[0]), end)
-
-    def overview(self, agent: str | None) -> pages.Overview:
-        """The head of a conversation's page; that of the main thread is made once for all branches."""
-        if agent is not None:
-            return self.desk.overview(agent)
-        if self._overview is None:
-            self._overview = self.desk.overview()
-        return self._overview
-
-    def spent(self, agent: str | None) -> pages.Spent:
-        """What a conversation spent; that of the main thread is counted once for all branches."""
-        if agent is not None:
-            talk = self.desk.talk(agent)
-            return pages.Spent(figures=figures(talk.usage()), by_model={}, context=at_once(talk.context()))
-        if self._spent is None:
-            self._spent = at_once(self.desk.spent())()
-        return self._spent
 
     # Chunks
 
@@ -361,17 +349,20 @@ class _Thread:
     def value(self, map: int) -> dict[str, Any]:
         """What the page's index says of the thread."""
         id = self.agent.id if self.agent is not None else None
-        overview = self.page.overview(id)
+        overview = self.page.desk.overview(id, lists=False)
         counts = {"branch": self.scroll.branch, "turns": len(self.turns), "passages": len(self.keys), "live": False}
         return {
             "agent": id,
             "branch": self.scroll.branch,
             "overview": replace(overview, **counts),
-            "spent": self.page.spent(id),
+            "spent": self._spent() if self.agent is not None else None,
             "page": PAGE,
             "pages": self.pages,
             "map": map,
         }
+
+    def _spent(self) -> pages.Spent:
+        return pages.Spent(figures=figures(self.talk.usage()), by_model={}, context=at_once(self.talk.context()))
 
 
 class _Plain:

@@ -260,7 +260,8 @@ def _block_parts(message: Message, block: Block, calls: dict[str, Call], seconds
             yield Said(message, block.text)
     elif isinstance(block, Thinking):
         text = block.thinking if isinstance(block.thinking, str) else ""
-        yield Thought(message, text, seconds.get(block.signature or ""))
+        took = seconds.get(block.signature) if isinstance(block.signature, str) else None
+        yield Thought(message, text, took)
     elif isinstance(block, RedactedThinking):
         yield Thought(message, "")
     elif isinstance(block, Use):
