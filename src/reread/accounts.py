@@ -56,7 +56,7 @@ def usage(
     keep = Filter(
         since=edge(since, zone),
         until=edge(until, zone, end=True),
-        projects=tuple(os.path.realpath(Path(p).expanduser()) for p in _several(project)),
+        projects=tuple(os.path.realpath(places.named(p)) for p in _several(project)),
         models=tuple(_words(model)),
     )
     wanted = _wanted(list(_flat(sources)), root)
@@ -111,14 +111,14 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
 
 
 def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
-    path = Path(name).expanduser()
-    if name != "" and path.is_dir():
+    path = places.named(name)
+    if name != "" and os.path.isdir(path):
         wanted.add_folder(path)
     else:
         from reread.session import find, want_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        want_session(wanted, path if path.is_file() else find(name, root=root), roots)
+        want_session(wanted, path if os.path.isfile(path) else find(name, root=root), roots)
 
 
 def _bytes(source: Any) -> bytes:

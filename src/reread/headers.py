@@ -241,7 +241,7 @@ def _recency(header: Header) -> tuple[datetime, str]:
 
 
 def _folder(project: str | Path) -> str:
-    return os.path.realpath(Path(project).expanduser()).rstrip("/\\")
+    return os.path.realpath(places.named(project)).rstrip("/\\")
 
 
 def _within(project: str, folder: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,7 @@ from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
-from reread.errors import Ambiguous, Misuse, NotFound
+from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.facts import Facts
 from reread.filenames import id_of, name_of
 from reread.folding import CHUNK, Folding, Progress
@@ -28,7 +30,7 @@ from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
 from reread.rules import Finding
-from reread.sources import FileSource, MemorySource, Source
+from reread.sources import FileSource, MemorySource, Source, plain_file
 from reread.store import companions
 
 LATEST = "latest"
@@ -159,7 +161,10 @@ class Session:
     @cached_property
     def agent_foldings(self) -> dict[str, Folding]:
         """The agents' own files, folded, by agent id."""
-        own = {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+        own: dict[str, Folding] = {}
+        for id, path in self.agent_files().items():
+            with suppress(Unreadable, NotFound):  # what else there is can be read; `check` tells of this
+                own[id] = fold_agent(id, path)
         return own | {id: folding for other in self.transcripts for id, folding in other.agent_foldings.items()}
 
     def agent_files(self) -> dict[str, Path]:
@@ -367,7 +372,7 @@ def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
 def wanted_of(session: Session) -> Wanted:
     """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
     wanted = Wanted()
-    if session.path is not None and session.path.exists():
+    if session.path is not None and os.path.exists(session.path):
         want_session(wanted, session.path, session.roots)
     else:
         wanted.loose.append(b"".join(_chunks(session.source)))
@@ -409,8 +414,10 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     """The file of a session, by path, id, unique prefix or "latest"."""
     if name == "":
         raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
-    path = Path(name).expanduser()
-    if isinstance(name, Path) or path.exists():
+    path = places.named(name)
+    if os.path.exists(path):
+        return plain_file(path)
+    if isinstance(name, Path):
         return path
     roots = [root] if isinstance(root, str | Path) else root
     if is_pathlike(name):  # a captured conversation may be called anything, so its id may look like a path

@@ -55,7 +55,7 @@ class Store:
     """The captured conversations below a folder, or below this machine's own."""
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = Path(root).expanduser() if root is not None else places.store_home()
+        self.root = places.named(root) if root is not None else places.store_home()
         """Where new conversations go."""
         self._given = root is not None
 
@@ -77,9 +77,9 @@ class Store:
         if name == "":
             raise Misuse("an empty name is no conversation: give an id or its beginning, a path, or latest")
         if isinstance(name, Path) or "/" in name or os.sep in name or name.endswith(ENDING):
-            path = Path(name).expanduser()
-            called = None if path.is_file() else next((k for k in self.conversations() if k.id == name), None)
-            if called is None and not path.is_file():
+            path = places.named(name)
+            called = None if os.path.isfile(path) else next((k for k in self.conversations() if k.id == name), None)
+            if called is None and not os.path.isfile(path):
                 raise NotFound(f"{path}: no such file; `reread ls --captured` lists conversations", path=str(path))
             return called or Kept(path)
         everything = self.conversations()
@@ -141,7 +141,7 @@ class Store:
         seen: set[str] = set()
         for root in self.roots:
             folder = root / FOLDER
-            for path in folder.glob(f"*/*/*{ENDING}") if folder.is_dir() else ():
+            for path in folder.glob(f"*/*/*{ENDING}") if os.path.isdir(folder) else ():
                 real = os.path.realpath(path)
                 if real not in seen:
                     seen.add(real)

@@ -57,4 +57,4 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
 
 def _is_missing_path(name: str) -> bool:
     """Whether this names a file that may still appear."""
-    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not Path(name).exists()
+    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not os.path.exists(os.path.expanduser(name))

@@ -55,7 +55,7 @@ def ls(
     from reread.when import parse_when
 
     roots = asked_roots(ctx, root)
-    headers = sessions(project=project, since=parse_when(since) if since else None, root=roots or None)
+    headers = sessions(project=project, since=parse_when(since) if since is not None else None, root=roots or None)
     if captured:
         headers = (header for header in headers if header.captured)
     if min_size is not None:
@@ -113,5 +113,5 @@ def parse_size(text: str) -> int:
         number, unit = number[:-1], number[-1]
     try:
         return int(float(number) * _SIZES[unit])
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Misuse(f"{text!r} is no size: say 500k, 10M or 1G") from None

@@ -13,7 +13,9 @@ import click
 def print_json(value: Any) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value)))
+    from reread import jsontext
+
+    click.echo(msgspec.json.format(jsontext.dumps(value)))
 
 
 @contextmanager

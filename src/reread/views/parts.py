@@ -18,7 +18,7 @@ from reread.session import Session
 from reread.tools import generic
 
 ONLY = ("prompts", "text", "tools")
-_RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
+_RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

@@ -66,9 +66,15 @@ STATES = {True: "ok", False: "failed", None: "odd"}
 LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, as for everything else that is printed."""
+        raise
+
+
 def make_console(**options: Any) -> Console:
     """A console that takes nothing in a text for markup, and never writes a link."""
-    return Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
+    return _Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
 
 
 class TerminalView:
@@ -88,7 +94,7 @@ class TerminalView:
         if self.choice.only is None and self.choice.turns == (1, None):
             for agent in p.unlinked(session, self.choice):
                 yield Text()
-                yield Text(f"◇ agent {agent.id} {safe(agent.type or '')}: no call is known to have started it")
+                yield Text(f"◇ agent {safe(agent.id)} {safe(agent.type or '')}: no call is known to have started it")
                 yield from self._nested(agent)
             yield from _spent(session)
 

@@ -102,7 +102,7 @@ class Counter:
             )
         assert self._child.stdin is not None and self._child.stdout is not None
         try:
-            self._child.stdin.write(msgspec.json.encode(os.fsdecode(path)) + b"\n")
+            self._child.stdin.write(msgspec.json.encode(os.fsencode(path)) + b"\n")
             self._child.stdin.flush()
             return msgspec.json.decode(self._child.stdout.readline(), type=Counted | None)
         except (OSError, ValueError, msgspec.DecodeError):
@@ -176,7 +176,7 @@ def main() -> None:
         os.nice(10)
     for line in sys.stdin.buffer:
         try:
-            counted: Counted | None = count(Path(msgspec.json.decode(line, type=str)))
+            counted: Counted | None = count(Path(os.fsdecode(msgspec.json.decode(line, type=bytes))))
         except (RereadError, OSError):
             counted = None
         sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -157,7 +158,7 @@ class Room:
                 rewritten = rewritten or _is_rewritten(change)
                 if change.agent is not None:
                     agents[change.agent.id] = None
-        gone, live = not self.path.exists(), self._desk.live
+        gone, live = not os.path.exists(self.path), self._desk.live
         if changed:
             self._desk.grow()
         if changed or gone != self._desk.gone or live != self._live:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import os
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -155,7 +156,7 @@ def _spent(desk: Desk, asked: Asked) -> Any:
 
 def _export(desk: Desk, asked: Asked) -> Callable[[], Response]:
     path = desk.session.path
-    source = path if path is not None and path.exists() else desk.session
+    source = path if path is not None and os.path.exists(path) else desk.session
     choice = Choice(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
     name = f"{asked.path['key']}.html"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
