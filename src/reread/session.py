@@ -16,11 +16,12 @@ from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
+from reread.dialects import stored
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.facts import Facts
 from reread.filenames import id_of, name_of
 from reread.folding import CHUNK, Folding, Progress
-from reread.headers import captures_of, sessions
+from reread.headers import captures_of, one_line, sessions
 from reread.joins import Told
 from reread.kinship import Kin
 from reread.ledger import Ledger
@@ -240,9 +241,9 @@ class Session:
 
     @property
     def title(self) -> str:
-        """The title someone gave it, else the client's, else the summary of it, else the first prompt."""
+        """The title someone gave it, else the client's, its summary, its first prompt, or what its command asked."""
         facts = self.facts
-        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt()
+        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt() or self._asked()
 
     def _summary(self) -> str:
         for text, leaf in reversed(self.facts.summaries):
@@ -253,6 +254,11 @@ class Session:
     def _first_prompt(self) -> str:
         prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
         return next((line[:120] for line in (" ".join(text.split()) for text in prompts) if line), "")
+
+    def _asked(self) -> str:
+        """What the command asked that was captured first; a stream does not say its prompt again."""
+        runs = (self.records[n].value for n in self.folding.conversation.facts.runs)
+        return one_line(next((text for text in map(stored.asked, runs) if text), ""))
 
     @property
     def project(self) -> str:

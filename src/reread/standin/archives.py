@@ -14,8 +14,9 @@ from reread import jsontext
 from reread.dialects import stream_json
 from reread.envelopes import NEWLINE, OUT, Entry
 from reread.errors import NotFound
+from reread.invocation import call_of
 from reread.places import named, transcripts_below
-from reread.standin.recordings import Frame, Recording, call_of, frame_of, frames_of, prompt_frame
+from reread.standin.recordings import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.store import FOLDER, Kept, Store
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
