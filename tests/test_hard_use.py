@@ -76,6 +76,13 @@ class TestMessages:
         assert "\\x1b" in said and "\\u202e" in said
         assert not {"\x1b", "\x07", "\u202e"} & set(said)
 
+    def test_json_says_with_numbers_what_a_terminal_would_obey(self, tmp_path: Path) -> None:
+        path = tmp_path / "one.jsonl"
+        path.write_bytes(jsonl({"type": "odd\x9b31m\x7f\u202e", "uuid": "u"}))
+        said = run("check", path, "--json").stdout.decode()
+        assert json.loads(said)["totals"]["unknown_types"] == {"odd\x9b31m\x7f\u202e": 1}
+        assert not {"\x9b", "\x7f", "\u202e"} & set(said)
+
     @FULL
     @pytest.mark.parametrize("verb", ["show d2a9 --raw", "show d2a9", "ls", "check --schema", "replay d2a9 --instant"])
     def test_say_that_nothing_can_be_printed(self, verb: str) -> None:

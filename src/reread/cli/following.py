@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from reread.cli.options import SESSION, open_session, root_option
+from reread.cli.output import echo_json
 
 
 @click.command()
@@ -37,7 +38,7 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
         from reread.views.values import change_value
 
         for change in follow(opened or session):
-            click.echo(jsontext.dumps(change_value(change)))
+            echo_json(jsontext.dumps(change_value(change)))
             sys.stdout.flush()
         return
     from reread.views.parts import Choice, parts

@@ -15,7 +15,14 @@ def print_json(value: Any) -> None:
 
     from reread import jsontext
 
-    click.echo(msgspec.json.format(jsontext.dumps(value)))
+    echo_json(msgspec.json.format(jsontext.dumps(value)))
+
+
+def echo_json(text: bytes) -> None:
+    """Print JSON, with nothing in it that a terminal would obey."""
+    from reread.views.safety import safe_json
+
+    click.echo(safe_json(text.decode()))
 
 
 @contextmanager

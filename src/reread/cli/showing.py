@@ -48,9 +48,13 @@ def show(
     if raw:
         sys.stdout.buffer.writelines(line.raw for line in opened.lines)
     elif form == "json":
+        from reread.views.safety import safe_json
         from reread.views.values import session_json
 
-        sys.stdout.buffer.writelines(session_json(opened, choice))
+        pieces = session_json(opened, choice)
+        if sys.stdout.isatty():
+            pieces = (safe_json(piece.decode()).encode() for piece in pieces)
+        sys.stdout.buffer.writelines(pieces)
     elif form == "markdown":
         from reread.views.markdown import session_markdown
 
