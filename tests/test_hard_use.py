@@ -19,6 +19,7 @@ from reread.cli import SAMPLES
 from reread.counting.surveys import Wanted
 from reread.errors import Misuse
 from reread.live import follow
+from reread.reports import report
 from reread.resumption import resume_command
 from reread.store import Kept, Store
 from reread.writing import write_whole
@@ -228,6 +229,25 @@ class TestFiles:
         os.mkfifo(agents / "agent-b.jsonl")
         assert b"hello" in run("show", folder / "one.jsonl").stdout
 
+    @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
+    def test_a_folder_that_is_closed_to_us_is_not_called_empty(self, folder: Path) -> None:
+        folder.chmod(0)
+        for verb in ("check", "usage", "serve", "export"):
+            done = run(verb, folder)
+            assert done.returncode == 2 and b"cannot be read: Permission denied; check its permissions" in done.stderr
+        folder.chmod(0o700)
+
+    def test_a_folder_that_cannot_be_looked_into_is_said_to_be_so(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(path: Path) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        for work in (reread.usage, lambda path: report([path])):
+            with pytest.raises(reread.Unreadable, match="check its permissions"):
+                work(folder)
+
     def test_a_working_folder_that_is_gone_is_done_without(self, tmp_path: Path) -> None:
         gone = tmp_path / "gone"
         gone.mkdir()
@@ -254,6 +274,19 @@ class TestFiles:
 def test_numbers_and_times_that_are_none_are_refused(words: tuple[str, ...]) -> None:
     done = run("--demo", *words)
     assert done.returncode == 2 and is_one_sentence(done.stderr) and b"say " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "No sessions in "),
+        (("--captured",), "No captured conversations in "),
+        (("--since", "1d"), "No session fits."),
+    ],
+)
+def test_an_empty_list_says_why(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "projects").mkdir()
+    assert run("ls", "--root", tmp_path, *words).stderr.decode().startswith(said)
 
 
 class TestExports:

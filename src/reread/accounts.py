@@ -113,7 +113,7 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
 def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
     path = places.named(name)
     if name != "" and os.path.isdir(path):
-        wanted.add_folder(path)
+        wanted.add_folder(places.readable_folder(path))
     else:
         from reread.session import find, want_session
 

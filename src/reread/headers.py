@@ -72,7 +72,7 @@ def read_header(path: str | Path) -> Header:
                 begin = file.read(TAIL)
             last.take_backward(begin, whole=stat.st_size <= len(begin))
     except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror or error}", path=str(path)) from error
+        raise Unreadable.at(path, error) from error
     return _header(path, stat.st_size, stat.st_mtime, first, last)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from reread import jsontext
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse, NotFound, Unreadable
 from reread.heads import Head, decode_head
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
@@ -117,6 +117,15 @@ def _entries(folder: str, real: str, beside: frozenset[str]) -> Iterator[tuple[s
                         yield entry.path, below, True
                 elif entry.name.endswith(".jsonl") and entry.is_file():
                     yield entry.path, below, False
+
+
+def readable_folder(folder: Path) -> Path:
+    """A folder that someone named, once it is seen that we may look into it."""
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        raise Unreadable.at(folder, error) from error
+    return folder
 
 
 def is_session_name(name: str) -> bool:

@@ -102,7 +102,7 @@ def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] 
     for name in paths:
         path = places.named(name)
         is_folder = str(name) != STDIN and os.path.isdir(path)
-        found = places.transcripts_below(path) if is_folder else [_find(name, root)]
+        found = places.transcripts_below(places.readable_folder(path)) if is_folder else [_find(name, root)]
         for file in found:
             real = os.path.realpath(file)
             if real not in done:

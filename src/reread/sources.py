@@ -92,9 +92,7 @@ class FileSource:
         except FileNotFoundError:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            hint = "; check its permissions" if isinstance(error, PermissionError) else ""
-            raise Unreadable(f"{path}: cannot be read: {reason}{hint}", path=str(path)) from error
+            raise Unreadable.at(path, error) from error
         self._lock = threading.Lock()
         weakref.finalize(self, self._file.close)
 
@@ -107,7 +105,7 @@ class FileSource:
                 self._file.seek(offset)
                 return self._file.read(length)
         except OSError as error:
-            raise Unreadable(f"{self.path}: cannot be read: {error.strerror or error}", path=str(self.path)) from error
+            raise Unreadable.at(self.path or "", error) from error
 
     def identity(self) -> object:
         """Changes when another file is put in this one's place."""

@@ -231,13 +231,16 @@ class Kept:
             with self.path.open("rb", buffering=CHUNK) as file:
                 yield from file
         except OSError as error:
-            raise Unreadable(f"{self.path}: {error.strerror or error}", path=str(self.path)) from error
+            raise Unreadable.at(self.path, error) from error
 
     def _first(self) -> Entry:
         return next(self.entries(), Entry("", "", "", None, b""))
 
     def _contents(self) -> _Contents:
-        size = self.path.stat().st_size
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            raise Unreadable.at(self.path, error) from error
         if self._found is None or self._found[0] != size:
             self._found = (size, _Contents(self._lines()))
         return self._found[1]
@@ -323,7 +326,7 @@ class Writer:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise Unwritable.at(self.path, error) from error
         try:
             if not lock(self._fd, wait=wait):
                 raise Misuse(
@@ -398,7 +401,7 @@ class Writer:
             while written < len(data):
                 written += os.write(self._fd, data[written:])
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise Unwritable.at(self.path, error) from error
 
     def _force(self, reason: str) -> None:
         if self._sync == LINE or (self._sync == RESULT and reason == RESULT):
@@ -406,7 +409,7 @@ class Writer:
                 os.fsync(self._fd)
             except OSError as error:
                 if error.errno not in _NO_SYNC:
-                    raise _unwritable(self.path, error) from error
+                    raise Unwritable.at(self.path, error) from error
 
     def _repair(self) -> None:
         """Give a line that a crash cut off an end, so that the next one stands by itself; nothing is taken away."""
@@ -435,10 +438,6 @@ def _tail(fd: int, size: int) -> bytes:
             break
         size = start
     return b"".join(reversed(pieces))
-
-
-def _unwritable(path: Path, error: OSError) -> Unwritable:
-    return Unwritable(f"{path}: cannot be written: {error.strerror or error}", path=str(path))
 
 
 def _modified(path: Path) -> float:

@@ -142,7 +142,7 @@ def _keeper(store: Store, conversation: str, workspace: str, agent: str, fsync: 
     chosen = fsync or setting(store.root, "fsync")
     sync = chosen if chosen in SYNCS else RESULT
     keeper = Keeper(store, conversation, workspace=workspace, agent=agent, sync=sync, notice=_say)
-    if not quiet:
+    if not quiet and keeper.fault is None:
         _say(f"conversation {conversation}")
     return keeper
 

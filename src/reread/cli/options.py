@@ -108,7 +108,7 @@ def sessions_below(folder: Path) -> list[Path]:
     """The sessions of a configuration or projects folder; of any other, every transcript in it."""
     from reread import places
 
-    known = list(places.session_files([folder]))
+    known = list(places.session_files([places.readable_folder(folder)]))
     return known or [path for path in places.transcripts_below(folder) if places.is_session_name(path.name)]
 
 

@@ -84,8 +84,7 @@ class Wanted:
         except FileNotFoundError:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise Unreadable(f"{path}: {reason}; check its permissions", path=path) from error
+            raise Unreadable.at(path, error) from error
         self.found[path] = Found(path, stat)
 
 

@@ -63,4 +63,4 @@ def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> Non
     try:
         write_whole(path, pieces)
     except OSError as error:
-        raise Unwritable(f"{path}: cannot be written: {error.strerror or error}", path=str(path)) from error
+        raise Unwritable.at(path, error) from error

@@ -68,7 +68,7 @@ def write_site(
     try:
         return _Writer(folder, choice).write(sessions, progress)
     except OSError as error:
-        raise Unwritable(f"{folder}: cannot be written: {error.strerror or error}", path=str(folder)) from error
+        raise Unwritable.at(folder, error) from error
 
 
 class _Writer:
