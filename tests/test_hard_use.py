@@ -30,6 +30,7 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a devic
 BYTES = pytest.mark.skipif(sys.platform != "linux", reason="a file's name may be any bytes on Linux only")
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 TALK = jsonl(user("hello"), reply(text("hi")))
+UNPLUGGED = "import time; print('here', flush=True); [print(n, flush=True) or time.sleep(0.1) for n in range(100)]"
 ESCAPES = "\x1b[31mred\x1b]0;title\x07\u202e"
 
 
@@ -136,6 +137,27 @@ class TestStreams:
         with os.fdopen(read, "rb") as pipe:
             assert pipe.read() == HARBOR.read_bytes()
         assert child.communicate(timeout=30) == (None, b"") and child.returncode == 0
+
+
+@POSIX
+class TestEnds:
+    def test_ctrl_c_while_it_is_loaded_is_no_fault(self, tmp_path: Path) -> None:
+        (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+        done = run("--demo", "ls", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+        assert (done.returncode, done.stderr) == (130, b"")
+
+    def test_a_terminal_that_is_unplugged_ends_a_capture_in_good_order(self, tmp_path: Path) -> None:
+        master, slave = os.openpty()
+        words = [REREAD, "capture", "--pty", "--conversation", "c", "--", sys.executable, "-c", UNPLUGGED]
+        with (tmp_path / "said").open("wb") as said:
+            child = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=said, start_new_session=True)
+        os.close(slave)
+        assert b"here" in os.read(master, 1024)
+        os.close(master)
+        child.wait(30)
+        assert b"Traceback" not in (tmp_path / "said").read_bytes()
+        run_kept = Store().open("c").runs[0]
+        assert run_kept.ended is not None and run_kept.exit_code == child.returncode
 
 
 class TestNames:
