@@ -35,6 +35,8 @@ def named(path: str | Path) -> Path:
     """A path as someone typed it; the home of someone that this machine does not know stands as it is."""
     if path == "":
         raise Misuse("an empty name is no file and no folder: is a variable not set?")
+    if "\0" in str(path):
+        raise Misuse("a name with a null character is no file and no folder")
     return Path(os.path.expanduser(path))
 
 

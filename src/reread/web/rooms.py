@@ -67,6 +67,11 @@ class Room:
         return self._opened.is_set()
 
     @property
+    def failed(self) -> bool:
+        """Whether the file could not be read; it may be back by now."""
+        return self._fault is not None
+
+    @property
     def progress(self) -> pages.Opening:
         """How far the file has been read."""
         try:
@@ -213,7 +218,7 @@ class Rooms:
         path = self._find(key)
         with self._lock:
             room = self._rooms.get(key)
-            if room is None or room.path != path:
+            if room is None or room.path != path or room.failed:
                 room = self._rooms[key] = Room(key, path, self._roots)
                 self._make_space(key)
             return room

@@ -251,7 +251,10 @@ async def _watch(room: Room, view: View) -> AsyncIterator[bytes]:
         yield encoded("opening", room.progress)
         await asyncio.sleep(STEP_SECONDS)
     listener = Listener(view)
-    await run_in_threadpool(room.watch, listener)
+    try:
+        await run_in_threadpool(room.watch, listener)
+    except RereadError:  # who asks for anything else of it is told why
+        return
     async for piece in room.hub.stream(listener):
         yield piece
 
