@@ -179,7 +179,7 @@ class TestNames:
         done = run(*words, cwd=folder)
         assert done.returncode == 2 and b"an empty name is no" in done.stderr
 
-    @pytest.mark.parametrize("name", ["a" * 5000, "/" + "a" * 5000, "~nobody-has-this-name/x"])
+    @pytest.mark.parametrize("name", ["a" * 5000, "/" + "a" * 5000, "~nobody-has-this-name/x", "a\0b", "\ud800"])
     def test_the_library_raises_its_own_errors(self, name: str) -> None:
         for work in (reread.open, reread.usage, reread.export, lambda name: list(reread.replay(name))):
             with pytest.raises(reread.RereadError):
@@ -376,6 +376,16 @@ class TestExports:
         names = {path.name for path in (tmp_path / "site").iterdir()}
         assert names == {"assets", "index.html", "one.html", "two.html", "site.json"}
         assert all(path.read_bytes().endswith(b"</html>\n") for path in (tmp_path / "site").glob("*.html"))
+
+
+def test_a_file_that_is_closed_or_not_for_reading_is_said_to_be_so(tmp_path: Path) -> None:
+    closed = (tmp_path / "closed").open("wb")
+    closed.close()
+    with (tmp_path / "written").open("wb") as written:
+        for file in (closed, written):
+            for work in (reread.open, reread.usage):
+                with pytest.raises(reread.Unreadable, match="open for reading"):
+                    work(file)
 
 
 class TestFollowing:

@@ -17,9 +17,9 @@ from reread.counting.digests import SLOT_MS
 from reread.counting.readers import Progress
 from reread.counting.surveys import Survey, Wanted
 from reread.counting.tallies import Filter, Report, tally
-from reread.errors import Misuse
 from reread.garbage import no_collection
 from reread.money.prices import Prices, in_force
+from reread.sources import read_stream
 from reread.when import When, edge, time_zone
 
 if TYPE_CHECKING:
@@ -124,10 +124,7 @@ def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[st
 def _bytes(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray):
         return bytes(source)
-    data = sys.stdin.buffer.read() if source == STDIN else source.read()
-    if not isinstance(data, bytes):
-        raise Misuse("open the file in binary mode: reread reads bytes")
-    return data
+    return read_stream(sys.stdin.buffer if source == STDIN else source)
 
 
 def report_value(report: Report) -> dict[str, Any]:

@@ -35,8 +35,12 @@ def named(path: str | Path) -> Path:
     """A path as someone typed it; the home of someone that this machine does not know stands as it is."""
     if path == "":
         raise Misuse("an empty name is no file and no folder: is a variable not set?")
-    if "\0" in str(path):
-        raise Misuse("a name with a null character is no file and no folder")
+    try:
+        possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise Misuse(f"{str(path)!r} is no name that a file or a folder can have")
     return Path(os.path.expanduser(path))
 
 

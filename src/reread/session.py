@@ -31,7 +31,7 @@ from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
 from reread.rules import Finding
-from reread.sources import FileSource, MemorySource, Source, plain_file
+from reread.sources import FileSource, MemorySource, Source, plain_file, read_stream
 from reread.store import companions
 
 LATEST = "latest"
@@ -404,15 +404,12 @@ def open(
     if isinstance(source, bytes | bytearray | memoryview):
         return Session(MemorySource(bytes(source)))
     if isinstance(source, str) and source == STDIN:
-        return Session(MemorySource(sys.stdin.buffer.read()))
+        return Session(MemorySource(read_stream(sys.stdin.buffer)))
     if isinstance(source, str | Path):
         roots = [root] if isinstance(root, str | Path) else root
         return Session(FileSource(find(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
-        data: Any = source.read()
-        if not isinstance(data, bytes):
-            raise Misuse("open the file in binary mode: reread reads bytes")
-        return Session(MemorySource(data))
+        return Session(MemorySource(read_stream(source)))
     raise Misuse(f"cannot open a {type(source).__name__}: give a path, a session id, bytes or a binary file")
 
 

@@ -10,9 +10,9 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Any, Protocol
 
-from reread.errors import NotFound, Unreadable
+from reread.errors import Misuse, NotFound, Unreadable
 
 
 class Source(Protocol):
@@ -80,6 +80,17 @@ def plain_file(path: Path) -> Path:
     if reason is not None:
         raise Unreadable(f"{path}: {reason}", path=str(path))
     return path
+
+
+def read_stream(stream: IO[bytes]) -> bytes:
+    """All that a binary file has left."""
+    try:
+        data: Any = stream.read()
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"the file cannot be read: {error}; give one that is open for reading") from error
+    if not isinstance(data, bytes):
+        raise Misuse("open the file in binary mode: reread reads bytes")
+    return data
 
 
 class FileSource:
