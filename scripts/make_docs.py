@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,19 +19,27 @@ from reread.cli import reread as group
 
 DOCS = Path(__file__).parent.parent / "docs"
 
-READING = ("open", "Session", "sessions", "Header")
 MODEL = ("Turn", "Message", "Call", "Agent", "Branch", "Compaction", "Conversation", "Fate", "Record", "Line")
 ORDER = {
-    "Reading": READING,
+    "Reading": ("open", "Session", "sessions", "Header"),
     "The model": MODEL,
     "Live": ("follow", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
-    "Counting": ("usage", "Usage"),
+    "Counting": ("usage", "counting.tallies.Report", "counting.tallies.Row", "Usage"),
     "Sharing": ("export",),
-    "Keeping": ("capture", "replay", "Store"),
-    "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable"),
+    "Keeping": ("capture", "recorder.Capture", "Store", "store.Kept", "replay", "envelopes.Entry"),
+    "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable", "Unwritable"),
 }
-"""The public names by what they are for; one that is in no group is listed at the end."""
+"""The public names by what they are for, and the types that they give."""
+INNER = frozenset(
+    """
+    agent_foldings agents_changed chain child count_fate ends_turn fate_code fate_codes fold_assistant
+    fold_attachment fold_progress fold_stream_event fold_system fold_user folding hangs_on head keeper meet_agents
+    new_folding own_agents own_lines partial place placed prints push_lines retold rows_kept seen started_agent
+    started_agents told touched turn_ends unnamed waiting
+    """.split()
+)
+"""Members by which the floors of the house talk to each other: no reader needs them."""
 
 
 def reference() -> str:
@@ -41,15 +50,16 @@ def reference() -> str:
         "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`.",
         "",
     ]
-    placed = {name for names in ORDER.values() for name in names}
-    others = tuple(name for name in reread.__all__ if name not in placed)
-    for title, names in {**ORDER, **({"More": others} if others else {})}.items():
-        known = [name for name in names if name in reread.__all__]
-        if known:
-            lines += [f"## {title}", ""]
-        for name in known:
-            lines += [*_entry(name, getattr(reread, name)), ""]
+    for title, names in ORDER.items():
+        lines += [f"## {title}", ""]
+        for name in names:
+            lines += [*_entry(name, _named(name)), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _named(name: str) -> Any:
+    home, _, own = name.rpartition(".")
+    return getattr(importlib.import_module(f"reread.{home}") if home else reread, own)
 
 
 def _entry(name: str, thing: Any) -> Iterator[str]:
@@ -59,7 +69,7 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
         yield from _class(thing)
         return
     yield "```python"
-    yield _signature(name, thing)
+    yield _signature(thing)
     yield "```"
     yield ""
     yield _doc(thing)
@@ -67,29 +77,38 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
-    rows = list(_members(thing))
+    above = thing.__bases__[0].__name__
+    rows = [(name, text) for name, text in _members(thing) if name.partition("(")[0] not in INNER]
     if rows:
         yield ""
+        if above in reread.__all__:
+            yield f"What a [{above}](#{above.lower()}) has, and:"
+            yield ""
         yield "| name | what it is |"
         yield "|---|---|"
         yield from (f"| `{name}` | {text} |" for name, text in rows)
 
 
 def _members(thing: type) -> Iterator[tuple[str, str]]:
-    """Fields with a docstring below them, properties and methods: what a reader may use."""
-    for base in reversed([c for c in thing.__mro__ if c.__module__.startswith("reread.")]):
-        tree = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(tree, ast.ClassDef)
-        body = tree.body
-        for n, node in enumerate(body):
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                after = body[n + 1] if n + 1 < len(body) else None
-                if not node.target.id.startswith("_"):
-                    yield node.target.id, _cell(_stated(after)) or f"`{_cell(ast.unparse(node.annotation))}`"
-            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                text = _cell(ast.get_docstring(node) or "")
-                shown = node.name if _is_property(node) else f"{node.name}({_arguments(node)})"
-                yield shown, text
+    """Fields, attributes, properties and methods of its own: what a reader may use."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    for node, after in itertools.pairwise([*tree.body, ast.Pass()]):
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            yield from _attributes(node)
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            shown = node.name if _is_property(node) else f"{node.name}({_arguments(node)})"
+            yield shown, _cell(ast.get_docstring(node) or "")
+        elif isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
+            yield ast.unparse(node.target), _cell(_stated(after)) or f"`{_cell(ast.unparse(node.annotation))}`"
+
+
+def _attributes(init: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """What an object is given at its start, where a docstring below says what it is."""
+    for node, after in itertools.pairwise([*init.body, ast.Pass()]):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Attribute) and not target.attr.startswith("_") and _stated(after):
+            yield target.attr, _cell(_stated(after))
 
 
 def _stated(node: ast.stmt | None) -> str:
@@ -115,28 +134,26 @@ def _doc(thing: Any) -> str:
     return inspect.getdoc(thing) or ""
 
 
-def _signature(name: str, thing: Any) -> str:
-    home = importlib.import_module(thing.__module__)
-    tree = ast.parse(inspect.getsource(home))
-    node = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == thing.__name__)
-    node.body, node.decorator_list = [ast.Pass()], []
-    text = ast.unparse(node).removeprefix("def ").removesuffix(":\n    pass")
-    if len(text) <= 100:
-        return text
-    given = _split(ast.unparse(node.args))
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"{name}(\n" + "".join(f"    {part},\n" for part in given) + f"){returns}"
+def _signature(thing: Any) -> str:
+    """As it is written, but for the defaults, which are values and not their names."""
+    signature = inspect.signature(thing)
+    given, starred = [], False
+    for parameter in signature.parameters.values():
+        if parameter.kind == parameter.KEYWORD_ONLY and not starred:
+            given, starred = [*given, "*"], True
+        starred = starred or parameter.kind == parameter.VAR_POSITIONAL
+        default = parameter.default
+        shown = getattr(default, "__qualname__", None) or repr(default)
+        given.append(str(parameter.replace(default=parameter.empty)).replace("'", "") + _default(parameter, shown))
+    returns = f" -> {signature.return_annotation}"
+    line = f"{thing.__name__}({', '.join(given)}){returns}"
+    if len(line) <= 100:
+        return line
+    return f"{thing.__name__}(\n" + "".join(f"    {part},\n" for part in given) + f"){returns}"
 
 
-def _split(arguments: str) -> list[str]:
-    """Arguments, cut at the commas that are in no bracket."""
-    parts, depth, start = [], 0, 0
-    for n, char in enumerate(arguments):
-        depth += (char in "[(") - (char in "])")
-        if char == "," and depth == 0:
-            parts.append(arguments[start:n].strip())
-            start = n + 1
-    return [*parts, arguments[start:].strip()]
+def _default(parameter: inspect.Parameter, shown: str) -> str:
+    return "" if parameter.default is parameter.empty else f" = {shown}"
 
 
 def commands() -> str:
@@ -151,7 +168,8 @@ def commands() -> str:
 
 
 def _help(command: click.Command, path: str) -> str:
-    with click.Context(command, info_name=path, max_content_width=100, terminal_width=100) as context:
+    settings = group.context_settings
+    with click.Context(command, info_name=path, max_content_width=100, terminal_width=100, **settings) as context:
         return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 

@@ -1,7 +1,11 @@
-"""What every test has: a store and a cache of its own, so that nothing of the machine is read or written."""
+"""What every test has: a store and a cache of its own, so that nothing of the machine is read or written.
+
+`making` is imported before any test is, because it says how property tests are run.
+"""
 
 from pathlib import Path
 
+import making  # noqa: F401
 import pytest
 
 

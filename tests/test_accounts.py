@@ -76,7 +76,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_the_rule(path: Path, tmp_path: Path) -> None:
+def test_each_case_is_counted_as_the_rule_says(path: Path, tmp_path: Path) -> None:
     case = parse(path)
     lay_out(case, tmp_path)
     check(case, tmp_path)

@@ -72,7 +72,7 @@ def test_root_goes_before_or_after_the_verb() -> None:
         (["--tool", "NoSuchTool"], set()),
     ],
 )
-def test_ls_filters(filters: list[str], expected: set[str]) -> None:
+def test_ls_lists_only_what_is_asked_for(filters: list[str], expected: set[str]) -> None:
     listed = json.loads(run("--demo", "ls", "--json", *filters).stdout)
     assert {header["id"][:8] for header in listed} == expected
 

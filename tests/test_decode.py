@@ -101,7 +101,7 @@ class TestLines:
             (b"  " + LINE_A + b"  \n", ["user"]),
         ],
     )
-    def test_padding(self, data: bytes, expected: list[str]) -> None:
+    def test_what_stands_around_a_record_on_its_line_is_passed_over(self, data: bytes, expected: list[str]) -> None:
         assert types(data) == expected
 
     @pytest.mark.parametrize("between", [b"", b" ", b"\x00\x00", b"\t \x00"])

@@ -1,29 +1,95 @@
 """The documents say what the program does: their code runs, their verbs exist, their links lead somewhere."""
 
+import itertools
 import re
 import runpy
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
 
 import reread
+from reread import tools
 from reread.cli import HEADINGS, SAMPLES, VERBS
 from reread.cli import reread as group
+from reread.deeds import Deed
 from reread.ledger import FATES
+from reread.views.exports import FORMATS
+from reread.web.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-COMMANDS = {verb: group.get_command(click.Context(group), verb) for verb in VERBS}
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
+ABOVE = click.Context(group, **group.context_settings)
+COMMANDS = {verb: group.get_command(ABOVE, verb) for verb in VERBS}
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
+ELSEWHERE = {"extending.md", "reference.md", "standin.md"}
+"""Documents whose code is a plug-in, a signature, or a test: no script to run here."""
+SCRIPTS = [path for path in DOCUMENTS if "```python" in path.read_text() and path.name not in ELSEWHERE]
 
 
-def test_the_code_in_the_readme_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def blocks(path: Path, language: str) -> list[str]:
+    """What stands between a document's fences of one kind."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for name, text in fenced if name == language]
+
+
+def heading_links(path: Path) -> set[str]:
+    """What a forge makes of a document's headings, to link to them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The samples are all the sessions there are."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
-    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
-        exec(compile(code, "README.md", "exec"), {})
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_the_code_in_the_documents_runs(path: Path, samples: None, capsys: pytest.CaptureFixture[str]) -> None:
+    for code in blocks(path, "python"):
+        exec(compile(code, path.name, "exec"), {})
+    said = {
+        "README.md": ["Bash", "shown"],
+        "capturing.md": ["result {'type': 'result'}", "my-notes None [] [None]"],
+    }
     printed = capsys.readouterr().out
-    assert "Bash" in printed and "shown" in printed
+    assert all(words in printed for words in said.get(path.name, []))
+
+
+def test_the_screen_in_the_readme_is_what_the_program_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    (screen,) = (block for block in blocks(ROOT / "README.md", "") if block.startswith("$ "))
+    command, *lines = screen.splitlines()
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TZ", "UTC")
+    done = subprocess.run([sys.executable, "-m", *command.split()[1:]], capture_output=True, check=True)
+    printed = iter(done.stdout.decode().splitlines())
+    assert [line for line in lines if line != "…" and line not in printed] == []
+
+
+COMMAND = re.compile(r"^ *(?:.*\| )?reread (?:--demo )?(\w+)(.*?)(?: {2,}.*)?$", re.MULTILINE)
+CALLED = [(path.name, *call) for path in DOCUMENTS for text in blocks(path, "") for call in COMMAND.findall(text)]
+
+
+@pytest.mark.parametrize(("name", "verb", "rest"), [call for call in CALLED if call[1] in COMMANDS])
+def test_every_command_in_a_document_can_be_called(name: str, verb: str, rest: str) -> None:
+    words = shlex.split(rest, comments=True)
+    own = itertools.takewhile(lambda word: word not in ("|", ">"), words)
+    COMMANDS[verb].make_context(verb, list(own), parent=ABOVE)
+
+
+def test_what_a_peer_takes_is_told_alike_in_the_readme() -> None:
+    compared = README[README.index("## Compared") :]
+    measured = (ROOT / "docs" / "comparison.md").read_text()
+    figures = re.findall(r"\d+\.\d+ s|(?<=, )\d+ MB", compared)
+    assert len(figures) > 10
+    assert [figure for figure in figures if f"| {figure} |" not in measured] == []
 
 
 def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
@@ -31,8 +97,9 @@ def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
     assert named == set(COMMANDS)
 
 
-def test_the_help_lists_every_verb_once() -> None:
+def test_the_help_lists_every_verb_once_in_a_whole_sentence() -> None:
     assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
+    assert "..." not in group.get_help(ABOVE).split("Read:")[1]
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
@@ -55,8 +122,34 @@ def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
     known |= {word for param in group.params for word in param.opts} | {"--help", "--version", "--quick"}
     for line in re.findall(r"`reread [^`]*`", text):
         assert set(re.findall(r"(?<!\w)--[a-z-]+", line)) <= known, line
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
-        assert (path.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):
+        linked = path.parent / target if target else path
+        assert linked.exists(), target
+        assert not anchor or anchor in heading_links(linked), f"{target}#{anchor}"
+
+
+def test_every_address_of_the_server_is_documented() -> None:
+    text = (ROOT / "docs" / "reader.md").read_text()
+    assert all(f"…{path.partition('{')[0]}" in text for path in ANSWERS if path)
+
+
+def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:
+    listed = re.findall(r'^  \["(.*)", "(.*)"\],$', (ROOT / "web/src/shell/Keys.tsx").read_text(), re.MULTILINE)
+    table = re.findall(r"^\| (`.*) \| (.*) \|$", (ROOT / "docs" / "reader.md").read_text(), re.MULTILINE)
+    told = {(keys.replace("`", ""), does.replace("`", "")) for keys, does in table}
+    assert len(listed) > 8 and set(listed) <= told
+
+
+def test_every_picture_is_shown_and_can_be_taken_again() -> None:
+    pictures = {path.stem for path in (ROOT / "docs" / "pictures").iterdir()}
+    shown = re.findall(r"pictures/(\w[\w-]*)\.png", "".join(path.read_text() for path in DOCUMENTS))
+    taken = re.findall(r'^    "([\w-]+)": Picture\(', (ROOT / "scripts" / "make_pictures.py").read_text(), re.MULTILINE)
+    assert pictures == set(shown) == set(taken)
+
+
+def test_every_public_name_is_in_the_reference_once() -> None:
+    headings = re.findall(r"^### (\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
+    assert sorted(headings) == reread.__all__
 
 
 def test_every_fate_is_documented() -> None:
@@ -70,14 +163,24 @@ def test_every_kind_of_message_is_documented() -> None:
     assert all(f"`{kind}`" in reading for kind in kinds)
 
 
-def test_the_code_about_capturing_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
-    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "capturing.md").read_text(), re.DOTALL):
-        exec(compile(code, "capturing.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert "result {'type': 'result'}" in printed and "my-notes None [] [None]" in printed
+def test_the_plug_in_of_the_document_draws_its_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = blocks(ROOT / "docs" / "extending.md", "python")
+    module: dict[str, Any] = {}
+    exec(compile(code, "extending.md", "exec"), module)
+    (entry,) = re.findall(r'^(\w+) = "my_package.tools:(\w+)"$', *blocks(ROOT / "docs" / "extending.md", "toml"), re.M)
+    point = SimpleNamespace(name=entry[0], load=lambda: module[entry[1]])
+    monkeypatch.setattr(tools, "entry_points", lambda group: [point] if group == "reread.tools" else [])
+    tools.tools.cache_clear()
+    try:
+        deed = Deed("mcp__ops__deploy", {"service": "web", "stage": "live"}, ok=True)
+        assert (tools.title(deed), tools.draw(deed)[0].items[0].value) == ("Deploy web", "live")
+    finally:
+        tools.tools.cache_clear()
+
+
+def test_every_format_can_be_asked_for() -> None:
+    (option,) = (param for param in COMMANDS["export"].params if param.name == "form")
+    assert set(option.type.choices) == set(FORMATS)
 
 
 def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:

@@ -190,7 +190,7 @@ class TestObjectEnd:
     """Where an object ends in the middle of a text."""
 
     @given(OBJECTS, st.sampled_from(["", "{", "}", " x", ',"a"', "\x00"]))
-    def test_whatever_follows(self, value: Any, after: str) -> None:
+    def test_it_is_found_whatever_follows(self, value: Any, after: str) -> None:
         written = json.dumps(value)
         assert jsontext.object_end(f"ab{written}{after}", 2) == 2 + len(written)
 
@@ -199,7 +199,7 @@ class TestObjectEnd:
         written = json.dumps(value)
         assert jsontext.object_end(written[: choice.draw(st.integers(1, len(written) - 1))], 0) == -1
 
-    def test_deep_ones(self) -> None:
+    def test_that_of_a_deep_one_is_found_too(self) -> None:
         written = NESTED["objects"]
         assert jsontext.object_end(written + "{", 0) == len(written)
         assert jsontext.object_end(written[:-1], 0) == -1

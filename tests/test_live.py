@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import reread
+from reread.live import Follower
 from reread.views.values import session_json
 
 PATIENCE = 10.0
@@ -176,6 +177,47 @@ def test_a_new_agent_file_is_found_and_followed(tmp_path: Path, watch: Any) -> N
     watcher.wait(lambda changes: sum(bool(c.agent) for c in changes) == 2)
     watcher.stop()
     assert [m.text for m in session.agents["abc"].messages] == ["word 1", "word 2"]
+
+
+def agents_heard(changes: Iterator[reread.Change]) -> list[str]:
+    return [change.agent.id for change in changes if change.agent]
+
+
+def test_an_agent_is_found_where_only_its_new_folder_was_reported(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    follower = Follower(reread.open(path))
+    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    assert agents_heard(follower.changes({tmp_path / "s"})) == ["abc"]
+
+
+def test_an_agent_is_found_that_came_before_its_new_folder_was_watched(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    follower = Follower(reread.open(path))
+    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir(parents=True)
+    assert agents_heard(follower.changes({tmp_path / "s"})) == []
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    assert agents_heard(follower.changes(set())) == ["abc"]
+
+
+def test_what_the_client_notes_of_an_agent_counts_also_where_it_comes_after_its_first_line(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "toolu_a", "name": "Agent", "input": {"prompt": "Another prompt"}}
+    path, agent = tmp_path / "s.jsonl", tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+    path.write_bytes(line(1) + line(2, message={"role": "assistant", "id": "m2", "content": [use]}))
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
+    session = reread.open(path)
+    follower = Follower(session)
+    assert session.agents["abc"].call is None
+    noted = agent.with_suffix(".meta.json")
+    noted.write_text(json.dumps({"toolUseId": "toolu_a"}))
+    list(follower.changes({noted}))
+    assert session.agents["abc"].call is session.calls[0]
+    assert dump(session) == dump(reread.open(path))
 
 
 def test_a_last_line_without_end_is_told_at_a_clean_stop(tmp_path: Path, watch: Any) -> None:

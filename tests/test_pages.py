@@ -122,6 +122,14 @@ def test_thinking_and_hooks_do_not_end_a_run() -> None:
     assert [part.text for part in desk.page(1, 1).passages[0].parts if isinstance(part, pages.ThinkingPart)] == ["hm"]
 
 
+@pytest.mark.parametrize(
+    ("written", "seconds"), [(2500, 2.5), (0, 0), (None, None), ("2500", None), (-1, None), (10**400, None)]
+)
+def test_a_thought_says_how_long_it_took_where_the_client_wrote_it_down(written: Any, seconds: float | None) -> None:
+    desk = told(user("go"), reply(thinking("hm"), id="msg_1", thinkingDurationMs=written), reply("so", id="msg_1"))
+    assert [part.seconds for part in only(desk, pages.ThinkingPart)] == [seconds]
+
+
 def test_a_long_run_is_cut() -> None:
     ids = [f"c{n}" for n in range(LONGEST * 2 + 1)]
     desk = told(user("go"), *answered(*ids))
@@ -356,7 +364,7 @@ def test_finding_goes_on_where_time_ran_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert found == [0, 1, 2, 3, 4]
 
 
-def test_filters() -> None:
+def test_a_filter_gives_the_passages_that_fit() -> None:
     desk = told(
         user("go"),
         reply(thinking("hm"), text("ok"), id="m1"),
@@ -461,7 +469,7 @@ def assert_says_all(pen: Pen, message: Any) -> None:
         if isinstance(part, p.Said):
             assert pages.TextPart(text=part.text) in drawn
         elif isinstance(part, p.Thought):
-            assert pages.ThinkingPart(text=part.text) in drawn
+            assert pages.ThinkingPart(text=part.text, seconds=part.seconds) in drawn
         elif isinstance(part, p.Prompt) and message.text.strip():
             assert pages.TextPart(text=message.text) in drawn
 

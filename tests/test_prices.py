@@ -140,7 +140,7 @@ MILLION = 1_000_000
         ("us.anthropic.claude-opus-4-1-20250805-v1:0", 0, "15"),
     ],
 )
-def test_modifiers(model: str, mode: int, expected: str) -> None:
+def test_fast_mode_places_and_batches_are_factors(model: str, mode: int, expected: str) -> None:
     assert dollars(model, mode, input=MILLION) == Decimal(expected)
 
 
@@ -176,7 +176,7 @@ def test_a_bad_price_file_is_misuse(tmp_path: Path, text: str) -> None:
         prices_from(tmp_path / "none.json")
 
 
-def test_a_price_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "prices.json"
     given: dict[str, Any] = {
         "as_of": "2027-01-01",

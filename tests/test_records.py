@@ -319,7 +319,7 @@ def test_a_misshapen_leaf_keeps_its_neighbours_typed() -> None:
     assert usage.iterations == [records.Iteration(type=1), 2]  # pyright: ignore[reportArgumentType]
 
 
-def test_systems_by_subtype() -> None:
+def test_a_system_record_is_typed_by_its_subtype() -> None:
     boundary = to_entry(
         {
             "type": "system",
@@ -334,7 +334,7 @@ def test_systems_by_subtype() -> None:
     assert type(unheard) is System and (unheard.subtype, unheard.content) == ("unheard_of", "new")
 
 
-def test_payloads_by_type() -> None:
+def test_an_attachment_is_typed_by_the_type_inside_it() -> None:
     entry: Any = to_entry(
         {"type": "attachment", "attachment": {"type": "queued_command", "prompt": "go on"}, "uuid": 5}
     )
@@ -365,7 +365,7 @@ def test_what_is_no_record() -> None:
     assert Malformed().type == "malformed"
 
 
-def test_blocks() -> None:
+def test_blocks_are_typed_and_odd_ones_kept_as_they_are() -> None:
     use, result, image, unheard, number = to_blocks(
         [
             {"type": "tool_use", "id": "t", "name": "Bash", "input": "not an object"},

@@ -326,7 +326,7 @@ def test_a_large_output_is_kept_beside():
     assert kept.read_text("utf-8").startswith(data["stdout"])
 
 
-def test_the_compaction():
+def test_the_compaction_is_written_as_the_client_writes_one():
     [path] = [path for path in MAIN if any(r.get("subtype") == "compact_boundary" for r in load(path))]
     tree = [r for r in load(path) if "uuid" in r]
     at = next(n for n, r in enumerate(tree) if r.get("subtype") == "compact_boundary")
@@ -339,7 +339,7 @@ def test_the_compaction():
     assert facts["preservedMessages"]["anchorUuid"] == summary["uuid"]
 
 
-def test_the_rewind():
+def test_one_prompt_was_taken_back_and_asked_anew():
     parents = Counter(r["parentUuid"] for r in records(MAIN) if is_prompt(r))
     assert [n for parent, n in parents.items() if parent and n > 1] == [2]
 
@@ -359,7 +359,7 @@ def test_interrupts_and_retries():
     assert [r["retryAttempt"] for r in records() if r.get("subtype") == "api_error"] == [1, 2]
 
 
-def test_the_stream():
+def test_the_stream_is_what_the_client_prints():
     [path] = STREAMS
     lines = load(path)
     types = {f"{r['type']}/{r['subtype']}" if r["type"] == "system" else r["type"] for r in lines}

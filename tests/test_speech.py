@@ -57,7 +57,7 @@ class TestKind:
         assert kind_of(f"{before}<command-name>/x</command-name>") == "command"
         assert kind_of(f"{before}<bash-stdout>x</bash-stdout>") == "output"
 
-    def test_interrupts(self) -> None:
+    def test_an_interrupt_is_one_only_where_the_text_begins_with_it(self) -> None:
         assert kind_of("[Request interrupted by user]") == "interrupt"
         assert kind_of("[Request interrupted by user for tool use]") == "interrupt"
         assert kind_of("I see [Request interrupted by user]") == "prompt"
@@ -84,7 +84,7 @@ class TestTakingApart:
             ("<command-name>/unclosed", "", ""),
         ],
     )
-    def test_commands(self, text: str, name: str, args: str) -> None:
+    def test_a_command_has_its_name_and_what_follows(self, text: str, name: str, args: str) -> None:
         speech = take_apart(text)
         assert speech.kind == "command" and speech.command is not None
         assert (speech.command.name, speech.command.args) == (name, args)
@@ -99,14 +99,14 @@ class TestTakingApart:
             ("<bash-stdout><html>x</html></bash-stdout>", "<html>x</html>"),
         ],
     )
-    def test_outputs(self, text: str, shown: str) -> None:
+    def test_an_output_is_shown_without_its_tags(self, text: str, shown: str) -> None:
         assert take_apart(text).text == shown
 
     @pytest.mark.parametrize("text", ["<bash-stdout>cut off", "<local-command-stdout>never closed"])
     def test_output_that_was_cut_is_shown(self, text: str) -> None:
         assert take_apart(text).text
 
-    def test_a_notification(self) -> None:
+    def test_a_notification_has_its_parts_by_tag(self) -> None:
         text = (
             "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>t1</tool-use-id>\n"
             "<status>completed</status>\n<summary>Agent done</summary>\n"

@@ -456,7 +456,7 @@ def slow_store(folder: Path, seconds: float) -> str:
     return str(folder)
 
 
-def test_the_recorded_pace(claude: Any, tmp_path: Path) -> None:
+def test_it_plays_at_the_recorded_pace_where_asked(claude: Any, tmp_path: Path) -> None:
     home = slow_store(tmp_path / "store", 20)
 
     def seconds(speed: str) -> float:

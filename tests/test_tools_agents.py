@@ -828,7 +828,7 @@ WEB_ROWS: list[Row] = [
             ("links", "https://example.org"),
             ("facts", "asked=What?"),
             ("prose", "It **says**."),
-            ("facts", "status=200 OK, size=11.1 KB, duration=341 ms"),
+            ("facts", "status=200 OK, size=11.1 kB, duration=341 ms"),
         ],
     ),
     (
@@ -1456,7 +1456,7 @@ TEAM_ROWS: list[Row] = [
             data={"attachments": [{"path": "/a.png", "size": 2048, "isImage": True}], "caption": "See."},
         ),
         "SendUserFile /a.png",
-        [("prose", "See."), ("files", "/a.png 2.05 KB, image"), ("facts", "inline")],
+        [("prose", "See."), ("files", "/a.png 2.05 kB, image"), ("facts", "inline")],
     ),
     (
         "a message for the user",
@@ -1650,7 +1650,9 @@ def kind(node: n.Node) -> str:
 
 
 @pytest.mark.parametrize(("deed", "title", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
-def test_each_shape(deed: Deed, title: str, expected: list[tuple[str, str]]) -> None:
+def test_each_shape_of_a_result_has_its_title_and_drawing(
+    deed: Deed, title: str, expected: list[tuple[str, str]]
+) -> None:
     drawn = list(tools.tool_for(deed.name).draw(deed))
     assert tools.tool_for(deed.name).title(deed) == title
     assert [kind(node) for node in drawn] == [name for name, _ in expected]
@@ -1724,7 +1726,7 @@ def check(node: n.Node) -> None:
 @OWN_TOOLS
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_nothing_raises(module: ModuleType, tool: Any, data: st.DataObject) -> None:
+def test_nothing_that_a_call_holds_makes_a_drawing_raise(module: ModuleType, tool: Any, data: st.DataObject) -> None:
     deed = data.draw(deeds(module, tool))
     assert "\n" not in tool.title(deed)
     drawn = list(tool.draw(deed))
@@ -1750,5 +1752,5 @@ def test_nothing_raises(module: ModuleType, tool: Any, data: st.DataObject) -> N
         (10**400, ""),
     ],
 )
-def test_spans(seconds: object, said: str) -> None:
+def test_a_duration_is_told_in_the_units_that_matter(seconds: object, said: str) -> None:
     assert values.span(seconds) == said

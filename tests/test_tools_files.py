@@ -932,7 +932,7 @@ NAMES = sorted({row.deed.name for row in ROWS})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.deed.name}, {row.what}")
-def test_shape(row: Row) -> None:
+def test_each_shape_of_a_result_has_its_title_and_drawing(row: Row) -> None:
     nodes = draw(row.deed)
     assert tools.tool_for(row.deed.name).title(row.deed) == row.title
     assert tools.title(row.deed) == row.title
@@ -948,7 +948,7 @@ def test_every_text_is_there_in_full(row: Row) -> None:
     assert not [text for text in given if json.dumps(text, ensure_ascii=False)[1:-1] not in drawn + row.title]
 
 
-def test_line_numbers() -> None:
+def test_code_has_the_line_numbers_that_the_text_had() -> None:
     [code] = draw(READ[6].deed)
     assert isinstance(code, Code) and code.start == 41
     [code] = draw(deed("Read", PATH, text="    99→a\n   100→b"))
@@ -1014,7 +1014,7 @@ def test_a_notebooks_cell_has_what_it_gave() -> None:
         ("x*", "abc", False, []),
     ],
 )
-def test_marks(pattern: str, content: str, ignore_case: bool, expected: list[str]) -> None:
+def test_what_a_pattern_finds_is_marked(pattern: str, content: str, ignore_case: bool, expected: list[str]) -> None:
     assert marks(pattern, content, ignore_case=ignore_case) == expected
 
 
@@ -1033,7 +1033,7 @@ def test_marking_ends_soon_whatever_the_pattern() -> None:
         ("1→2→x", (1, "2→x", "", "")),
     ],
 )
-def test_numbered(text: str, expected: tuple[int, str, str, str]) -> None:
+def test_line_numbers_are_taken_off_a_text(text: str, expected: tuple[int, str, str, str]) -> None:
     assert numbered(text) == expected
 
 
@@ -1061,7 +1061,7 @@ def test_a_reminder_in_the_file_itself_stays() -> None:
         ("src/", None),
     ],
 )
-def test_language(path: str, expected: str | None) -> None:
+def test_a_file_name_tells_the_language(path: str, expected: str | None) -> None:
     assert diffs.language(path) == expected
 
 
@@ -1132,7 +1132,9 @@ JSON = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([True, False, None]))
-def test_nothing_raises(name: str, given: Any, content: Any, data: Any, ok: bool | None) -> None:
+def test_nothing_that_a_call_holds_makes_a_drawing_raise(
+    name: str, given: Any, content: Any, data: Any, ok: bool | None
+) -> None:
     one = Deed(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
     title = tools.tool_for(name).title(one)
     assert title.startswith(name) and "\n" not in title

@@ -79,7 +79,7 @@ def test_the_table_says_what_must_be_known(run: Any, tmp_path: Path) -> None:
     assert "\x1b" not in shown
 
 
-def test_csv(run: Any) -> None:
+def test_csv_has_the_rows_with_their_groups_and_figures(run: Any) -> None:
     done = run("--demo", "usage", "--by", "session,model", "--csv")
     rows = list(csv.reader(io.StringIO(done.stdout)))
     assert rows[0] == ["session", "model", *FIGURES]
@@ -113,14 +113,14 @@ def test_sessions_folders_and_streams_together(run: Any) -> None:
     assert len(json.loads(done.stdout)["rows"]) >= 3
 
 
-def test_standard_input(run: Any) -> None:
+def test_a_stream_is_counted_from_standard_input_too(run: Any) -> None:
     path = next(SAMPLES.glob("streams/*.jsonl"))
     piped = json.loads(run("usage", "-", "--json", stdin=path.read_bytes()).stdout)
     assert piped["totals"] == json.loads(run("usage", str(path), "--json").stdout)["totals"]
     assert piped["totals"]["reported_cost_usd"] is not None
 
 
-def test_filters(run: Any) -> None:
+def test_days_and_models_narrow_what_is_counted(run: Any) -> None:
     everything = json.loads(run("--demo", "usage", "--json").stdout)["totals"]["responses"]
     part = json.loads(run("--demo", "usage", "--json", "--since", "2026-11-10", "--model", "opus").stdout)["totals"]
     assert 0 < part["responses"] < everything

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from making import jsonl, printed, reply, use, user
 
 import reread
 from reread.cli import SAMPLES
@@ -286,7 +287,7 @@ class TestExport:
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(reread.Misuse, match="say " + " or ".join(FORMATS)):
             export(CEILING, "docx")
-        with pytest.raises(reread.Unreadable, match="cannot be written"):
+        with pytest.raises(reread.Unwritable, match="cannot be written"):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")
 
 
@@ -328,3 +329,15 @@ def _outside_fences(document: str) -> str:
         else:
             out.append(line)
     return "\n".join(out)
+
+
+@pytest.mark.parametrize("draw", [on_terminal, as_markdown])
+@pytest.mark.parametrize("depth", [7, 8, 400])
+def test_agents_within_agents_are_all_shown_however_deep(tmp_path: Path, draw: Any, depth: int) -> None:
+    path = tmp_path / "s.jsonl"
+    calls = [use(f"t{n}", "Agent", description="go on", prompt=f"task {n}") for n in range(depth)]
+    spoken = [printed(reply(call, id=f"m{n}"), f"t{n - 1}" if n else None) for n, call in enumerate(calls)]
+    path.write_bytes(jsonl(printed(user("go")), *spoken, printed(reply("the deepest word", id="end"), f"t{depth - 1}")))
+    shown = draw(path)
+    assert shown.count("the deepest word") == 1
+    assert shown.count("is shown at the end") == depth // 8

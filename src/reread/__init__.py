@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from reread.accounts import usage
     from reread.conversation import Agent, Change, Conversation
     from reread.decode import Decoder, Record
-    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable
+    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
     from reread.headers import Header, sessions
     from reread.ledger import Fate
     from reread.lines import Line
@@ -47,6 +47,7 @@ _HOMES = {
     "Store": "store",
     "Turn": "messages",
     "Unreadable": "errors",
+    "Unwritable": "errors",
     "Usage": "money.charges",
     "capture": "recorder",
     "check": "session",
@@ -81,6 +82,7 @@ __all__ = [
     "Store",
     "Turn",
     "Unreadable",
+    "Unwritable",
     "Usage",
     "capture",
     "check",

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from reread import blocks as b
 from reread import jsontext
+from reread.shapes import as_dict, as_list
 
 SPOKEN = ("content", "summary", "output", "message", "text")
 """The fields of a system record that may hold what it says, best first."""
@@ -18,12 +19,12 @@ def content_blocks(native: dict[str, Any]) -> list[b.Block]:
     """The content blocks that a record in the native tongue holds."""
     kind = native.get("type")
     if kind == "attachment":
-        payload = _dict(native.get("attachment"))
+        payload = as_dict(native.get("attachment"))
         return b.to_blocks(_spoken(next((payload[name] for name in ATTACHED if payload.get(name)), None)))
     if kind == "system":
         return b.to_blocks(system_text(native))
     if kind == "progress":
-        return content_blocks(_dict(_dict(native.get("data")).get("message")))
+        return content_blocks(as_dict(as_dict(native.get("data")).get("message")))
     message = native.get("message")
     return b.to_blocks(cast(dict[str, Any], message).get("content") if isinstance(message, dict) else message)
 
@@ -39,8 +40,8 @@ def system_text(native: dict[str, Any]) -> Any:
 
 def _api_error(native: dict[str, Any]) -> str:
     error = native.get("error")
-    inner = _dict(error)
-    nested = _dict(_dict(inner.get("error")).get("error"))
+    inner = as_dict(error)
+    nested = as_dict(as_dict(inner.get("error")).get("error"))
     shown = _words(inner.get("formatted") or nested.get("message") or inner.get("message") or error or "no answer")
     status = _words(inner.get("status") or native.get("error_status") or "")
     return f"the API failed: {f'{status} ' if status and status not in shown else ''}{shown}{_retry(native)}"
@@ -57,8 +58,8 @@ def _retry(native: dict[str, Any]) -> str:
 
 
 def _stop_hooks(native: dict[str, Any]) -> str:
-    commands = [_words(_dict(info).get("command", "")) for info in _list(native.get("hookInfos"))]
-    errors = [_words(error).strip() for error in _list(native.get("hookErrors"))]
+    commands = [_words(as_dict(info).get("command", "")) for info in as_list(native.get("hookInfos"))]
+    errors = [_words(error).strip() for error in as_list(native.get("hookErrors"))]
     return "\n".join([f"stop hooks ran: {', '.join(commands)}", *errors])
 
 
@@ -76,17 +77,9 @@ def _spoken(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(item, dict) and "type" in item for item in cast(list[Any], value)):
         return cast(list[Any], value)
     if isinstance(value, list):
-        return "\n".join(map(_words, _list(value)))
+        return "\n".join(map(_words, as_list(value)))
     return _words(value)
 
 
 def _words(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.dumps(value).decode()
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else []

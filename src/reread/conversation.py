@@ -39,6 +39,7 @@ from reread.lines import Line, Lines, Read
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
 from reread.money.charges import Usage, UsageRow, total
 from reread.records import RECORDS, Node
+from reread.shapes import as_dict, as_str
 from reread.speech import kind_of, take_apart
 
 Fold = Callable[["Conversation", int, Head], None]
@@ -76,10 +77,8 @@ SILENT = frozenset(
 
 FACTS = {
     "init": "inits",
-    "turn_duration": "turn_durations",
     "result": "results",
     "run": "runs",
-    "cost-state": "cost_states",
     "pr-link": "pr_links",
 }
 """Where the facts keep the records of a type or subtype."""
@@ -108,6 +107,8 @@ SILENCE, PROMPT, SPOKEN, RESULT = (adds << SPEAKS for adds in range(4))
 """What a record adds to the talk; a lone call adds nothing until it is answered."""
 OTHER_BIT, MANY_BIT = 4, 8
 BITS = {"text": 1, "thinking": 2}
+MOST_WITHIN = 32
+"""How many agents are taken in that are retold one within the other; real ones are retold by the main thread."""
 FAR = 64
 """How many records back a parent is looked for in what has been looked through, and not among those between."""
 TWICE = -2
@@ -138,12 +139,19 @@ class Conversation:
 
     def __init__(self, read: Read) -> None:
         self.records = Records(read)
+        """Its records, in file order."""
         self.messages: list[Message] = []
+        """Everything that speaks in it, all branches, file order."""
         self.calls: list[Call] = []
+        """Its calls, all branches."""
         self.compactions: list[Compaction] = []
+        """Where it was summed up."""
         self.facts = Facts()
+        """What its records say of it as a whole."""
         self.own_agents: dict[str, Agent] = {}
         """The agents whose records stand in this very file."""
+        self.within = 0
+        """How many conversations of the same file it is retold in, one within the other."""
         self.agents: dict[str, Agent] = self.own_agents
         """Every agent below this conversation by id, once they have been linked."""
         self.meet_agents: Callable[[], object] = lambda: None
@@ -457,7 +465,7 @@ class Conversation:
             self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
             return
         self._settle_apart(STATE)
-        self.facts.note_state(index, head)
+        self.facts.note_state(head)
         if head.type in FACTS:
             self.facts.of(FACTS[head.type]).append(index)
         if head.type == "last-prompt":
@@ -754,7 +762,7 @@ class Conversation:
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
-            self._notify(message, _str(self.records[index].native.get("tool_use_id")))
+            self._notify(message, as_str(self.records[index].native.get("tool_use_id")))
 
     def _compact(self, boundary: Message, *, micro: bool) -> None:
         last = self.compactions[-1] if self.compactions else None
@@ -826,7 +834,7 @@ class Conversation:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or head.parentToolUseID
             agent.retold = True
-            if payload.message:
+            if payload.message and agent.within < MOST_WITHIN:
                 agent.push(_retold(self.records[index], bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
@@ -854,7 +862,7 @@ class Conversation:
             return
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
-            message.partial.apply(_dict(_value(head.event)))
+            message.partial.apply(as_dict(_value(head.event)))
         if event.usage:
             message.stop_reason = event.stop_reason or message.stop_reason
             message.told = _grown(message.told, index)
@@ -895,6 +903,7 @@ class Conversation:
         agent = self.own_agents.get(id)
         if agent is None:
             agent = self.own_agents[id] = Agent(id, self.records.read)
+            agent.within = self.within + 1
             self._numbers[id] = len(self._numbers)
         return agent
 
@@ -915,6 +924,7 @@ class Agent(Conversation):
     def __init__(self, id: str, read: Read) -> None:
         super().__init__(read)
         self.id = id
+        """The agent's id."""
         self.call: Call | None = None
         """The call that started it, where the files say which."""
         self.parent: Agent | None = None
@@ -942,9 +952,9 @@ class Agent(Conversation):
     @property
     def type(self) -> str | None:
         """The kind of agent: general-purpose, Explore …"""
-        given = _str(self.meta.get("agentType"))
+        given = as_str(self.meta.get("agentType"))
         if given is None and self.call is not None:
-            given = _str(_dict(self.call.input).get("subagent_type"))
+            given = as_str(as_dict(self.call.input).get("subagent_type"))
         return given
 
     @property
@@ -953,7 +963,7 @@ class Agent(Conversation):
         first = next((m for m in self.messages[:8] if m.kind in TURN_STARTERS), None)
         if first is not None:
             return first.text
-        return _str(_dict(self.call.input).get("prompt")) if self.call is not None else None
+        return as_str(as_dict(self.call.input).get("prompt")) if self.call is not None else None
 
     @property
     def warmup(self) -> bool:
@@ -968,7 +978,7 @@ class Agent(Conversation):
 
 def _retold(record: Record, message: bytes) -> Record:
     """The message inside a progress record as a record of its own; where it stands only inside, the whole."""
-    head = shape_head(_dict(jsontext.readable(message)))
+    head = shape_head(as_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
         return Record(record.line, record.offset, record.body, head.type, head)
@@ -985,7 +995,7 @@ def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
 
 def _raw_blocks(native: dict[str, Any]) -> list[Any]:
     """The content blocks of a spoken record, as written."""
-    content = _dict(native.get("message")).get("content")
+    content = as_dict(native.get("message")).get("content")
     return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
@@ -1005,25 +1015,17 @@ def _first_text(content: Any) -> str:
 
 
 def _text_of(block: Any) -> str:
-    raw = block.text if isinstance(block, BlockHead) else _dict(block).get("text")
+    raw = block.text if isinstance(block, BlockHead) else as_dict(block).get("text")
     text = _value(raw) if isinstance(raw, Raw) else raw
     return text if isinstance(text, str) else ""
 
 
 def _origin(raw: Raw) -> str | None:
-    return _str(_dict(_value(raw)).get("kind")) if raw else None
+    return as_str(as_dict(_value(raw)).get("kind")) if raw else None
 
 
 def _value(raw: Raw) -> Any:
     return jsontext.readable(bytes(raw)) if raw else None
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 _FOLDS: dict[str, Fold] = {

@@ -301,12 +301,12 @@ _glance = msgspec.json.Decoder(_Glance).decode
 def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
     """The records of whole lines, of which the first has that number."""
     out: list[Record] = []
-    add = out.append
+    add, glance, native, sessionless = out.append, _glance, NATIVE_TYPES, dialects.SESSIONLESS
     for body, start in zip(lines, starts[number - 1 :], strict=True):
         try:
-            seen = _glance(body)
-            if seen.type in (dialects.SESSIONLESS if seen.sessionId is None else NATIVE_TYPES):
-                add(Record(number, start, body, seen.type))
+            seen = glance(body)
+            if (kind := seen.type) in (sessionless if seen.sessionId is None else native):
+                add(Record(number, start, body, kind))
             else:
                 add(Record(number, start, body))
         except jsontext.FAST_FAULTS:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from reread import jsontext
+from reread.when import moment as timed
 
 OUT, IN, ERR = "out", "in", "err"
 NEWLINE = b"\n"
@@ -259,10 +260,9 @@ def stamp_of(when: datetime | None = None) -> str:
 
 def moment(stamp: Any) -> datetime | None:
     """A time as written, ISO or milliseconds since 1970, with its zone; None where it is none."""
+    if isinstance(stamp, str):
+        return timed(stamp)
     try:
-        if isinstance(stamp, str):
-            when = datetime.fromisoformat(stamp)
-            return when if when.tzinfo else when.replace(tzinfo=UTC)
         return datetime.fromtimestamp(stamp / 1000, UTC)
     except (ValueError, TypeError, OverflowError, OSError):
         return None

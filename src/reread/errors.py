@@ -20,6 +20,7 @@ class RereadError(Exception):
     def __init__(self, message: str, *, path: str | None = None) -> None:
         super().__init__(message)
         self.path = path
+        """The file it is about, where it is about one."""
 
 
 class NotFound(RereadError):
@@ -32,6 +33,7 @@ class Ambiguous(RereadError):
     def __init__(self, message: str, *, candidates: Sequence[str]) -> None:
         super().__init__(message)
         self.candidates = tuple(candidates)
+        """The files it could mean."""
 
 
 class Unreadable(RereadError):

@@ -39,8 +39,6 @@ class Facts:
         self.runs: list[int] = []
         """The records that say that a capture began or ended."""
         self.inits: list[int] = []
-        self.cost_states: list[int] = []
-        self.turn_durations: list[int] = []
         self.continued_in = Once()
         self.forked_from: dict[str, Any] | None = None
         self._here: tuple[str | None, ...] = ()
@@ -49,7 +47,7 @@ class Facts:
         """One of the lists of record indexes, by name."""
         return cast(list[int], getattr(self, name))
 
-    def note_state(self, index: int, head: Head) -> None:
+    def note_state(self, head: Head) -> None:
         """Take in a record that tells of the session."""
         if head.customTitle is not None:
             self.custom_title = head.customTitle

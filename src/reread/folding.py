@@ -8,7 +8,7 @@ from reread.conversation import Conversation
 from reread.decode import Decoder
 from reread.garbage import no_collection
 from reread.lines import Lines
-from reread.sources import FileSource, Source, identity_at
+from reread.sources import Source, identity_at
 
 CHUNK = 1 << 18
 PROOF = 256
@@ -68,10 +68,3 @@ class Folding:
         if self._flushed and size != self._taken:
             return False
         return self.source.read(max(0, self._taken - PROOF), len(self._proof)) == self._proof
-
-
-def fold_file(source: FileSource, conversation: Conversation, progress: Progress | None = None) -> Folding:
-    """A file, all of it, as a conversation."""
-    folding = Folding(source, conversation)
-    folding.load(progress)
-    return folding

@@ -14,8 +14,9 @@ from reread import dialects, jsontext, places
 from reread.decode import Record
 from reread.errors import Unreadable
 from reread.heads import BlockHead, Head
-from reread.messages import TURN_STARTERS, moment
+from reread.messages import TURN_STARTERS
 from reread.speech import kind_of, take_apart
+from reread.when import moment
 
 PEEK = 1 << 14
 """How much of a file's head is read at once."""

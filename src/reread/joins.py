@@ -11,7 +11,8 @@ from reread import dialects
 from reread.conversation import SYNTHETIC, Conversation
 from reread.decode import Record
 from reread.lines import Read
-from reread.rules import INFO, WARNING, Finding, Rule, counted
+from reread.plurals import plural
+from reread.rules import INFO, WARNING, Finding, Rule
 
 SHIFT = 44
 """How far apart the files lie in the one space of offsets that a joined conversation reads from."""
@@ -116,7 +117,7 @@ def differences(captured: Conversation, transcripts: Sequence[Told]) -> Iterator
         responses = [m for m in told.talk.messages if m.kind == "response"]
         missing = [m for m in responses if seen[told.session] and seen[told.session].isdisjoint(m.records)]
         if missing:
-            yield _finding(1, 0, f"{counted(len(missing), 'response')} of {told.path} were not captured")
+            yield _finding(1, 0, f"{plural(len(missing), 'response')} of {told.path} were not captured")
 
 
 def _is_compared(record: Record) -> bool:

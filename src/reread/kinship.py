@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
 
 import msgspec
 
 from reread.blocks import Text, ToolResult
 from reread.conversation import Agent, Conversation
 from reread.messages import Call
+from reread.shapes import as_dict, as_str
 
 STARTERS = frozenset({"Task", "Agent", "Skill", "Workflow"})
 """The tools that start agents."""
@@ -32,11 +32,11 @@ class Evidence(msgspec.Struct, eq=False):
     def read(self) -> None:
         """Look at the call and its result."""
         call = self.call
-        data, named = _dict(call.data), _named_in_text(call)
+        data, named = as_dict(call.data), _named_in_text(call)
         self.answered = call.answer >= 0
-        self.asked = _str(_dict(call.input).get("prompt"))
-        self.agent = _str(data.get("agentId") or named)
-        self.run = _str(data.get("runId"))
+        self.asked = as_str(as_dict(call.input).get("prompt"))
+        self.agent = as_str(data.get("agentId") or named)
+        self.run = as_str(data.get("runId"))
 
 
 class Starters:
@@ -78,7 +78,7 @@ class Kin:
         if any(changed) or state != self._state:
             self._state = state
             for call in self._tied:
-                call.started_agent = None
+                call.started_agent, call.started_agents = None, ()
             self._tied = _tie_all(list(self._starters.values()), agents)
             self._state = (*state[:2], self._calls(talks, agents))
 
@@ -90,7 +90,7 @@ class Kin:
 
 def _signs(agent: Agent) -> object:
     """What of an agent tells which call started it."""
-    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.hangs_on
+    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.hangs_on, bool(agent.meta)
 
 
 def _tie_all(starters: Sequence[Starters], agents: Mapping[str, Agent]) -> list[Call]:
@@ -108,8 +108,11 @@ def _tie_all(starters: Sequence[Starters], agents: Mapping[str, Agent]) -> list[
             if call is not None:
                 kin.tie(agent, call)
         if agent.parent is None:
-            _adopt(agent, agents.get(_str(agent.meta.get("parentAgentId")) or ""))
+            _adopt(agent, agents.get(as_str(agent.meta.get("parentAgentId")) or ""))
     kin.tie_resumed(agents)
+    for agent in agents.values():
+        if agent.call is not None:
+            agent.call.started_agents = [*agent.call.started_agents, agent]
     starters[0].talk.agents = dict(agents)
     for agent in agents.values():
         agent.agents = {}
@@ -156,7 +159,7 @@ class _Evidence:
 
     def find(self, agent: Agent) -> Call | None:
         """The call that something other than the prompt names."""
-        named = self._call(_str(agent.meta.get("toolUseId"))) or self._call(agent.call_id)
+        named = self._call(as_str(agent.meta.get("toolUseId"))) or self._call(agent.call_id)
         return named or self.by_agent.get(agent.id) or self._of_run(agent) or self._hung_on(agent)
 
     def by_prompt(self, agent: Agent) -> Call | None:
@@ -208,11 +211,3 @@ def _named_in_text(call: Call) -> str | None:
         if found:
             return found[1]
     return None
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

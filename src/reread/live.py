@@ -23,6 +23,9 @@ HEARTBEAT = 500
 """Milliseconds after which the files are looked at even where the system reported nothing."""
 RESCAN = 20
 """Heartbeats after which agents' files are looked for even where the system reported none."""
+AFTERLOOKS = 3
+"""Ticks for which they are looked for once something new stood beside the session: what is written into a folder
+before the system watches it is not reported."""
 
 
 def follow(
@@ -90,6 +93,7 @@ class Follower:
     def __init__(self, session: Session, *, fresh: bool = False) -> None:
         self.session = session
         self._beats = 0
+        self._looks = 0
         session.transcripts = []  # what is printed now is not in them yet
         if fresh:
             session.folding = session.new_folding()
@@ -101,9 +105,11 @@ class Follower:
         for folding in list(self.session.agent_foldings.values()):
             yield from self._agent(folding)
         self._beats += 1
-        known = {folding.source.path for folding in self.session.agent_foldings.values()}
-        appeared = any(path.name.startswith(places.AGENT) and path not in known for path in touched)
-        if appeared or self._beats % RESCAN == 0:
+        known = {self.session.path, *(folding.source.path for folding in self.session.agent_foldings.values())}
+        if not touched <= known:
+            self._looks = AFTERLOOKS
+        if self._looks or self._beats % RESCAN == 0:
+            self._looks = max(0, self._looks - 1)
             yield from self._new_agents()
 
     def finish(self) -> Iterator[Change]:
@@ -139,6 +145,7 @@ class Follower:
             agent = folding.conversation
             folding = fold_agent(agent.id, path) if isinstance(agent, Agent) else folding
             self.session.agent_foldings[path.stem.removeprefix(places.AGENT)] = folding
+            self.session.agents_changed()
             yield Change("rewritten", line=1, agent=_as_agent(folding))
             yield from self._told(folding.conversation, 0)
             return
@@ -149,13 +156,19 @@ class Follower:
     def _new_agents(self) -> Iterator[Change]:
         session = self.session
         for id, path in session.agent_files().items():
-            if id not in session.agent_foldings:
+            known = session.agent_foldings.get(id)
+            if known is None:
                 with suppress(Unreadable, NotFound):  # gone again, or closed to us: the rest goes on
-                    session.agent_foldings[id] = fold_agent(id, path, torn=False)
-                    yield from self._told(session.agent_foldings[id].conversation, 0)
+                    folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
+                    session.agents_changed()
+                    yield from self._told(folding.conversation, 0)
+            elif (agent := _as_agent(known)) is not None and not agent.meta and (meta := places.agent_meta(path)):
+                agent.meta = meta  # written after the agent's first lines
+                session.agents_changed()
 
     def _told(self, conversation: Conversation, start: int) -> Iterator[Change]:
         if start < len(conversation.records):
+            self.session.agents_changed()
             _ = self.session.agents
         for index in range(start, len(conversation.records)):
             yield conversation.change(index)

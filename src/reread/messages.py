@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -15,8 +15,9 @@ from reread.heads import EventHead, Head, peek, usage_in
 from reread.money.charges import Usage, UsageRow, join_row, overlay, row_usage, total
 from reread.money.prices import in_force
 from reread.nodes import Node
+from reread.shapes import as_int, as_str
 from reread.speech import Aside, Command, Speech, take_apart
-from reread.when import milliseconds
+from reread.when import milliseconds, moment
 
 if TYPE_CHECKING:
     from reread.conversation import Agent, Conversation
@@ -36,6 +37,8 @@ GROWING = ("text", "thinking", "signature", "partial_json")
 """The fields of a block that a stream gives in pieces."""
 ROWS_KEPT = 4096
 """Of how many messages the usage rows are kept."""
+LONGEST = 1e12
+"""Milliseconds beyond which a duration is none."""
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 ERRORS = (
     "Error:",
@@ -152,11 +155,19 @@ class Message(msgspec.Struct, eq=False):
         return dict(zip(numbers, images, strict=False))
 
     @property
+    def thinking_seconds(self) -> dict[str, float]:
+        """How long each thought took, by its signature, where the client wrote it down."""
+        found: dict[str, float] = {}
+        for index in self.records:
+            found |= thinking_seconds(self.conversation.native(index), self.conversation.content(index))
+        return found
+
+    @property
     def flags(self) -> frozenset[str]:
         """What is odd about it: error, deleted, superseded, aborted."""
         records = [self.conversation.native(i) for i in self.records]
         found = {flag for record in records for name, flag in FLAGS.items() if record.get(name)}
-        if any(_str(record.get("uuid")) in self.conversation.superseded for record in records):
+        if any(as_str(record.get("uuid")) in self.conversation.superseded for record in records):
             found.add("superseded")
         return frozenset(found)
 
@@ -238,13 +249,21 @@ class Call(msgspec.Struct, eq=False):
     notices: Sequence[int] = ()
     """Messages in which a background task reported back, by index."""
     started_agent: Agent | None = None
-    """The agent it is known to have started."""
+    """The agent it is known to have started, or to have gone on with."""
+    started_agents: Sequence[Agent] = ()
+    """All that it started: a workflow starts several."""
 
     @property
     def agent(self) -> Agent | None:
         """The agent it started; the session's agents are read when this is first asked for."""
         self.conversation.meet_agents()
         return self.started_agent
+
+    @property
+    def agents(self) -> Sequence[Agent]:
+        """The agents that it started: one, or those of a workflow."""
+        self.conversation.meet_agents()
+        return self.started_agents
 
     @property
     def block(self) -> b.Block | None:
@@ -354,12 +373,12 @@ class Call(msgspec.Struct, eq=False):
     @property
     def started(self) -> datetime | None:
         """When the call was made."""
-        return moment(_str(self.conversation.native(self.use).get("timestamp")))
+        return moment(as_str(self.conversation.native(self.use).get("timestamp")))
 
     @property
     def ended(self) -> datetime | None:
         """When its result was written."""
-        return None if self.answer < 0 else moment(_str(self.conversation.native(self.answer).get("timestamp")))
+        return None if self.answer < 0 else moment(as_str(self.conversation.native(self.answer).get("timestamp")))
 
     @property
     def duration(self) -> float | None:
@@ -456,17 +475,17 @@ class Compaction(msgspec.Struct, eq=False):
     @property
     def trigger(self) -> str | None:
         """auto or manual."""
-        return _str(self.metadata.get("trigger"))
+        return as_str(self.metadata.get("trigger"))
 
     @property
     def pre_tokens(self) -> int | None:
         """How full the context was before."""
-        return _int(self.metadata.get("preTokens"))
+        return as_int(self.metadata.get("preTokens"))
 
     @property
     def post_tokens(self) -> int | None:
         """How full it was after."""
-        return _int(self.metadata.get("postTokens"))
+        return as_int(self.metadata.get("postTokens"))
 
     @property
     def preserved(self) -> list[str]:
@@ -480,7 +499,7 @@ class Compaction(msgspec.Struct, eq=False):
         if not isinstance(segment, dict):
             return []
         ends = cast(dict[str, Any], segment)
-        return self.conversation.chain(_str(ends.get("headUuid")), _str(ends.get("tailUuid")))
+        return self.conversation.chain(as_str(ends.get("headUuid")), as_str(ends.get("tailUuid")))
 
     @property
     def line(self) -> int:
@@ -574,15 +593,13 @@ def cut_turns(messages: Sequence[Message], ends: frozenset[int]) -> Iterator[Tur
         yield Turn(count + 1, prompt, turn)
 
 
-def moment(stamp: str | None) -> datetime | None:
-    """A timestamp as written, as a datetime with a time zone; None where it is none."""
-    if stamp is None:
-        return None
-    try:
-        when = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+def thinking_seconds(record: dict[str, Any], blocks: Sequence[b.Block]) -> dict[str, float]:
+    """How long the thoughts of one record took, by their signatures."""
+    took = record.get("thinkingDurationMs")
+    if not isinstance(took, int | float) or not 0 <= took < LONGEST:
+        return {}
+    thoughts = (block for block in blocks if isinstance(block, b.Thinking))
+    return {block.signature: took / 1000 for block in thoughts if isinstance(block.signature, str)}
 
 
 def _failed(data: dict[str, Any]) -> bool:
@@ -591,11 +608,3 @@ def _failed(data: dict[str, Any]) -> bool:
     if isinstance(task, dict):
         states.append(cast(dict[str, Any], task).get("status"))
     return data.get("success") is False or any(isinstance(s, str) and s in FAILED for s in states)
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _int(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.conversation import Conversation
+from reread.shapes import as_dict, as_int
 
 NO_RESULT = "no_result"
 SUCCESS = "success"
@@ -46,9 +47,9 @@ def outcomes(talk: Conversation) -> list[Outcome]:
             out.append(_result(talk.records.line(index), native))
             heard = True
             continue
-        run = _dict(native.get("run"))
+        run = as_dict(native.get("run"))
         if not heard:
-            out.append(Outcome(0, NO_RESULT, True, exit_code=_int(run.get("exitCode"))))
+            out.append(Outcome(0, NO_RESULT, True, exit_code=as_int(run.get("exitCode"))))
         heard = run.get("event") != "start" or not _spoke(talk, index)
     if not heard or (facts.inits and not results and not facts.runs):
         out.append(Outcome(0, NO_RESULT, True))
@@ -75,23 +76,15 @@ def _result(line: int, native: dict[str, Any]) -> Outcome:
         text=text,
         cost_usd=cost if isinstance(cost, int | float) else None,
         duration_ms=duration if isinstance(duration, int | float) else None,
-        num_turns=_int(turns),
+        num_turns=as_int(turns),
         denials=tuple(_denied(native.get("permission_denials"))),
     )
 
 
 def _denied(denials: Any) -> Iterator[str]:
     for denial in cast(list[Any], denials) if isinstance(denials, list) else ():
-        yield str(_dict(denial).get("tool_name") or "")
+        yield str(as_dict(denial).get("tool_name") or "")
 
 
 def _texts(values: Any) -> list[str]:
     return [str(value) for value in cast(list[Any], values)] if isinstance(values, list) else []
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _int(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -12,8 +12,9 @@ from reread.conversation import Agent, Conversation
 from reread.decode import Record
 from reread.dialects import stream_json
 from reread.envelopes import Entry
-from reread.messages import Message, Turn, moment
+from reread.messages import Message, Turn
 from reread.session import Session
+from reread.when import moment
 
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 

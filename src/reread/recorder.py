@@ -44,7 +44,7 @@ def capture(
     root: str | Path | None = None,
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
-    sync: str = RESULT,
+    fsync: str = RESULT,
 ) -> Capture:
     """Run a command, or read a binary stream, and keep every line; iterate for its records as they come.
 
@@ -52,7 +52,7 @@ def capture(
     """
     return Capture(
         source,
-        Keeper(Store(root), conversation or fresh_id(), workspace=workspace, agent=agent, sync=sync, strict=True),
+        Keeper(Store(root), conversation or fresh_id(), workspace=workspace, agent=agent, fsync=fsync, strict=True),
         title=title,
         cwd=str(cwd) if cwd is not None else None,
         env=env,
@@ -74,7 +74,7 @@ class Keeper:
         *,
         workspace: str = DEFAULT,
         agent: str = DEFAULT,
-        sync: str = RESULT,
+        fsync: str = RESULT,
         strict: bool = False,
         notice: Notice = lambda _: None,
     ) -> None:
@@ -86,7 +86,7 @@ class Keeper:
         self._strict = strict
         self._writer: Writer | None = None
         try:
-            self._writer = store.writer(conversation, workspace=workspace, agent=agent, sync=sync)
+            self._writer = store.writer(conversation, workspace=workspace, agent=agent, fsync=fsync)
         except Unwritable as error:
             self._fail(error)
         else:

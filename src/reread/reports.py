@@ -17,7 +17,8 @@ from reread.errors import RereadError, Unreadable
 from reread.folding import Folding
 from reread.headers import read_header
 from reread.ledger import FATES
-from reread.rules import ERROR, INFO, WARNING, Finding, Rule, Seen, Tally, counted, printable, survey
+from reread.plurals import plural
+from reread.rules import ERROR, INFO, WARNING, Finding, Rule, Seen, Tally, printable, survey
 from reread.session import STDIN, Session
 
 Progress = Callable[[Path], None]
@@ -204,7 +205,7 @@ class _Work:
         """Say of each file what stands in an older one too."""
         for (number, home, how), (line, count) in self._copies.found.items():
             path = printable(self._files[home].path)
-            text = f"from here on {counted(count, 'record')} of {path}, by {how}"
+            text = f"from here on {plural(count, 'record')} of {path}, by {how}"
             _add(self._files[number], [Finding("copied-records", INFO, line, text)])
 
 

@@ -22,8 +22,9 @@ from reread.decode import Record
 from reread.heads import Head
 from reread.ledger import FATES
 from reread.lines import Line, Lines
-from reread.messages import moment
+from reread.plurals import plural
 from reread.records import FAMILIES, SYSTEMS, unknown_fields
+from reread.when import moment
 
 LEVELS = ERROR, WARNING, INFO = ("error", "warning", "info")
 
@@ -112,9 +113,9 @@ class Sighting:
 
     def __str__(self) -> str:
         if not self.versions:
-            return counted(self.count, "record")
-        plural = "s" if len(self.versions) > 1 else ""
-        return f"{counted(self.count, 'record')}, version{plural} {', '.join(map(shown, self.versions))}"
+            return plural(self.count, "record")
+        s = "s" if len(self.versions) > 1 else ""
+        return f"{plural(self.count, 'record')}, version{s} {', '.join(map(shown, self.versions))}"
 
 
 class Use(NamedTuple):
@@ -366,7 +367,7 @@ def byte_order_mark(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
 
 def nul_bytes(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
     if b"\0" in line.raw:
-        yield f"holds {counted(line.raw.count(0), 'NUL byte')}; what stands around them is read"
+        yield f"holds {plural(line.raw.count(0), 'NUL byte')}; what stands around them is read"
 
 
 def spliced_line(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
@@ -396,12 +397,12 @@ def no_final_newline(file: File) -> Iterator[Spot]:
 
 def blank_line(file: File) -> Iterator[Spot]:
     if file.blank:
-        yield file.blank[0], f"{counted(len(file.blank), 'line')} without a record"
+        yield file.blank[0], f"{plural(len(file.blank), 'line')} without a record"
 
 
 def carriage_return(file: File) -> Iterator[Spot]:
     if file.returns:
-        yield file.returns[0], f"{counted(len(file.returns), 'line')} ending in CR LF"
+        yield file.returns[0], f"{plural(len(file.returns), 'line')} ending in CR LF"
 
 
 def not_an_object(file: File, seen: Seen) -> Iterator[str]:
@@ -518,7 +519,7 @@ def parent_cycle(file: File) -> Iterator[Spot]:
         if len(lines) == 1:
             yield lines[0], "is its own parent"
         else:
-            yield min(lines), f"is its own ancestor, by {counted(len(lines), 'record')}"
+            yield min(lines), f"is its own ancestor, by {plural(len(lines), 'record')}"
 
 
 def orphan_result(file: File) -> Iterator[Spot]:
@@ -714,11 +715,6 @@ def shown(value: str) -> str:
 def printable(text: str) -> str:
     """A text with whatever is not to be printed written as escapes."""
     return text if text.isprintable() else ascii(text)[1:-1]
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things, in words."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _kind(value: Any) -> str:

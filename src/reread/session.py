@@ -26,13 +26,14 @@ from reread.joins import Told
 from reread.kinship import Kin
 from reread.ledger import Ledger
 from reread.lines import Lines
-from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
 from reread.rules import Finding
 from reread.sources import FileSource, MemorySource, Source, plain_file, read_stream
 from reread.store import companions
+from reread.when import moment
 
 LATEST = "latest"
 STDIN = "-"
@@ -49,7 +50,7 @@ class Session:
         self.roots = roots
         self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
-        self._agents: tuple[tuple[int, ...], dict[str, Agent]] = ((), {})
+        self._agents: tuple[int, dict[str, Agent]] = (-1, {})
         self._kin = Kin()
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
@@ -178,16 +179,19 @@ class Session:
     @property
     def agents(self) -> dict[str, Agent]:
         """Every agent by id, all depths, flat."""
-        foldings = self.agent_foldings.values()
-        size = (len(self.records), *(len(folding.conversation.records) for folding in foldings))
-        if self._agents[0] != size:
-            self._agents = (size, self._linked_agents())
+        if self._agents[0] != len(self.records):
+            self._agents = (len(self.records), self._linked_agents())
         return self._agents[1]
+
+    def agents_changed(self) -> None:
+        """Have the agents linked again: one of their files came, grew or was rewritten."""
+        self._agents = (-1, {})
 
     def _linked_agents(self) -> dict[str, Agent]:
         found = _with_inner(self.conversation)
         for folding in self.agent_foldings.values():
-            found = {**_with_inner(folding.conversation), **found}
+            if folding.conversation.own_agents:
+                found = {**_with_inner(folding.conversation), **found}
         found |= {id: cast(Agent, folding.conversation) for id, folding in self.agent_foldings.items()}
         for agent in found.values():
             agent.meet_agents = self._meet_agents

@@ -37,6 +37,7 @@ from reread.filenames import id_of, name_of
 from reread.headers import captures_of
 from reread.locks import lock
 from reread.settings import enter_workspace
+from reread.shapes import as_str
 
 DEFAULT = "default"
 LATEST = "latest"
@@ -121,11 +122,11 @@ class Store:
         *,
         workspace: str = DEFAULT,
         agent: str = DEFAULT,
-        sync: str = RESULT,
+        fsync: str = RESULT,
         wait: float = 0,
     ) -> Writer:
         """The one writer of a conversation, which is made where it is new."""
-        return Writer(self, conversation, workspace=workspace, agent=agent, sync=sync, wait=wait)
+        return Writer(self, conversation, workspace=workspace, agent=agent, fsync=fsync, wait=wait)
 
     def path_of(self, conversation: str, *, workspace: str = DEFAULT, agent: str = DEFAULT) -> Path:
         """The file of a conversation; one that another program named by the bare id is used as it is."""
@@ -308,17 +309,17 @@ class Writer:
     """The one writer of a conversation; a context manager. Its methods may be called from any thread."""
 
     def __init__(
-        self, store: Store, conversation: str, *, workspace: str, agent: str, sync: str = RESULT, wait: float = 0
+        self, store: Store, conversation: str, *, workspace: str, agent: str, fsync: str = RESULT, wait: float = 0
     ) -> None:
-        if sync not in SYNCS:
-            raise Misuse(f"{sync!r} is no way to sync: say {', '.join(SYNCS)}")
+        if fsync not in SYNCS:
+            raise Misuse(f"{fsync!r} is no way to fsync: say {', '.join(SYNCS)}")
         self.conversation, self.workspace, self.agent = conversation, workspace, agent
         self.path = store.path_of(conversation, workspace=workspace, agent=agent)
         self.repaired: str | None = None
         """What was repaired when the file was opened, in a sentence."""
         self.lines = 0
         """How many lines have been kept."""
-        self._sync = sync
+        self._fsync = fsync
         self._sealer = Sealer(conversation, agent)
         self._meter = _Meter(self.path)
         self._mutex = threading.Lock()
@@ -404,7 +405,7 @@ class Writer:
             raise Unwritable.at(self.path, error) from error
 
     def _force(self, reason: str) -> None:
-        if self._sync == LINE or (self._sync == RESULT and reason == RESULT):
+        if self._fsync == LINE or (self._fsync == RESULT and reason == RESULT):
             try:
                 os.fsync(self._fd)
             except OSError as error:
@@ -466,7 +467,7 @@ class _Meter:
         """What a line's turn cost and how long it took, where it is a result."""
         if seen.type == "system":
             if seen.subtype == "init":
-                self._client = _str(_native(raw).get("version")) or self._client
+                self._client = as_str(_native(raw).get("version")) or self._client
             return None, None
         result = _native(raw)
         reading = read_result(result, 0)
@@ -516,7 +517,3 @@ def _backwards(path: Path) -> Iterator[bytes]:
 def _native(raw: bytes) -> dict[str, Any]:
     value: Any = jsontext.readable(raw)
     return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

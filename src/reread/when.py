@@ -84,12 +84,21 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def milliseconds(stamp: str | None) -> int | None:
-    """A record's timestamp as milliseconds since 1970; None where it is none."""
+def moment(stamp: str | None) -> datetime | None:
+    """A record's timestamp as a datetime with a time zone; None where it is none."""
     if stamp is None:
         return None
     try:
         when = datetime.fromisoformat(stamp)
-        return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def milliseconds(stamp: str | None) -> int | None:
+    """A record's timestamp as milliseconds since 1970; None where it is none."""
+    when = moment(stamp)
+    try:
+        return round(when.timestamp() * 1000) if when is not None else None
     except (ValueError, OverflowError):
         return None

@@ -14,6 +14,10 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
+PATIENCE = 15_000
+"""Milliseconds that a test waits for what has to come, on a busy machine too."""
+playwright.expect.set_options(timeout=PATIENCE)
+
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
@@ -81,7 +85,7 @@ def tab(browser: Any) -> Iterator[Callable[..., Any]]:
 def opened(browser: Any, address: str, *, ignored: str | None = None, **options: Any) -> Iterator[Any]:
     """A tab at an address, watched until it is closed; errors with `ignored` in them are expected."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE)
     origin = address.split("#")[0]
     wrong: list[str] = []
     page = context.new_page()

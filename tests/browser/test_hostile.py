@@ -120,7 +120,9 @@ def assert_harmless(page: Any) -> None:
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
-def test_on_the_server(browser: Any, tab: Tab, serve: Callable[..., str], hostile: Path) -> None:
+def test_a_hostile_session_is_harmless_in_the_served_reader(
+    browser: Any, tab: Tab, serve: Callable[..., str], hostile: Path
+) -> None:
     page = tab(serve("serve", hostile), viewport={"width": 1280, "height": 6000}, ignored="404")
     assert_harmless(page)
     page.keyboard.press("Home")

@@ -44,7 +44,9 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_bounded_and_exact(tab: Tab, serve: Callable[..., str], long: Path) -> None:
+def test_a_long_session_lands_where_it_was_asked_to_with_few_elements(
+    tab: Tab, serve: Callable[..., str], long: Path
+) -> None:
     address = serve("serve", long)
     page = tab(f"{address.split('#')[0]}#/s/long?at=p1777")
     marked = page.locator(".message.marked")

@@ -33,7 +33,7 @@ class TestLibrary:
         expect(row).to_contain_text("13 turns")
         expect(row).to_contain_text("$0.8")
 
-    def test_typing_filters(self, tab: Tab, demo: str) -> None:
+    def test_typing_keeps_the_sessions_that_fit(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.locator(".session-row").first.wait_for()
         page.keyboard.press("/")
@@ -42,7 +42,7 @@ class TestLibrary:
         page.keyboard.type(" nowhere")
         expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
 
-    def test_sorting(self, tab: Tab, demo: str) -> None:
+    def test_the_dearest_come_first_where_one_asks_for_cost(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.get_by_role("button", name="cost", exact=True).click()
         expect(page.locator(".session-row .row-title").first).to_contain_text("Dead-letter queue")
@@ -90,7 +90,7 @@ class TestSession:
         call.locator(".opener").first.click()
         expect(call.locator(".diff")).to_have_count(0)
 
-    def test_terminal_colours(self, tab: Tab, demo: str) -> None:
+    def test_output_has_the_colours_of_the_terminal(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))
         call = page.locator(".call.failed", has_text="Run the backoff tests once")
         call.locator(".opener").first.click()

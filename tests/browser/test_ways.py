@@ -17,7 +17,7 @@ def current_turn(page: Any) -> str:
 
 
 class TestKeys:
-    def test_turns(self, tab: Tab, demo: str) -> None:
+    def test_j_and_k_walk_the_turns(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "letters"))
         page.locator(".message").first.wait_for()
         for _ in range(3):
@@ -29,7 +29,7 @@ class TestKeys:
         page.keyboard.press("k")
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("3")
 
-    def test_calls_open(self, tab: Tab, demo: str) -> None:
+    def test_n_walks_the_calls_and_o_opens_one(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))
         page.locator(".message").first.wait_for()
         page.keyboard.press("n")
@@ -41,13 +41,13 @@ class TestKeys:
         page.keyboard.press("p")
         expect(page.locator(".call.current")).to_contain_text("test_backoff.py")
 
-    def test_errors(self, tab: Tab, demo: str) -> None:
+    def test_e_goes_to_the_next_error(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))
         page.locator(".message").first.wait_for()
         page.keyboard.press("e")
         expect(page.locator(".call.current.failed")).to_be_visible()
 
-    def test_thinking_everywhere(self, tab: Tab, demo: str) -> None:
+    def test_t_opens_thinking_everywhere(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "letters"))
         page.locator(".thinking").first.wait_for()
         page.keyboard.press("t")
@@ -62,7 +62,7 @@ class TestKeys:
             page.keyboard.press(key)
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
 
-    def test_help(self, tab: Tab, demo: str) -> None:
+    def test_a_question_mark_shows_the_keys(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.locator(".session-row").first.wait_for()
         page.keyboard.press("?")
@@ -144,7 +144,7 @@ class TestSearch:
 
 
 class TestFilters:
-    def test_prompts_only(self, tab: Tab, demo: str) -> None:
+    def test_only_prompts_are_left_where_asked(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))
         page.locator(".message.response").first.wait_for()
         page.get_by_role("button", name="prompts").click()
@@ -159,7 +159,7 @@ class TestFilters:
         expect(page.locator(".call .tool").first).to_have_text("Edit")
         assert set(page.locator(".call .tool").all_inner_texts()) == {"Edit"}
 
-    def test_errors(self, tab: Tab, demo: str) -> None:
+    def test_only_what_failed_is_left_where_asked(self, tab: Tab, demo: str) -> None:
         page = tab(at(demo, "flaky"))
         page.get_by_role("button", name="errors").click()
         expect(page.locator(".call:not(.failed, .denied, .interrupted)")).to_have_count(0)

@@ -1,6 +1,6 @@
 /** The clock of a replay: how long to wait between two moments. */
 
-export const LONGEST_GAP = 3;
+const LONGEST_GAP = 3;
 
 /** Seconds to wait: the gap as it was, no longer than the longest, at the speed. */
 export function wait(before: string | null, after: string | null, speed: number, longest = LONGEST_GAP): number {

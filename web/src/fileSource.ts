@@ -2,7 +2,7 @@
 
 import { Chunks } from "./chunks";
 import type { Embedded, EmbeddedThread, MapChunk, PageChunk } from "./embedded";
-import { fitsSieve, hitsIn } from "./looking";
+import { fitsFilter, hitsIn } from "./looking";
 import { passageMarkdown } from "./markdownOf";
 import { sessionHref } from "./route";
 import { Missing, type Source, type Target, type Thread } from "./source";
@@ -109,8 +109,8 @@ export function fileSource(page: Document): Source {
       const step = await look<Hit>(threadAt(at), start, (passage, { bodies }) => hitsIn(passage, bodies, wanted));
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };
     },
-    filter: async (at, sieve, start) => {
-      const step = await look(threadAt(at), start, (passage) => (fitsSieve(passage, sieve) ? [passage.index] : []));
+    filter: async (at, filter, start) => {
+      const step = await look(threadAt(at), start, (passage) => (fitsFilter(passage, filter) ? [passage.index] : []));
       return { indices: step.found, next: step.next, total: step.total };
     },
     markdown: async (at, target) => {

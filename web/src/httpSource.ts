@@ -1,6 +1,6 @@
 /** Reading from `reread serve`. */
 
-import type { Sieve, Source, Target, Thread } from "./source";
+import type { Filter, Source, Target, Thread } from "./source";
 import { Missing } from "./source";
 
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -50,10 +50,10 @@ const orNull = <T>(value: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-const sieveQuery = (sieve: Sieve): Query => ({
-  kinds: sieve.kinds.join(","),
-  tools: sieve.tools.join(","),
-  errors: sieve.errors,
+const filterQuery = (filter: Filter): Query => ({
+  kinds: filter.kinds.join(","),
+  tools: filter.tools.join(","),
+  errors: filter.errors,
 });
 
 function listen(address: string, heard: Record<string, (value: never) => void>): () => void {
@@ -79,7 +79,7 @@ export const httpSource: Source = {
   lines: (at, target, whole) => json(`${sessionPath(at)}/lines${inThread(at, { ...target, whole })}`),
   place: (at, target: Target) => orNull(json(`${sessionPath(at)}/place${inThread(at, { ...target })}`)),
   find: (at, q, start) => json(`${sessionPath(at)}/find${inThread(at, { q, start })}`),
-  filter: (at, sieve, start) => json(`${sessionPath(at)}/filter${inThread(at, { ...sieveQuery(sieve), start })}`),
+  filter: (at, filter, start) => json(`${sessionPath(at)}/filter${inThread(at, { ...filterQuery(filter), start })}`),
   markdown: (at, target) => text(`${sessionPath(at)}/markdown${inThread(at, { ...target })}`),
   spent: (at) => json(`${sessionPath(at)}/spent${inThread(at)}`),
   problems: (at) => json(`${sessionPath(at)}/problems${inThread(at)}`),

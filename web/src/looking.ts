@@ -1,7 +1,7 @@
 /** Searching and filtering passages that are here: what the server does, for an exported page. */
 
-import { fitsPart, isPrompt } from "./session/sieve";
-import type { Sieve } from "./source";
+import { fitsPart, isPrompt } from "./filter";
+import type { Filter } from "./source";
 import type { CallBody, Hit, Node, Part, Passage } from "./values";
 
 const AROUND = 40;
@@ -71,5 +71,5 @@ export function nodesText(nodes: Node[]): string {
 /** Fields that say how to draw, not what. */
 const UNREAD = new Set(["node", "language", "stream", "state", "level", "data", "url", "media_type"]);
 
-export const fitsSieve = (passage: Passage, sieve: Sieve): boolean =>
-  passage.parts.some((part) => fitsPart(part, passage, sieve));
+export const fitsFilter = (passage: Passage, filter: Filter): boolean =>
+  passage.parts.some((part) => fitsPart(part, passage, filter));

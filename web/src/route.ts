@@ -7,6 +7,8 @@ export type Route =
   | { page: "library" | "captured" | "usage" }
   | { page: "session"; thread: Thread; target: Target; query: string };
 
+export type SessionRoute = Extract<Route, { page: "session" }>;
+
 export function parseRoute(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const pieces = path.split("/").filter(Boolean).map(decode);
@@ -67,9 +69,3 @@ const subscribe = (changed: () => void) => {
 
 /** The address as it stands. */
 export const useHash = (): string => useSyncExternalStore(subscribe, () => location.hash);
-
-/** Go to an address in place of the present one: back leaves it out. */
-export function replaceHash(hash: string): void {
-  history.replaceState(null, "", hash);
-  dispatchEvent(new PopStateEvent("popstate"));
-}

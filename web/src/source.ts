@@ -33,7 +33,7 @@ export interface Target {
 }
 
 /** What to keep of a session; an empty list keeps all. */
-export interface Sieve {
+export interface Filter {
   kinds: string[];
   tools: string[];
   errors: boolean;
@@ -44,7 +44,7 @@ export type UsageRow = Record<string, string | number | null>;
 
 export interface UsageReport {
   rows: UsageRow[];
-  totals: UsageRow & { unpriced_models: string[]; lower_bound: boolean };
+  totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
 }
 
 export interface SessionNews {
@@ -72,7 +72,7 @@ export interface Source {
   lines(at: Thread, target: Target, whole?: boolean): Promise<RawLines>;
   place(at: Thread, target: Target): Promise<Place | null>;
   find(at: Thread, text: string, start: number): Promise<Hits>;
-  filter(at: Thread, sieve: Sieve, start: number): Promise<Filtered>;
+  filter(at: Thread, filter: Filter, start: number): Promise<Filtered>;
   markdown(at: Thread, target: Target): Promise<string>;
   spent(at: Thread): Promise<Spent>;
   problems(at: Thread): Promise<Problems>;

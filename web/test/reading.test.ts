@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { PAGE, Reading } from "../src/reading";
-import { EVERYTHING, keptParts } from "../src/session/sieve";
+import { EVERYTHING, keptParts } from "../src/filter";
 import type { Source } from "../src/source";
 import type { Grown, Overview, Page, Part, Passage } from "../src/values";
 
@@ -100,7 +100,7 @@ test("a filter keeps the parts that fit", () => {
   const call = { part: "call", name: "Bash", state: "failed" } as Part;
   const thought = { part: "thinking", text: "hm", chars: null, seconds: null } as Part;
   const mixed = { ...passage(0), parts: [...passage(0).parts, thought, call] };
-  const kept = (sieve: object) => keptParts(mixed, { ...EVERYTHING, ...sieve }).map((part) => part.part);
+  const kept = (filter: object) => keptParts(mixed, { ...EVERYTHING, ...filter }).map((part) => part.part);
   expect(kept({})).toEqual(["text", "thinking", "call"]);
   expect(kept({ kinds: ["text"] })).toEqual(["text"]);
   expect(kept({ tools: ["Bash"] })).toEqual(["call"]);

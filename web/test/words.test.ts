@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, duration, folder, lineCount, model, money, plural, short } from "../src/kit/words";
+import { ago, bytes, duration, folder, model, money, plural, short } from "../src/kit/words";
 
 test.each([
   [0, "0"],
@@ -36,7 +36,6 @@ test("sizes, counts, names", () => {
   expect(folder("/home/sam/code")).toBe("~/code");
   expect(folder("/homes/sam")).toBe("/homes/sam");
   expect(model("claude-sonnet-4-5-20250929")).toBe("sonnet-4-5");
-  expect(lineCount("a\nb\n")).toBe(2);
 });
 
 test("how long ago", () => {

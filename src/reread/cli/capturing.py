@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots
 from reread.errors import Misuse
 from reread.streams import let_go
 
@@ -38,6 +38,13 @@ def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--pty/--no-pty", default=None, help="Give the command a terminal of its own, or none."),
             click.option("-q", "--quiet", is_flag=True, help="Say nothing of your own, except what went wrong."),
+            click.option(
+                "--root",
+                multiple=True,
+                type=click.Path(path_type=Path),
+                metavar="DIR",
+                help="The store that conversations are kept in, if not your own.",
+            ),
         ]
     ):
         command = option(command)
@@ -52,7 +59,6 @@ def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--title", metavar="TEXT", help="What to call it.")
 @click.option("--keep-input/--no-keep-input", default=None, help="Keep standard input too, or do not.")
 @_capture_options
-@root_option
 @click.pass_context
 def capture(
     ctx: click.Context,
@@ -63,9 +69,10 @@ def capture(
     title: str | None,
     root: tuple[Path, ...],
     fsync: str | None,
+    quiet: bool,
     **options: Any,
 ) -> None:
-    """Run a command, pass on what it prints, and keep every line of it.
+    """Run a command, pass on what it prints, and keep every line.
 
     `claude -p` is told to print its messages (--output-format stream-json --verbose) unless it was told otherwise. The
     exit code is the command's own. `-` reads a pipe instead.
@@ -78,7 +85,7 @@ def capture(
     from reread.recorder import fresh_id
 
     store = _store(ctx, root)
-    keeper = _keeper(store, conversation or fresh_id(), workspace, agent, fsync, quiet=options["quiet"])
+    keeper = _keeper(store, conversation or fresh_id(), workspace, agent, fsync, quiet=quiet)
     ctx.exit(_run(list(command), keeper, title=title, **options))
 
 
@@ -88,7 +95,6 @@ def capture(
 @click.option("--print", "only_print", is_flag=True, help="Only print the command.")
 @click.option("--title", metavar="TEXT", help="What to call it from now on.")
 @_capture_options
-@root_option
 @click.pass_context
 def resume(
     ctx: click.Context,
@@ -98,11 +104,12 @@ def resume(
     title: str | None,
     root: tuple[Path, ...],
     fsync: str | None,
+    quiet: bool,
     **options: Any,
 ) -> None:
-    """Go on with a captured conversation in Claude Code, captured into the same conversation.
+    """Go on with a captured conversation in Claude Code.
 
-    With a prompt, as `claude -p` does; without one, in the terminal.
+    With a prompt, as `claude -p` does; without one, in the terminal. What comes is captured into the same conversation.
 
     \b
     reread resume latest "Now add a test"
@@ -121,7 +128,7 @@ def resume(
     from reread.store import Store
 
     home = Store(kept.root) if kept.root is not None else store
-    keeper = _keeper(home, kept.id, kept.workspace, kept.agent, fsync, quiet=options["quiet"])
+    keeper = _keeper(home, kept.id, kept.workspace, kept.agent, fsync, quiet=quiet)
     ctx.exit(_run(argv, keeper, title=title, cwd=cwd, **options))
 
 
@@ -139,9 +146,9 @@ def _keeper(store: Store, conversation: str, workspace: str, agent: str, fsync: 
     from reread.settings import setting
     from reread.store import RESULT, SYNCS
 
-    chosen = fsync or setting(store.root, "fsync")
-    sync = chosen if chosen in SYNCS else RESULT
-    keeper = Keeper(store, conversation, workspace=workspace, agent=agent, sync=sync, notice=_say)
+    asked = fsync or setting(store.root, "fsync")
+    chosen = asked if asked in SYNCS else RESULT
+    keeper = Keeper(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=_say)
     if not quiet and keeper.fault is None:
         _say(f"conversation {conversation}")
     return keeper
@@ -155,7 +162,6 @@ def _run(
     pretty: bool,
     full: bool,
     pty: bool | None,
-    quiet: bool,
     cwd: str | None = None,
     keep_input: bool | None = None,
 ) -> int:

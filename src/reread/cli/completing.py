@@ -14,8 +14,8 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print a completion script for your shell.
 
     \b
-    eval "$(reread completion bash)"                                    in ~/.bashrc
-    eval "$(reread completion zsh)"                                     in ~/.zshrc
+    eval "$(reread completion bash)"       # in ~/.bashrc
+    eval "$(reread completion zsh)"        # in ~/.zshrc
     reread completion fish > ~/.config/fish/completions/reread.fish
     """
     from click.shell_completion import get_completion_class

@@ -14,8 +14,15 @@ from reread.cli.output import echo_json
 
 @click.command()
 @click.argument("session", type=SESSION)
-@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
-@click.option("-n", "--last", type=int, default=1, help="How many turns to show first.", show_default=True)
+@click.option(
+    "--format",  # without -f, which `tail` has for something else
+    "form",
+    type=click.Choice(["terminal", "json"]),
+    default="terminal",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option("-n", "--last", type=int, default=1, show_default=True, metavar="N", help="How many turns to show first.")
 @click.option("--full", is_flag=True, help="Show long output whole.")
 @root_option
 @click.pass_context

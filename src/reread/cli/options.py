@@ -70,6 +70,12 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
+def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
+    return click.option(
+        "-f", "--format", "form", type=click.Choice(formats), default=default, show_default=True, help=help
+    )
+
+
 def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What of a session is shown: the same options for every view."""
     for option in reversed(
@@ -79,7 +85,7 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--no-thinking", is_flag=True, help="Leave thinking out."),
             click.option("--no-tools", is_flag=True, help="Leave tool calls out."),
             click.option("--only", type=click.Choice(["prompts", "text", "tools"]), help="Only one kind of thing."),
-            click.option("--full", is_flag=True, help="Everything: long output, every branch, all fields."),
+            click.option("--full", is_flag=True, help="Everything: long output, every branch, all text of each call."),
         ]
     ):
         command = option(command)

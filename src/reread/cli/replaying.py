@@ -49,9 +49,10 @@ def replay(
     as_claude: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Play a captured conversation back: the bytes that were printed, at the pace they came.
+    """Play a captured conversation back, at the pace it came.
 
-    A session that was never captured is played as the lines that Claude Code would have printed of it.
+    What was printed is printed again, byte for byte. A session that was never captured is played as the lines that
+    Claude Code would have printed of it.
 
     \b
     reread replay latest

@@ -14,9 +14,18 @@ from reread.errors import Misuse
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="Listen here; without it, on the first free port from 7373."
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Listen on this port; without it, on the first free one from 7373.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; others need a token.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Listen on this address; one that others can reach needs a token.",
+)
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_option
 @click.pass_context

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, choice_options, chosen, open_session, root_option, sessions_below
+from reread.cli.options import (
+    SESSION,
+    asked_roots,
+    choice_options,
+    chosen,
+    format_option,
+    open_session,
+    root_option,
+    sessions_below,
+)
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -19,14 +28,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", type=SESSION)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["terminal", "markdown", "json"]),
-    default="terminal",
-    show_default=True,
-    help="How to print it.",
-)
+@format_option("terminal", "markdown", "json", default="terminal", help="How to print it.")
 @choice_options
 @click.option("--raw", is_flag=True, help="Print the file's own bytes.")
 @click.option("--no-pager", is_flag=True, help="Print straight to the terminal.")
@@ -90,12 +92,8 @@ def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, type=SESSION, metavar="SESSION|DIR...")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["html", "markdown", "json"]),
-    help="What to write; by the name of the output where that tells, else markdown.",
+@format_option(
+    "html", "markdown", "json", help="What to write; by the name of the output where that tells, else markdown."
 )
 @click.option("-o", "--output", default="-", metavar="FILE|DIR", help="Where to; - for standard output, the default.")
 @click.option("--no-images", is_flag=True, help="Leave pictures out of a page.")
@@ -110,10 +108,10 @@ def export(
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Write a session to a file to keep or share, or several to a site.
+    """Write a session to a file, or several to a folder of pages.
 
-    A page (html) holds the reader and its data, and needs no network. Several sessions, or a folder of them, become a
-    folder of pages with an index; what did not change is not written again.
+    A page (html) holds the reader and its data, and needs no network. Of several sessions, or a folder of them, there
+    is an index too, and what did not change is not written again.
 
     \b
     reread export latest -o session.html

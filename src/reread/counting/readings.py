@@ -8,6 +8,7 @@ import msgspec
 
 from reread.heads import shape_usage
 from reread.money.charges import Charge, charges_of, nano_dollars
+from reread.shapes import as_str
 
 
 class ModelReading(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -139,14 +140,14 @@ def read_result(value: dict[str, Any], after: int) -> Reading | None:
     if cost is None and models is None and not isinstance(usage, dict):
         return None
     return Reading(
-        session=_str(value.get("sessionId")),
+        session=as_str(value.get("sessionId")),
         cost=cost,
         models=models or {},
         after=after,
         since=_models(value.get("model_usage_since_last_result")),
         turn=_turn(usage),
         by_model=models is not None,
-        uuid=_str(value.get("uuid")),
+        uuid=as_str(value.get("uuid")),
         printed=True,
     )
 
@@ -158,7 +159,7 @@ def read_cost_state(value: dict[str, Any], after: int) -> Reading | None:
         return None
     start = value.get("startTime")
     return Reading(
-        session=_str(value.get("sessionId")),
+        session=as_str(value.get("sessionId")),
         cost=cost,
         models=models or {},
         after=after,
@@ -206,7 +207,3 @@ def _cost(value: Any) -> int | None:
 def _is_number(value: Any) -> bool:
     """Whether this is a number that can be one of tokens or dollars."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
-
-
-def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 from reread.envelopes import IN, OUT
+from reread.shapes import as_dict
 from reread.standin.recordings import Turn
 
 Body = dict[str, Any]
@@ -67,7 +68,7 @@ def _success(message: Body, response: Body | None) -> Body:
 
 def body_of(message: Body, key: str) -> Body:
     """The inner object of a message, empty where it has none."""
-    return _dict(message.get(key))
+    return as_dict(message.get(key))
 
 
 def id_of_request(body: Body) -> str:
@@ -123,7 +124,3 @@ def _plain(request: Body, answer: Body) -> Body:
         unsaid = {"updatedInput": request.get("input")} if answer.get("behavior") == "allow" else {}
         answer = {**unsaid, **{key: answer[key] for key in DECISION if key in answer}}
     return {key: value for key, value in answer.items() if value not in (None, False)}
-
-
-def _dict(value: Any) -> Body:
-    return cast(Body, value) if isinstance(value, dict) else {}

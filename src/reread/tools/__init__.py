@@ -77,7 +77,7 @@ def title(deed: Deed) -> str:
 
 
 def draw(deed: Deed, *, full: bool = False) -> list[Node]:
-    """A call and what came of it, as nodes; in full, nothing that it says is left out."""
+    """A call and what came of it, as nodes; in full, no text of it is left out."""
     try:
         drawn = list(tool_for(deed.name).draw(deed)) or list(generic.TOOL.draw(deed))
     except Exception as fault:  # a plug-in's fault must not hide the call

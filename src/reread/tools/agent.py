@@ -14,22 +14,10 @@ from reread import tools
 from reread.blocks import fit
 from reread.deeds import DONE, Deed
 from reread.nodes import Node, facts
+from reread.shapes import as_dict, as_list
 from reread.tools import generic, replies
 from reread.tools.tool import Tool
-from reread.tools.values import (
-    count,
-    each,
-    first,
-    grouped,
-    line,
-    listed,
-    mapped,
-    names,
-    number,
-    span_ms,
-    tagged,
-    words,
-)
+from reread.tools.values import count, each, first, grouped, line, names, number, span_ms, tagged, words
 
 STATUSES = {
     "completed": ("", "info"),
@@ -218,7 +206,7 @@ def _status(deed: Deed, output: Output) -> Iterator[Node]:
 
 
 def _report(output: Output) -> Iterator[Node]:
-    ready = [block for block in listed(output.content) if isinstance(block, b.Block)]
+    ready = [block for block in as_list(output.content) if isinstance(block, b.Block)]
     for block in ready or b.to_blocks(output.content):
         if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(words(block.text))):
             yield from replies.drawn(block)
@@ -258,7 +246,7 @@ def _cost(deed: Deed, output: Output) -> dict[str, str]:
     known = deed.agent
     tokens = output.totalTokens if number(output.totalTokens) is not None else known and known.tokens
     calls = output.totalToolUseCount if number(output.totalToolUseCount) is not None else known and known.calls
-    usage, stats = mapped(output.usage), mapped(output.toolStats)
+    usage, stats = as_dict(output.usage), as_dict(output.toolStats)
     return {
         "tokens": grouped(tokens),
         "tool_calls": grouped(calls),
@@ -284,7 +272,7 @@ def batch_title(deed: Deed) -> str:
 def draw_batch(deed: Deed) -> Iterator[Node]:
     """Each call as its own tool draws it."""
     given, output = deed.input(BatchInput), deed.output(BatchOutput) or BatchOutput()
-    results = [_result(value) for value in listed(output.orderedToolResults)]
+    results = [_result(value) for value in as_list(output.orderedToolResults)]
     calls = each(given.invocations, Invocation)
     if not calls:
         yield from generic.draw(deed)
@@ -307,8 +295,8 @@ def draw_batch(deed: Deed) -> Iterator[Node]:
 
 def _result(value: Any) -> b.Block | None:
     """The result block in one of a batch's results, whichever way it is wrapped."""
-    item = mapped(value)
-    inner = mapped(item.get("message")).get("content", item.get("content"))
+    item = as_dict(value)
+    inner = as_dict(item.get("message")).get("content", item.get("content"))
     wrapped = [block for block in b.to_blocks(inner) if isinstance(block, b.ToolResult)]
     if wrapped:
         return wrapped[0]

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from reread.deeds import DONE, FAILED, Deed
 from reread.nodes import Data, Node, Note, Terminal, facts
+from reread.shapes import as_dict
 from reread.tools import generic, replies
 from reread.tools.pictures import measured, picture
 from reread.tools.tool import Tool
-from reread.tools.values import first, grouped, line, mapped, number, span_ms, words
+from reread.tools.values import first, grouped, line, number, span_ms, words
 from reread.tools.wrappings import unwrap
 
 BACKGROUND = "Command running in background"
@@ -125,7 +126,7 @@ def _remarks(output: Output) -> Iterator[Node]:
     yield from _spilled(output)
     for hint in (output.backgroundCwdHint, output.staleReadFileStateHint, output.ghRateLimitHint):
         yield from replies.note(hint)
-    yield from facts(**{f"git {name}": _git(value) for name, value in mapped(output.gitOperation).items()})
+    yield from facts(**{f"git {name}": _git(value) for name, value in as_dict(output.gitOperation).items()})
     if output.structuredContent is not None:
         yield Data(value=output.structuredContent)
 
@@ -138,7 +139,7 @@ def _spilled(output: Output) -> Iterator[Node]:
 
 
 def _git(value: Any) -> str:
-    return ", ".join(map(words, mapped(value).values())) or words(value)
+    return ", ".join(map(words, as_dict(value).values())) or words(value)
 
 
 TOOLS = [Tool(("Bash", "PowerShell"), title, draw, sort="run")]

@@ -9,24 +9,10 @@ from msgspec import Struct
 
 from reread.deeds import DONE, Deed
 from reread.nodes import Code, Data, Node, Note, facts
+from reread.shapes import as_dict, as_list
 from reread.tools import replies
 from reread.tools.tool import Tool
-from reread.tools.values import (
-    answer,
-    count,
-    each,
-    first,
-    grouped,
-    held,
-    line,
-    listed,
-    mapped,
-    number,
-    size,
-    span_ms,
-    words,
-    yes,
-)
+from reread.tools.values import answer, count, each, first, grouped, held, line, number, size, span_ms, words, yes
 
 ASIDES = (
     "watch",
@@ -89,7 +75,7 @@ class Reading(Struct, kw_only=True):
 
 
 class ArtifactOutput(Struct, kw_only=True):
-    """What came of it: a page published, pages listed, or one read."""
+    """What came of it: a page published, pages as_list, or one read."""
 
     url: str | None = None
     path: str | None = None
@@ -207,7 +193,7 @@ def draw_artifact(deed: Deed) -> Iterator[Node]:
     yield from replies.prose(given.description)
     yield from replies.files(
         (first(given.file_path, output.path if output else None), given.label),
-        *((path, None) for path in listed(given.file_paths)),
+        *((path, None) for path in as_list(given.file_paths)),
     )
     yield from facts(
         action=words(given.action),
@@ -225,15 +211,15 @@ def draw_artifact(deed: Deed) -> Iterator[Node]:
     yield from _pages(output)
     yield from _read(held(output.read, Reading))
     for name in ASIDES:
-        if mapped(deed.data).get(name):
-            yield from replies.section(name.replace("_", " "), [Data(value=mapped(deed.data)[name])], open=True)
+        if as_dict(deed.data).get(name):
+            yield from replies.section(name.replace("_", " "), [Data(value=as_dict(deed.data)[name])], open=True)
 
 
 def _published(given: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
     yield from replies.links((first(output.url, given.url), first(output.title, given.title)))
     if output.unchanged is True:
         yield Note(text="nothing changed")
-    for warning in listed(output.warnings):
+    for warning in as_list(output.warnings):
         yield from replies.note(warning, "warning")
     yield from facts(
         version=words(output.version),
@@ -289,7 +275,7 @@ def _known(output: ProjectOutput) -> Iterator[Node]:
     yield from replies.text(output.content)
     for hit in each(output.hits, Knowledge):
         yield from replies.section(_source(hit), replies.text(hit.text), open=True)
-    shelf = [*listed(output.docs), *listed(output.files)]
+    shelf = [*as_list(output.docs), *as_list(output.files)]
     yield from replies.files(*(_document(one) for one in shelf))
     yield from replies.files((output.local_file, "saved here"), (output.local_path, "sent from here"))
     yield from facts(
@@ -348,7 +334,7 @@ def _design(output: DesignOutput) -> Iterator[Node]:
         yield Code(text=output.content, path=first(output.path) or None)
     elif output.content and not isinstance(output.content, str):
         yield from replies.content(output.content)
-    yield from replies.files(*((path, None) for path in listed(output.paths)))
+    yield from replies.files(*((path, None) for path in as_list(output.paths)))
     yield from facts(
         name=words(output.name),
         type=first(output.type, output.contentType),

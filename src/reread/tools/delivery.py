@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from reread.deeds import Deed
 from reread.nodes import Data, Node, Note, facts
+from reread.shapes import as_dict, as_list
 from reread.tools import generic, replies
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, line, listed, mapped, size, words
+from reread.tools.values import answer, count, each, first, line, size, words
 
 WITHHELD = {
     "config_off": "not sent: notifications are turned off",
@@ -119,7 +120,7 @@ class ChromeOutput(Struct, kw_only=True):
 
 def file_title(deed: Deed) -> str:
     """Which files."""
-    given = listed(deed.input(FileInput).files)
+    given = as_list(deed.input(FileInput).files)
     what = line(given[0]) if len(given) == 1 else count(given, "file")
     return f"{deed.name} {what}".strip()
 
@@ -137,7 +138,7 @@ def draw_file(deed: Deed) -> Iterator[Node]:
 def _attached(sent: object, asked: object) -> Iterator[Node]:
     """Files as they were sent, or else as they were to be."""
     known = [_file(one) for one in each(sent, Attachment)]
-    yield from replies.files(*(known or ((path, None) for path in listed(asked))))
+    yield from replies.files(*(known or ((path, None) for path in as_list(asked))))
 
 
 def _file(one: Attachment) -> tuple[str, str]:
@@ -204,7 +205,7 @@ def draw_guide(deed: Deed) -> Iterator[Node]:
     if deed.arguments:
         yield Data(value=deed.given)
     yield from replies.ending(deed, output.message) if first(output.message) else replies.reply(deed)
-    rest = {name: value for name, value in mapped(deed.data).items() if name not in Told.__struct_fields__}
+    rest = {name: value for name, value in as_dict(deed.data).items() if name not in Told.__struct_fields__}
     yield from replies.section("result", [Data(value=rest)] if rest else [], open=True)
 
 

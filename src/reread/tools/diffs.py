@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from reread.nodes import Code, Diff, Hunk, Node, Note
-from reread.tools.values import each, listed, number, words
+from reread.shapes import as_list
+from reread.tools.values import each, number, words
 
 CONTEXT = 3
 """How many unchanged lines stand around a change."""
@@ -177,7 +178,7 @@ def source(content: str, path: str, *, start: int | None = 1) -> Code:
 
 
 def _strings(part: Patch) -> list[str]:
-    return [line for line in listed(part.lines) if isinstance(line, str)]
+    return [line for line in as_list(part.lines) if isinstance(line, str)]
 
 
 def _marked(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Drawing what has no tool of its own, and whatever a tool left out."""
+"""Drawing what has no tool of its own, and whatever text a tool left out."""
 
 from __future__ import annotations
 

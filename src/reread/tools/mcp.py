@@ -11,10 +11,11 @@ from reread import blocks as b
 from reread.blocks import fit
 from reread.deeds import DONE, Deed
 from reread.nodes import Code, Data, Node, Picture, Prose, Table, facts
+from reread.shapes import as_dict, as_list
 from reread.tools import generic, replies
 from reread.tools.pictures import picture
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, line, listed, mapped, names, parsed, words
+from reread.tools.values import answer, count, each, first, line, names, parsed, words
 
 PREFIX = "mcp__"
 LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}
@@ -134,9 +135,9 @@ def _block(block: b.Block) -> Iterator[Node]:
     if isinstance(block, b.Text):
         yield from replies.text(block.text)
         return
-    value = mapped(block.value) if isinstance(block, b.UnknownBlock) else {}
+    value = as_dict(block.value) if isinstance(block, b.UnknownBlock) else {}
     if block.type == "resource":
-        yield from _read(fit(mapped(value.get("resource")), Resource))
+        yield from _read(fit(as_dict(value.get("resource")), Resource))
     elif block.type == "resource_link":
         yield from replies.links((value.get("uri"), first(value.get("title"), value.get("name"))))
     elif block.type == "audio":
@@ -235,7 +236,7 @@ def _ending(deed: Deed) -> Iterator[Node]:
 
 def _listing(deed: Deed) -> list[Any]:
     """A result that is a list, as data or as text."""
-    return listed(deed.data) or listed(parsed(deed.text))
+    return as_list(deed.data) or as_list(parsed(deed.text))
 
 
 def _resources(deed: Deed) -> list[Resource]:

@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from reread.deeds import DONE, Deed
 from reread.nodes import Code, Hunk, Node, Note, Prose, facts
+from reread.shapes import as_dict, as_list
 from reread.tools import diffs, generic, replies
 from reread.tools.read import joined
 from reread.tools.tool import Tool
-from reread.tools.values import first, line, listed, mapped, parsed, words
+from reread.tools.values import first, line, parsed, words
 
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 
@@ -112,9 +113,9 @@ def _hunks(given: Input, output: Output) -> list[Hunk]:
 
 def _before(output: Output, name: str) -> str:
     """What a cell held in the notebook before."""
-    cells = map(mapped, listed(mapped(parsed(words(output.original_file))).get("cells")))
+    cells = map(as_dict, as_list(as_dict(parsed(words(output.original_file))).get("cells")))
     named = (cell for place, cell in enumerate(cells) if name in (cell.get("id"), f"cell-{place}", str(place)))
-    return joined(mapped(next(named, None)).get("source"))
+    return joined(as_dict(next(named, None)).get("source"))
 
 
 TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw, sort="edit")]

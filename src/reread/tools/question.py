@@ -11,9 +11,10 @@ from msgspec import Struct
 from reread.deeds import DONE, Deed
 from reread.nodes import Choice, Node, Note, facts
 from reread.nodes import Option as Drawn
+from reread.shapes import as_dict
 from reread.tools import generic, replies
 from reread.tools.tool import Tool
-from reread.tools.values import each, first, held, line, mapped, names, span_ms, words
+from reread.tools.values import each, first, held, line, names, span_ms, words
 
 JOIN = ", "
 """What joins several answers to one."""
@@ -87,7 +88,7 @@ def _short(question: Question, answers: dict[str, str]) -> str:
 def draw(deed: Deed) -> Iterator[Node]:
     """Each question with the chosen answer marked."""
     output, answers = deed.output(Output) or Output(), _answers(deed)
-    notes = {**mapped(deed.input(Input).annotations), **mapped(output.annotations)}
+    notes = {**as_dict(deed.input(Input).annotations), **as_dict(output.annotations)}
     asked = _asked(deed)
     if not asked:
         yield from generic.draw(deed)
@@ -112,7 +113,7 @@ def _asked(deed: Deed) -> list[Question]:
 def _answers(deed: Deed) -> dict[str, str]:
     """What was answered, by question; from the result's text where only that was kept."""
     output = deed.output(Output)
-    given = mapped(output.answers if output else None) or mapped(deed.input(Input).answers)
+    given = as_dict(output.answers if output else None) or as_dict(deed.input(Input).answers)
     if given:
         return {question: names(answer) for question, answer in given.items()}
     found: dict[str, str] = {}

@@ -12,11 +12,12 @@ from reread import blocks as b
 from reread.blocks import fit
 from reread.deeds import DONE, Deed
 from reread.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
+from reread.shapes import as_dict, as_list
 from reread.tools import generic
 from reread.tools.diffs import line_number, source
 from reread.tools.pictures import measured, picture
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, held, line, listed, mapped, number, size, words
+from reread.tools.values import count, each, first, held, line, number, size, words
 from reread.tools.wrappings import numbered, unwrap
 
 _CELL = re.compile(
@@ -138,8 +139,8 @@ class Reading(NamedTuple):
 def _reading(deed: Deed) -> Reading:
     given, output = deed.input(Input), deed.output(Output) or Output()
     file = held(output.file, File) or File()
-    if listed(deed.data):  # 1.0 gave the cells of a notebook without a file around them
-        file = fit({"cells": listed(deed.data)}, File)
+    if as_list(deed.data):  # 1.0 gave the cells of a notebook without a file around them
+        file = fit({"cells": as_list(deed.data)}, File)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     said = words(output.type)
     kind = said if said in KINDS else next((kind for kind, holds in fields.items() if holds), "")
@@ -251,7 +252,7 @@ def _parts(reading: Reading) -> Iterator[Node]:
         first_page=words(number(output.firstPage)),
         folder=words(file.outputDir),
     )
-    for page in map(mapped, [output.firstPage, *listed(output.pages)]):
+    for page in map(as_dict, [output.firstPage, *as_list(output.pages)]):
         told = first(page.get("base64"), page.get("data"))
         if told:
             yield picture(told, first(page.get("type"), page.get("media_type")) or "image/jpeg")
@@ -287,7 +288,7 @@ def _gave(cell: Cell) -> Iterator[Node]:
 
 def joined(value: object) -> str:
     """A text, or the list of its lines as notebooks write them."""
-    return "".join(map(words, listed(value))) or (words(value) if not isinstance(value, list) else "")
+    return "".join(map(words, as_list(value))) or (words(value) if not isinstance(value, list) else "")
 
 
 def _told(reading: Reading) -> Iterator[Node]:

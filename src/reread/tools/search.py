@@ -10,10 +10,11 @@ from msgspec import Struct, field
 
 from reread.deeds import DONE, Deed
 from reread.nodes import Code, Entry, Files, Node, Note, facts
+from reread.shapes import as_list
 from reread.tools import generic
 from reread.tools.marks import marks
 from reread.tools.tool import Tool
-from reread.tools.values import count, first, grouped, line, listed, number, span_ms, words
+from reread.tools.values import count, first, grouped, line, number, span_ms, words
 from reread.tools.wrappings import unwrap
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
@@ -86,7 +87,7 @@ class GrepOutput(Struct, kw_only=True):
 
 
 class LsInput(Struct, kw_only=True):
-    """Which folder is listed."""
+    """Which folder is as_list."""
 
     path: str = ""
     ignore: list[str] | None = None
@@ -180,7 +181,7 @@ def _grepped(deed: Deed) -> Found | None:
     output = deed.output(GrepOutput)
     if output is None or not (isinstance(output.filenames, list) or isinstance(output.content, str)):
         return _told(unwrap(deed.text).text, words(deed.input(GrepInput).output_mode) or FILES)
-    files, content = [words(file) for file in listed(output.filenames)], words(output.content)
+    files, content = [words(file) for file in as_list(output.filenames)], words(output.content)
     mode = words(output.mode) or (CONTENT if content else FILES)
     sizes = {
         CONTENT: _whole(output.numLines, len(content.splitlines())),
@@ -256,7 +257,7 @@ def ls_title(deed: Deed) -> str:
 def draw_ls(deed: Deed) -> Iterator[Node]:
     """The folder as the tree that the result is."""
     yield from generic.ending(deed)
-    yield from facts(leaving_out=", ".join(map(words, listed(deed.input(LsInput).ignore))))
+    yield from facts(leaving_out=", ".join(map(words, as_list(deed.input(LsInput).ignore))))
     if _tree(deed).strip():
         yield Code(text=_tree(deed), path=first(deed.input(LsInput).path) or None)
     yield from unwrap(deed.text).warning()

@@ -9,9 +9,10 @@ from msgspec import Struct
 from reread import blocks as b
 from reread.deeds import DONE, Deed
 from reread.nodes import Node, facts
+from reread.shapes import as_list
 from reread.tools import generic, replies
 from reread.tools.tool import Tool
-from reread.tools.values import count, grouped, line, listed, names, words
+from reread.tools.values import count, grouped, line, names, words
 
 
 class Input(Struct, kw_only=True):
@@ -52,7 +53,7 @@ def draw(deed: Deed) -> Iterator[Node]:
 
 def _found(deed: Deed) -> list[str]:
     output = deed.output(Output)
-    named = [words(name) for name in listed(output.matches)] if output else []
+    named = [words(name) for name in as_list(output.matches)] if output else []
     return named or [words(block.tool_name) for block in deed.blocks if isinstance(block, b.ToolReference)]
 
 

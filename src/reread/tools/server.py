@@ -10,9 +10,10 @@ from msgspec import Struct
 from reread import blocks as b
 from reread.deeds import Deed
 from reread.nodes import Code, Hunk, Node, Note, Prose, Terminal, facts
+from reread.shapes import as_list
 from reread.tools import diffs, replies
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, held, line, listed, names, number, words
+from reread.tools.values import count, each, first, held, line, names, number, words
 
 
 class SearchInput(Struct, kw_only=True):
@@ -143,7 +144,7 @@ def draw_edit(deed: Deed) -> Iterator[Node]:
     )
     if first(given.file_text):
         yield diffs.source(words(given.file_text), words(given.path))
-    if result and listed(result.lines):
+    if result and as_list(result.lines):
         yield from diffs.changed(words(given.path), [_hunk(result)])
     elif first(given.old_str, given.new_str, given.insert_text):
         hunks = diffs.between(words(given.old_str), first(given.new_str, given.insert_text))
@@ -158,7 +159,7 @@ def _hunk(result: b.Edition) -> Hunk:
     return Hunk(
         old_start=diffs.line_number(result.old_start) or 1,
         new_start=diffs.line_number(result.new_start) or 1,
-        lines=[words(text) for text in listed(result.lines)],
+        lines=[words(text) for text in as_list(result.lines)],
     )
 
 

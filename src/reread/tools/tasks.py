@@ -10,10 +10,11 @@ from msgspec import Struct, field
 
 from reread.deeds import FAILED, Deed
 from reread.nodes import Checklist, Data, Item, Node, Note, facts
+from reread.shapes import as_list
 from reread.tools import generic, replies
 from reread.tools.todo import state
 from reread.tools.tool import Tool
-from reread.tools.values import each, first, held, line, listed, words
+from reread.tools.values import each, first, held, line, words
 
 _CREATED = re.compile(r"Task #(\S+) created")
 _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
@@ -234,7 +235,7 @@ def _hash(id: object) -> str:
 
 
 def _hashes(ids: object) -> str:
-    return ", ".join(_hash(id) for id in listed(ids))
+    return ", ".join(_hash(id) for id in as_list(ids))
 
 
 def _metadata(value: object) -> Iterator[Node]:

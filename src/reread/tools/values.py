@@ -10,6 +10,8 @@ import msgspec
 from reread import jsontext
 from reread.blocks import fit
 from reread.deeds import Deed, one_line
+from reread.plurals import plural
+from reread.shapes import as_list
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -18,7 +20,7 @@ LARGEST = 10**15
 LAST_MOMENT = 250_000_000_000_000
 """Milliseconds since 1970; Python's calendar ends shortly after."""
 MINUTE, HOUR, DAY = 60, 3600, 86400
-UNITS = ("bytes", "KB", "MB", "GB", "TB")
+UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def words(value: object) -> str:
@@ -38,16 +40,6 @@ def first(*values: object) -> str:
     return next((text for value in values if (text := words(value)).strip()), "")
 
 
-def listed(value: object) -> list[Any]:
-    """A list as it is; nothing for anything else."""
-    return cast(list[Any], value) if isinstance(value, list) else []
-
-
-def mapped(value: object) -> dict[str, Any]:
-    """An object as it is; nothing for anything else."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
 def names(value: object) -> str:
     """A list of names as one text."""
     if isinstance(value, list):
@@ -62,7 +54,7 @@ def yes(value: object) -> str:
 
 def each(value: object, shape: type[S]) -> list[S]:
     """The items of a list that have that shape."""
-    return [item for item in listed(value) if isinstance(item, shape)]
+    return [item for item in as_list(value) if isinstance(item, shape)]
 
 
 def held(value: object, shape: type[S]) -> S | None:
@@ -86,7 +78,7 @@ def grouped(value: object) -> str:
 def count(value: object, noun: str) -> str:
     """So many of something: a number, or the length of a list."""
     known = len(cast(list[Any], value)) if isinstance(value, list) else number(value)
-    return "" if known is None else f"{known:,} {noun}{'' if known == 1 else 's'}"
+    return "" if known is None else plural(known, noun)
 
 
 def size(value: object) -> str:

@@ -11,23 +11,10 @@ from msgspec import Struct
 from reread.blocks import fit
 from reread.deeds import DONE, Deed
 from reread.nodes import Node, Note, Prose, facts
+from reread.shapes import as_list
 from reread.tools import generic, replies
 from reread.tools.tool import Tool
-from reread.tools.values import (
-    count,
-    each,
-    first,
-    grouped,
-    line,
-    listed,
-    names,
-    number,
-    parsed,
-    size,
-    span,
-    span_ms,
-    words,
-)
+from reread.tools.values import count, each, first, grouped, line, names, number, parsed, size, span, span_ms, words
 
 _LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)
@@ -107,7 +94,7 @@ def draw_search(deed: Deed) -> Iterator[Node]:
     yield from generic.ending(deed)
     if output is None:
         return
-    for part in listed(output.results):
+    for part in as_list(output.results):
         yield from _part(part)
     yield from _detached(output.detachedToolCall)
     yield from facts(searches=grouped(output.searchCount), duration=span(output.durationSeconds))

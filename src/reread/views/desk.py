@@ -19,16 +19,17 @@ from reread.deeds import DENIED, INTERRUPTED, one_line
 from reread.errors import Misuse, NotFound
 from reread.headers import Header
 from reread.ledger import MALFORMED
-from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn, moment
+from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn
 from reread.money.charges import Usage, total
 from reread.money.prices import in_force
 from reread.nodes import Picture
 from reread.session import Session
 from reread.views import pages
 from reread.views.markdown import talk_markdown
-from reread.views.parts import EVERYTHING, message_parts, started_by, turn_parts
+from reread.views.parts import EVERYTHING, message_parts, turn_parts
 from reread.views.passages import Address, Pen, run_title
 from reread.views.scroll import RECORD, Scroll, sort_of
+from reread.when import moment
 
 LIVE_SECONDS = 30.0
 """A file written to within so long counts as being written."""
@@ -169,7 +170,7 @@ class Desk:
 
     def agent_marks(self, call: Call) -> list[pages.AgentMark]:
         """The agents that a call started."""
-        return [self.agent_mark(agent) for agent in started_by(call)]
+        return [self.agent_mark(agent) for agent in call.agents]
 
     def spent(self, agent: str | None = None) -> Callable[[], pages.Spent]:
         """What was spent, and how full the context was: a function, for counting needs no desk and takes a while."""

@@ -20,14 +20,14 @@ from reread.conversation import Agent
 from reread.errors import Unreadable
 from reread.messages import TURN_STARTERS, Branch, Call
 from reread.nodes import Picture
+from reread.plurals import plural
 from reread.session import Session
 from reread.views import pages
 from reread.views.desk import Desk, Talk, figures
-from reread.views.parts import EVERYTHING, Choice, started_by
+from reread.views.parts import EVERYTHING, Choice
 from reread.views.passages import Pen
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
-from reread.views.words import plural
 
 STATIC = Path(__file__).parent.parent / "web" / "static"
 PAGE = 40
@@ -194,7 +194,7 @@ class _Writer:
         waiting = [call for n in passages for message in scroll.passage(n) for call in message.calls]
         found: dict[str, Agent] = {}
         while waiting:
-            for agent in started_by(waiting.pop()):
+            for agent in waiting.pop().agents:
                 if agent.id not in found:
                     found[agent.id] = agent
                     waiting += agent.calls

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reread.headers import Header
+from reread.plurals import plural
 from reread.reports import Report
 from reread.views.safety import safe
-from reread.views.words import date_text, plural, size_text
+from reread.views.words import date_text, model_text, size_text
 
 TITLE = 60
 
@@ -24,11 +25,10 @@ def header_lines(headers: Sequence[Header]) -> Iterator[str]:
             when = date_text(header.updated)
             title = safe(" ".join(header.title.split()))
             title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
-            facts = safe(
-                "  ".join(fact for fact in (header.git_branch, header.model, "captured" * header.captured) if fact)
-            )
+            facts = (header.git_branch, model_text(header.model), "captured" * header.captured)
+            known = safe("  ".join(fact for fact in facts if fact))
             size = size_text(header.size)
-            yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {facts}".rstrip()
+            yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {known}".rstrip()
 
 
 def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from reread import nodes
 from reread.conversation import Agent
+from reread.plurals import plural
 from reread.session import Session
 from reread.views import parts as p
 from reread.views.safety import plain_output, safe
@@ -17,9 +18,9 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    model_text,
     outcome_text,
     picture_text,
-    plural,
     seconds_text,
     time_text,
     unread_text,
@@ -51,8 +52,8 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
     yield " · ".join(inline(fact) for fact in facts if fact)
     yield from talk_markdown(p.parts(session.conversation, choice), choice)
     if choice.only is None and choice.turns == (1, None):
-        for agent in p.unlinked(session, choice):
-            yield from _agent(agent, choice, f"agent {agent.id}: no call is known to have started it")
+        for agent, why in p.apart(session, choice):
+            yield from _agent(agent, choice, f"agent {agent.id}: {why}")
         for outcome in session.outcomes:
             yield ""
             yield f"*{inline(outcome_text(outcome))}*"
@@ -89,10 +90,11 @@ def _said(part: p.Said, choice: p.Choice) -> Iterator[str]:
 
 
 def _thought(part: p.Thought, choice: p.Choice) -> Iterator[str]:
+    took = f" · {seconds_text(part.seconds)}" if part.seconds is not None else ""
     if not part.text.strip():
-        yield "*thinking (not recorded)*"
+        yield f"*thinking (not recorded){took}*"
         return
-    yield from folded("thinking", [guarded(part.text.strip())])
+    yield from folded(f"thinking{took}", [guarded(part.text.strip())])
 
 
 def _shown(part: p.Shown, choice: p.Choice) -> Iterator[str]:
@@ -113,8 +115,11 @@ def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
         if drawn:
             yield ""
             yield from drawn
-    for agent in p.started_by(call):
-        yield from _agent(agent, choice, f"{agent.type or 'agent'}: {plural(len(agent.calls), 'call')}")
+    for agent in call.agents:
+        if p.is_deep(agent):
+            yield f"*◇ agent {inline(agent.id)} is shown at the end*"
+        else:
+            yield from _agent(agent, choice, f"{agent.type or 'agent'}: {plural(len(agent.calls), 'call')}")
 
 
 def _agent(agent: Agent, choice: p.Choice, title: str) -> Iterator[str]:
@@ -157,7 +162,7 @@ def _abandoned(part: p.Abandoned, choice: p.Choice) -> Iterator[str]:
 
 def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
     message = part.message
-    words = [(message.model or "").removeprefix("claude-")]
+    words = [model_text(message.model)]
     usage = message.usage
     words += [usage_text(usage)] if usage.responses else []
     words += sorted(message.flags)

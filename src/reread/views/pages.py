@@ -168,6 +168,7 @@ class ThinkingPart(Part, frozen=True, tag="thinking"):
     text: str
     chars: int | None = None
     seconds: float | None = None
+    """How long it took, where that is known."""
 
 
 class CallPart(Part, frozen=True, tag="call"):

@@ -12,11 +12,14 @@ from reread.content import content_blocks
 from reread.conversation import Agent, Conversation
 from reread.decode import Record
 from reread.errors import Misuse
-from reread.messages import Branch, Call, Compaction, Message, Turn
+from reread.messages import Branch, Call, Compaction, Message, Turn, thinking_seconds
 from reread.nodes import Node
 from reread.session import Session
 from reread.tools import generic
+from reread.views.scroll import forks_of
 
+DEEPEST = 8
+"""How many agents, one within the other, are shown where they were called."""
 ONLY = ("prompts", "text", "tools")
 _RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
 
@@ -98,6 +101,8 @@ class Thought(Part, frozen=True):
 
     message: Message
     text: str
+    seconds: float | None = None
+    """How long it took, where that is known."""
 
 
 class Shown(Part, frozen=True):
@@ -164,7 +169,7 @@ class _Speaker:
 
     def __init__(self, talk: Conversation, choice: Choice) -> None:
         self._choice = choice
-        self._forks = _forks(talk)
+        self._forks = forks_of(talk)
         self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
 
     def turns(self, turns: Sequence[Turn]) -> Iterator[Part]:
@@ -210,16 +215,6 @@ def chosen_turns(talk: Conversation, choice: Choice) -> Sequence[Turn]:
     return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
 
 
-def _forks(talk: Conversation) -> dict[int, list[Branch]]:
-    """The branches that leave, by the message after which they do."""
-    found: dict[int, list[Branch]] = {}
-    for branch in talk.branches:
-        message = talk.message_at(branch.fork) if branch.parent is not None else None
-        if message is not None:
-            found.setdefault(message.index, []).append(branch)
-    return found
-
-
 def message_parts(message: Message, choice: Choice) -> Iterator[Part]:
     """One message as parts, as far as they are wanted."""
     return (part for part in _message_parts(message) if wanted(part, choice))
@@ -231,9 +226,12 @@ def record_parts(message: Message, record: Record, choice: Choice) -> Iterator[P
         yield from message_parts(message, choice) if record.line == message.line else ()
         return
     calls = {call.id: call for call in message.calls}
-    for block in content_blocks(record.native):
+    native = record.native
+    blocks = content_blocks(native)
+    seconds = thinking_seconds(native, blocks)
+    for block in blocks:
         if message.partial is None or isinstance(block, Use):
-            for part in _block_parts(message, block, calls):
+            for part in _block_parts(message, block, calls, seconds):
                 answered = isinstance(part, Did) and part.call.answer >= 0  # its result is told by itself
                 if wanted(part, choice) and not answered:
                     yield part
@@ -250,17 +248,19 @@ def _message_parts(message: Message) -> Iterator[Part]:
         yield Notice(message)
         return
     calls = {call.id: call for call in message.calls}
+    seconds = message.thinking_seconds
     for block in message.blocks:
-        yield from _block_parts(message, block, calls)
+        yield from _block_parts(message, block, calls, seconds)
     yield Ended(message)
 
 
-def _block_parts(message: Message, block: Block, calls: dict[str, Call]) -> Iterator[Part]:
+def _block_parts(message: Message, block: Block, calls: dict[str, Call], seconds: dict[str, float]) -> Iterator[Part]:
     if isinstance(block, Text):
         if isinstance(block.text, str) and block.text.strip():
             yield Said(message, block.text)
     elif isinstance(block, Thinking):
-        yield Thought(message, block.thinking if isinstance(block.thinking, str) else "")
+        text = block.thinking if isinstance(block.thinking, str) else ""
+        yield Thought(message, text, seconds.get(block.signature or ""))
     elif isinstance(block, RedactedThinking):
         yield Thought(message, "")
     elif isinstance(block, Use):
@@ -296,17 +296,23 @@ def part_role(part: Part) -> str:
     return message.role if isinstance(message, Message) else ""
 
 
-def started_by(call: Call) -> list[Agent]:
-    """The agents that a call started: one, or those of a workflow."""
-    if call.agent is None:
-        return []
-    return [agent for agent in call.conversation.agents.values() if agent.call is call]
+def is_deep(agent: Agent) -> bool:
+    """Whether it stands within so many others that it is shown at the end rather than in place."""
+    level = 0
+    above: Agent | None = agent
+    while above is not None:
+        level, above = level + 1, above.parent
+    return level % DEEPEST == 0
 
 
-def unlinked(session: Session, choice: Choice) -> list[Agent]:
-    """The agents that no call leads to: they are listed at the end, the client's own warm-ups only in full."""
-    agents = (a for a in session.agents.values() if a.call is None and a.parent is None)
-    return [agent for agent in agents if choice.full or not agent.warmup]
+def apart(session: Session, choice: Choice) -> Iterator[tuple[Agent, str]]:
+    """The agents that are shown at the end, and why; the client's own warm-ups only in full."""
+    for agent in session.agents.values():
+        if agent.call is None and agent.parent is None:
+            if choice.full or not agent.warmup:
+                yield agent, "no call is known to have started it"
+        elif agent.parent is not None and is_deep(agent):
+            yield agent, f"started by agent {agent.parent.id}"
 
 
 def unread(session: Session) -> int:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from reread import nodes as n
 from reread import tools
 from reread.blocks import RedactedThinking, Text, Thinking, Use
 from reread.deeds import DENIED, FAILED, INTERRUPTED, Outcome, one_line
 from reread.messages import Call, Message
+from reread.plurals import plural
+from reread.shapes import as_dict
 from reread.tools import generic
 from reread.tools.pictures import measured
 from reread.views import pages
 from reread.views.scroll import sort_of
 from reread.views.trimming import CHARS, Trimmer
-from reread.views.words import plural
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that a browser may show: nothing that can hold a script."""
@@ -40,7 +41,7 @@ ENVELOPE = frozenset(
     }
 )
 """What every record says of itself, and a reader need not be told."""
-RUNS = {"read": ("read", "reads"), "search": ("search", "searches")}
+RUNS = ("read", "search")
 TITLE = 80
 
 Address = Callable[[str, int, n.Picture], str | None]
@@ -136,13 +137,15 @@ class Pen:
 
     def _response(self, message: Message) -> Iterator[pages.Part]:
         calls = {call.id: call for call in message.calls}
+        seconds = message.thinking_seconds
         for block in message.blocks:
             if isinstance(block, Text):
                 yield from self._text(block.text if isinstance(block.text, str) else "")
             elif isinstance(block, Thinking | RedactedThinking):
-                said = getattr(block, "thinking", None)
+                said, signature = getattr(block, "thinking", None), getattr(block, "signature", None)
                 shown, chars = self.text(said if isinstance(said, str) else "")
-                yield pages.ThinkingPart(text=shown, chars=chars)
+                took = seconds.get(signature) if isinstance(signature, str) else None
+                yield pages.ThinkingPart(text=shown, chars=chars, seconds=took)
             elif isinstance(block, Use):
                 id = block.id if isinstance(block.id, str) else ""
                 call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
@@ -159,7 +162,7 @@ class Pen:
         yield from self._asides(message)
         if message.role == "system":
             record = message.conversation.native(message.records[0])
-            inner = _dict(record.get("attachment")) or record
+            inner = as_dict(record.get("attachment")) or record
             known = {name: value for name, value in inner.items() if name not in ENVELOPE}
             yield self._nodes([n.Data(value=known)], title="details")
 
@@ -208,7 +211,7 @@ class Pen:
         yield from self._others(message)
 
     def _attached(self, record: dict[str, Any]) -> pages.NodesPart:
-        payload = _dict(record.get("attachment")) or _dict(record.get("data")) or record
+        payload = as_dict(record.get("attachment")) or as_dict(record.get("data")) or record
         kind = payload.get("type")
         named = next((v for name in NAMES if isinstance(v := payload.get(name), str) and v), "")
         words = str(kind).replace("_", " ") if isinstance(kind, str) else "attached"
@@ -239,12 +242,12 @@ def _other_nodes(message: Message) -> list[n.Node]:
 def run_title(messages: Sequence[Message]) -> str:
     """What a run of small calls did, counted: 7 reads, 2 searches."""
     counts = Counter(sort_of(call.name) for message in messages for call in message.calls)
-    return ", ".join(f"{count} {RUNS[sort][count != 1]}" for sort, count in counts.most_common() if sort in RUNS)
+    return ", ".join(plural(count, sort) for sort, count in counts.most_common() if sort in RUNS)
 
 
 def _payload(payload: dict[str, Any]) -> list[n.Node]:
     """What was attached: a file as its text, anything else as it stands."""
-    file = _dict(_dict(payload.get("content")).get("file"))
+    file = as_dict(as_dict(payload.get("content")).get("file"))
     text = file.get("content")
     if isinstance(text, str):
         path, start = file.get("filePath"), file.get("startLine")
@@ -266,7 +269,7 @@ def _progress(call: Call) -> list[n.Node]:
     if not call.attached:
         return []
     records = [call.conversation.native(index) for index in call.attached[-SHOWN_PROGRESS:]]
-    told = [_dict(record.get("attachment")) or _dict(record.get("data")) for record in records]
+    told = [as_dict(record.get("attachment")) or as_dict(record.get("data")) for record in records]
     title = plural(len(call.attached), "note") + " of the client"
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
 
@@ -277,7 +280,3 @@ def _note(outcome: Outcome) -> str:
     code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
     first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
     return ": ".join(part for part in (code, first) if part)
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -106,7 +106,7 @@ class Scroll:
     def grow(self, touched: Iterable[Message]) -> int:
         """Take in what has come since, `touched` being the earlier messages that changed; gives the first passage
         that is not as it was."""
-        forks = _forks(self.talk)
+        forks = forks_of(self.talk)
         moved = [index for index in {*forks, *self.forks} if forks.get(index) != self.forks.get(index)]
         old = [*touched, *(self.talk.messages[index] for index in moved)]
         places = [at for at in map(self.position, old) if at is not None]
@@ -239,7 +239,7 @@ def sort_of(name: str) -> str:
     return tool_for(name).sort
 
 
-def _forks(talk: Conversation) -> dict[int, list[Branch]]:
+def forks_of(talk: Conversation) -> dict[int, list[Branch]]:
     """The branches that leave, by the message after which they do, in the order they came."""
     found: dict[int, list[Branch]] = {}
     for branch in talk.branches:

@@ -13,6 +13,7 @@ import msgspec
 from reread import __version__, jsontext
 from reread.errors import RereadError, Unreadable, Unwritable
 from reread.headers import read_header
+from reread.plurals import plural
 from reread.session import Session, wanted_of
 from reread.sources import FileSource
 from reread.views.desk import figures, listed
@@ -22,7 +23,7 @@ from reread.views.pages import Listed
 from reread.views.parts import EVERYTHING, Choice
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
-from reread.views.words import count_text, date_text, plural
+from reread.views.words import count_text, date_text, model_text
 from reread.writing import write_whole
 
 FORMAT = 1
@@ -179,7 +180,7 @@ def _index_row(key: str, row: Listed) -> str:
     cost = f"${spent.cost_usd:,.2f}" if spent is not None and spent.cost_usd is not None else ""
     tokens = count_text(spent.tokens) if spent is not None else ""
     cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
-    models = " ".join(model.removeprefix("claude-") for model in row.models)
+    models = " ".join(map(model_text, row.models))
     agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""
     link = f'<a href="{escape(key)}.html">{_text(row.title)}</a>'
     inner = "".join(f"<td>{_text(cell)}</td>" for cell in [*cells, models + agents])

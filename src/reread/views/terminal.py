@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from rich.ansi import AnsiDecoder
 from rich.console import Console, Group, RenderableType
@@ -20,7 +20,9 @@ from reread import nodes
 from reread.conversation import Agent, Change
 from reread.decode import Record
 from reread.messages import Call
+from reread.plurals import plural
 from reread.session import Session
+from reread.shapes import as_dict
 from reread.views import parts as p
 from reread.views.pictures import inline
 from reread.views.safety import coloured_output, plain_output, safe
@@ -30,9 +32,9 @@ from reread.views.words import (
     MARKS,
     count_text,
     date_text,
+    model_text,
     outcome_text,
     picture_text,
-    plural,
     seconds_text,
     time_text,
     unread_text,
@@ -92,9 +94,9 @@ class TerminalView:
         for part in p.parts(session.conversation, self.choice):
             yield from self.part(part)
         if self.choice.only is None and self.choice.turns == (1, None):
-            for agent in p.unlinked(session, self.choice):
+            for agent, why in p.apart(session, self.choice):
                 yield Text()
-                yield Text(f"◇ agent {safe(agent.id)} {safe(agent.type or '')}: no call is known to have started it")
+                yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {why}"))
                 yield from self._nested(agent)
             yield from _spent(session)
 
@@ -125,13 +127,10 @@ class TerminalView:
 
     def thought(self, part: p.Thought) -> Iterator[RenderableType]:
         """A thought, dimmed."""
-        text = safe(part.text).strip()
-        if not text:
-            yield Text("∴ thinking (not recorded)", style="thought")
-            return
-        lines = text.split("\n")
+        lines = (safe(part.text).strip() or "thinking (not recorded)").split("\n")
         shown = lines if self.choice.full else lines[:THOUGHT]
-        yield Text("∴ " + "\n  ".join(shown), style="thought")
+        took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
+        yield Text(f"∴ {took}" + "\n  ".join(shown), style="thought")
         yield from self._hidden(len(lines) - len(shown), 2)
 
     def shown(self, part: p.Shown) -> Iterator[RenderableType]:
@@ -143,8 +142,11 @@ class TerminalView:
         call = part.call
         yield call_line(call)
         yield from self._indented(call.draw(full=self.choice.full))
-        for agent in p.started_by(call):
-            yield from self._nested(agent)
+        for agent in call.agents:
+            if p.is_deep(agent):
+                yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
+            else:
+                yield from self._nested(agent)
 
     def notice(self, part: p.Notice) -> Iterator[RenderableType]:
         """Something the client says."""
@@ -182,7 +184,7 @@ class TerminalView:
     def ended(self, part: p.Ended) -> Iterator[RenderableType]:
         """What an answer took."""
         message = part.message
-        words = [_model(message.model), time_text(message.timestamp)]
+        words = [model_text(message.model), time_text(message.timestamp)]
         usage = message.usage
         if usage.responses:
             words.append(usage_text(usage))
@@ -380,7 +382,7 @@ def call_line(call: Call) -> Text:
     """A call in one line: its state, its tool, what it did, how long it took."""
     name, _, rest = call.title.partition(" ")
     line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
-    for agent in p.started_by(call):
+    for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {seconds_text(call.duration)}", style="quiet")
@@ -388,7 +390,7 @@ def call_line(call: Call) -> Text:
 
 
 def _facts(session: Session) -> list[str]:
-    facts = [session.project, *session.git_branches[-1:], *map(_model, session.models), *session.versions[-1:]]
+    facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
     return [fact for fact in [*facts, date_text(session.started)] if fact]
 
 
@@ -402,10 +404,6 @@ def _spent(session: Session) -> Iterator[RenderableType]:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
     if lines := p.unread(session):
         yield Text(f"\n{unread_text(lines)}", style="odd")
-
-
-def _model(name: str | None) -> str:
-    return (name or "").removeprefix("claude-")
 
 
 def _everything(choice: p.Choice) -> p.Choice:
@@ -457,12 +455,8 @@ def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
 
 def delta_text(record: Record) -> str:
     """The piece of an answer that an event of a stream brings; a line end where a block ends."""
-    event = _dict(record.native.get("event"))
+    event = as_dict(record.native.get("event"))
     if event.get("type") == "content_block_stop":
         return "\n"
-    piece = _dict(event.get("delta")).get("text")
+    piece = as_dict(event.get("delta")).get("text")
     return piece if isinstance(piece, str) else ""
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from reread.accounts import FIGURES, figures
 from reread.counting.tallies import Report
 from reread.money.charges import Usage
-from reread.money.prices import Price, Prices, Tier, price_on, read_name
+from reread.money.prices import Price, Prices, Tier, price_on
 from reread.views.safety import safe
-from reread.views.words import LARGEST, count_text
+from reread.views.words import LARGEST, count_text, model_text
 
 WIDTH = 80
 BAR = 8
@@ -69,8 +69,9 @@ def usage_notes(report: Report) -> Iterator[Styled]:
         names = ", ".join(totals.unpriced_models)
         yield LOUD, safe(f"No price for {names}: tokens counted, cost not.")
     if totals.lower_bound:
-        share = f"{totals.unconfirmed_responses} of {totals.responses}"
-        yield LOUD, f"A lower bound: {share} responses never say that they ended."
+        has = "has" if totals.unconfirmed_responses == 1 else "have"
+        share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
+        yield LOUD, f"A lower bound: {share} {has} no final token count."
     if totals.reported_cost_usd is not None:
         difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
         yield PLAIN, f"The client reported {money(totals.reported_cost_usd)}, {_difference(difference)}."
@@ -89,7 +90,7 @@ def label(name: str, value: str | None) -> str:
     if name == "session":
         return safe(value)[:SHORT_ID]
     if name == "model":
-        return safe(read_name(value).model).removeprefix("claude-")
+        return safe(model_text(value))
     return safe(value)[:16].replace("T", " ") if name == "block" else safe(value)
 
 

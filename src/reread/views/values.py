@@ -12,7 +12,7 @@ from reread.blocks import Block, RedactedThinking, Thinking, Use
 from reread.conversation import Agent, Change, Conversation
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.session import Session
-from reread.views.parts import EVERYTHING, Choice, chosen_turns, started_by
+from reread.views.parts import EVERYTHING, Choice, chosen_turns
 
 
 def session_json(session: Session, choice: Choice = EVERYTHING) -> Iterator[bytes]:
@@ -42,7 +42,7 @@ def _agents_below(session: Session, turns: Sequence[Turn]) -> dict[str, Agent]:
     waiting = [call for turn in turns for call in turn.calls]
     while waiting:
         call = waiting.pop()
-        for agent in started_by(call):
+        for agent in call.agents:
             if agent.id not in found:
                 found[agent.id] = agent
                 waiting += agent.calls

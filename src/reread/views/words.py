@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from reread.money.charges import Usage
+from reread.money.prices import read_name
 from reread.nodes import Picture
 from reread.outcomes import NO_RESULT, SUCCESS, Outcome
+from reread.plurals import plural
 
 SAID = 200
 """How much of an error's text stands in a line."""
@@ -62,6 +64,11 @@ def local(moment: datetime) -> datetime:
         return moment
 
 
+def model_text(id: str | None) -> str:
+    """A model's name, short: without its maker, its date, or through whom it was reached."""
+    return read_name(id).model.removeprefix("claude-") if id else ""
+
+
 def usage_text(usage: Usage) -> str:
     """The tokens of an answer."""
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
@@ -95,11 +102,6 @@ def outcome_text(outcome: Outcome) -> str:
         words.append(f"${outcome.cost_usd:.4f} so far")
     said = " ".join(outcome.text.split())[:SAID] if outcome.is_error else ""
     return " · ".join([*words, *([said] if said else [])])
-
-
-def plural(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def unread_text(lines: int) -> str:

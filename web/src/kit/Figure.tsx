@@ -1,7 +1,7 @@
 /** Numbers on the screen: short, with the exact one in the title. */
 
 import type { Figures } from "../values";
-import { exact, exactMoney, money, short } from "./words";
+import { exact, exactMoney, money, plural, short } from "./words";
 
 export function Count({ value, unit = "" }: { value: number | null | undefined; unit?: string }) {
   if (value === null || value === undefined) return <span className="num faint">–</span>;
@@ -23,14 +23,14 @@ export function Cost({ figures }: { figures: Figures | null | undefined }) {
   );
 }
 
-export const isLowerBound = (figures: Figures): boolean =>
+const isLowerBound = (figures: Figures): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;
 
-/** What the figures leave out, in words. */
-export function caveats(figures: Figures): string[] {
-  const said: string[] = [];
-  const open = figures.unconfirmed_responses;
-  if (open) said.push(`Incomplete: ${exact(open)} ${open === 1 ? "response has" : "responses have"} no final token count`);
-  if (figures.unpriced_models.length) said.push(`Not priced: ${figures.unpriced_models.join(", ")}`);
-  return said;
+/** What figures leave out, in words. */
+export function caveats(figures: Pick<Figures, "unconfirmed_responses" | "unpriced_models">): string[] {
+  const { unconfirmed_responses: open, unpriced_models: unpriced } = figures;
+  return [
+    ...(open ? [`Incomplete: ${plural(open, "response has", "responses have")} no final token count`] : []),
+    ...(unpriced.length ? [`No price for ${unpriced.join(", ")}: tokens counted, cost not`] : []),
+  ];
 }

@@ -6,8 +6,8 @@ export type Asked<T> = { state: "waiting" } | { state: "here"; value: T } | { st
 
 export const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
-/** Ask again whenever the key changes; the last value stays until the next is here, if it was asked with the same base. */
-export function useAsked<T>(key: string, ask: () => Promise<T>): Asked<T> {
+/** Ask whenever the key or the version changes; where only the version does, the last value stays until the next is here. */
+export function useAsked<T>(key: string, ask: () => Promise<T>, version = 0): Asked<T> {
   const [answer, setAnswer] = useState<{ key: string; asked: Asked<T> }>({ key, asked: { state: "waiting" } });
   useEffect(() => {
     let current = true;
@@ -19,6 +19,6 @@ export function useAsked<T>(key: string, ask: () => Promise<T>): Asked<T> {
       current = false;
     };
     // `ask` is what `key` stands for.
-  }, [key]);
+  }, [key, version]);
   return answer.key === key ? answer.asked : { state: "waiting" };
 }

@@ -10,7 +10,7 @@ const PATTERN = `[${ODD}]|(?<=[\\x21-\\x7e])[\\u200c\\u200d](?=[\\x21-\\x7e])`;
 const anyOdd = new RegExp(PATTERN, "u");
 const everyOdd = new RegExp(PATTERN, "gu");
 
-export const hasOdd = (text: string): boolean => anyOdd.test(text);
+const hasOdd = (text: string): boolean => anyOdd.test(text);
 
 export type Piece = string | { code: string };
 

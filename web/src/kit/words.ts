@@ -74,9 +74,3 @@ export const folder = (path: string): string => path.replace(/^(\/home\/[^/]+|\/
 
 /** `claude-opus-5-5-20261101` is `opus-5-5` on the screen. */
 export const model = (name: string): string => name.replace(/^claude-/, "").replace(/-20\d{6}$/, "");
-
-export const lineCount = (text: string): number => {
-  let count = 1;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
-  return text.endsWith("\n") ? count - 1 : count;
-};

@@ -1,6 +1,6 @@
 import { Plain } from "../kit/visible";
 import type { Checklist as ChecklistNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 const MARKS: Record<string, [string, string]> = {
   pending: ["☐", "to do"],

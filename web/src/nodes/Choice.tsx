@@ -1,7 +1,7 @@
 import { Markdown } from "../kit/Markdown";
 import { Plain } from "../kit/visible";
 import type { Choice as ChoiceNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 export function Choice({ node }: NodeProps<ChoiceNode>) {
   const [chosen, open] = node.multiple ? ["☑", "☐"] : ["◉", "○"];

@@ -1,6 +1,6 @@
 import type { Code as CodeNode } from "../values";
 import { CodeText } from "./CodeText";
-import { useCut, type NodeProps } from "./NodeView";
+import { useCut, type NodeProps } from "./drawing";
 
 export function Code({ node, place }: NodeProps<CodeNode>) {
   const { cut, whole } = useCut(place);

@@ -1,8 +1,9 @@
 import { useState } from "react";
+import { Opener } from "../kit/Opener";
 import { Plain } from "../kit/visible";
 import { exact } from "../kit/words";
 import type { Data as DataNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 const FIRST = 50;
 const DEEPEST_OPEN = 2;
@@ -32,10 +33,9 @@ function Entries({ entries, list, depth }: { entries: [string, unknown][]; list:
   return (
     <>
       {depth > 0 && (
-        <button type="button" className="opener small" aria-expanded={open} onClick={() => setOpen(!open)}>
-          <span className="arrow" aria-hidden="true" />
+        <Opener small open={open} onToggle={() => setOpen(!open)}>
           <span className="faint">{count}</span>
-        </button>
+        </Opener>
       )}
       {open && (
         <ul>

@@ -5,7 +5,7 @@ import { useVersion } from "../kit/store";
 import { Plain } from "../kit/visible";
 import type { Diff as DiffNode } from "../values";
 import { inlineRows, pairRows, type DiffLine, type InlineRow, type PairRow } from "./diffRows";
-import { useCut, type NodeProps } from "./NodeView";
+import { useCut, type NodeProps } from "./drawing";
 
 type Gap = { gap: true };
 

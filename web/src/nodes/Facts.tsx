@@ -1,6 +1,6 @@
 import { Plain } from "../kit/visible";
 import type { Facts as FactsNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 export function Facts({ node }: NodeProps<FactsNode>) {
   return (

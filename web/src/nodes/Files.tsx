@@ -1,7 +1,7 @@
 import { Lines } from "../kit/Lines";
 import { Plain } from "../kit/visible";
 import type { Files as FilesNode } from "../values";
-import { useCut, type NodeProps } from "./NodeView";
+import { useCut, type NodeProps } from "./drawing";
 
 export function Files({ node, place }: NodeProps<FilesNode>) {
   const { cut, whole } = useCut(place);

@@ -1,7 +1,7 @@
 import { SafeLink } from "../kit/Markdown";
 import { Plain } from "../kit/visible";
 import type { Links as LinksNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 export function Links({ node }: NodeProps<LinksNode>) {
   return (

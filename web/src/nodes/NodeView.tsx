@@ -1,13 +1,14 @@
 /** One component for each kind of node; none for a tool. */
 
-import { createContext, use, type ComponentType } from "react";
-import type { Cut, Node } from "../values";
+import type { ComponentType } from "react";
+import type { Node } from "../values";
 import { Guard } from "../kit/Guard";
 import { Checklist } from "./Checklist";
 import { Choice } from "./Choice";
 import { Code } from "./Code";
 import { Data } from "./Data";
 import { Diff } from "./Diff";
+import type { NodeProps } from "./drawing";
 import { Facts } from "./Facts";
 import { Files } from "./Files";
 import { Links } from "./Links";
@@ -17,12 +18,6 @@ import { Prose } from "./Prose";
 import { Section } from "./Section";
 import { Table } from "./Table";
 import { Terminal } from "./Terminal";
-
-export interface NodeProps<N> {
-  node: N;
-  /** What the node is called where it is remembered to be open. */
-  place: string;
-}
 
 type Kind = Node["node"];
 type Drawn = { [K in Kind]: ComponentType<NodeProps<Extract<Node, { node: K }>>> };
@@ -43,20 +38,6 @@ const DRAWN: Drawn = {
   table: Table,
   terminal: Terminal,
 };
-
-/** What was not sent whole, and how to ask for it. */
-export interface Cuts {
-  cuts: Cut[];
-  whole(): void;
-}
-
-export const CutsContext = createContext<Cuts>({ cuts: [], whole: () => undefined });
-
-/** How the node at this place was cut, if it was. */
-export function useCut(place: string): { cut: Cut | undefined; whole: () => void } {
-  const { cuts, whole } = use(CutsContext);
-  return { cut: cuts.find((cut) => place.endsWith(`/${cut.path.join(".")}`)), whole };
-}
 
 export function NodeList({ nodes, place }: { nodes: Node[]; place: string }) {
   const separator = place.includes("/") ? "." : "/";

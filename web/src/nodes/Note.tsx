@@ -1,6 +1,6 @@
 import { Plain } from "../kit/visible";
 import type { Note as NoteNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 export function Note({ node }: NodeProps<NoteNode>) {
   return (

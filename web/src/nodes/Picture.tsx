@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
 import { bytes } from "../kit/words";
 import type { Picture as PictureNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 const RASTER = /^image\/(png|jpeg|gif|webp|bmp|avif)$/;
 

@@ -1,6 +1,6 @@
 import { Markdown } from "../kit/Markdown";
 import type { Prose as ProseNode } from "../values";
-import { useCut, type NodeProps } from "./NodeView";
+import { useCut, type NodeProps } from "./drawing";
 import { exact } from "../kit/words";
 
 export function Prose({ node, place }: NodeProps<ProseNode>) {

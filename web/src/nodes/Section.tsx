@@ -1,8 +1,10 @@
 import { useReading } from "../contexts";
+import { Opener } from "../kit/Opener";
 import { usePicked } from "../kit/store";
 import { Plain } from "../kit/visible";
 import type { Section as SectionNode } from "../values";
-import { NodeList, type NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
+import { NodeList } from "./NodeView";
 
 export function Section({ node, place }: NodeProps<SectionNode>) {
   const { opened } = useReading();
@@ -10,12 +12,11 @@ export function Section({ node, place }: NodeProps<SectionNode>) {
   const open = usePicked(opened, () => opened.isOpen(key, node.open));
   return (
     <section className="section-node">
-      <button type="button" className="opener" aria-expanded={open} onClick={() => opened.toggle(key)}>
-        <span className="arrow" aria-hidden="true" />
+      <Opener open={open} onToggle={() => opened.toggle(key)}>
         <span className="label">
           <Plain text={node.title} />
         </span>
-      </button>
+      </Opener>
       {open && (
         <div className="within">
           <NodeList nodes={node.nodes} place={place} />

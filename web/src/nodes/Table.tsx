@@ -3,7 +3,7 @@ import { exact } from "../kit/words";
 import { useReading } from "../contexts";
 import { usePicked } from "../kit/store";
 import type { Table as TableNode } from "../values";
-import type { NodeProps } from "./NodeView";
+import type { NodeProps } from "./drawing";
 
 const FIRST = 40;
 

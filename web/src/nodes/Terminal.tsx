@@ -3,7 +3,7 @@ import { ansiLines, type Run } from "../kit/ansi";
 import { Lines } from "../kit/Lines";
 import { Plain } from "../kit/visible";
 import type { Terminal as TerminalNode } from "../values";
-import { useCut, type NodeProps } from "./NodeView";
+import { useCut, type NodeProps } from "./drawing";
 
 const LABELS: Record<string, string> = { in: "command", out: "output", err: "error output" };
 

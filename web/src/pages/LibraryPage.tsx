@@ -3,8 +3,10 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useSource } from "../contexts";
-import { plural } from "../kit/words";
+import { Choices } from "../kit/Choices";
+import { SearchField } from "../kit/SearchField";
 import { toError } from "../kit/useAsked";
+import { plural } from "../kit/words";
 import { useKeys } from "../session/useKeys";
 import { Bar } from "../shell/Bar";
 import { Empty, Failed, Waiting } from "../shell/States";
@@ -27,21 +29,9 @@ export function LibraryPage({ captured }: { captured: boolean }) {
   return (
     <>
       <Bar page={captured ? "captured" : "library"}>
-        <div className="search" role="search">
-          <input
-            type="search"
-            placeholder="filter"
-            aria-label="filter sessions"
-            value={filter}
-            onChange={(event) => setFilter(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape") return;
-              setFilter("");
-              event.currentTarget.blur();
-            }}
-          />
+        <SearchField label="filter sessions" value={filter} onChange={setFilter}>
           {filter && <span className="search-count num">{plural(sessions.length, "session")}</span>}
-        </div>
+        </SearchField>
       </Bar>
       <main className="library">
         <h1 className="hidden">{captured ? "Captured sessions" : "Sessions"}</h1>
@@ -52,7 +42,10 @@ export function LibraryPage({ captured }: { captured: boolean }) {
             {library.demo && <p className="demo">These are the bundled sample sessions. Without --demo, your own are here.</p>}
             {rows.length ? (
               <>
-                <SortBy sort={sort} onSort={setSort} pending={library.pending} />
+                <p className="sort-by">
+                  <Choices label="sort by" options={SORTS} value={sort} onChoose={setSort} />
+                  {library.pending > 0 && <span className="faint num">counting {plural(library.pending, "session")}…</span>}
+                </p>
                 <Rows rows={rows} />
               </>
             ) : (
@@ -94,19 +87,6 @@ function useLibrary() {
     };
   }, [source, asked]);
   return { library, failed, again: () => setAsked(asked + 1) };
-}
-
-function SortBy({ sort, onSort, pending }: { sort: Sort; onSort(sort: Sort): void; pending: number }) {
-  return (
-    <div className="sort-by" role="group" aria-label="sort by">
-      {SORTS.map((name) => (
-        <button key={name} type="button" className="chip" aria-pressed={sort === name} onClick={() => onSort(name)}>
-          {name}
-        </button>
-      ))}
-      {pending > 0 && <span className="faint num">counting {plural(pending, "session")}…</span>}
-    </div>
-  );
 }
 
 function Rows({ rows }: { rows: Row[] }) {

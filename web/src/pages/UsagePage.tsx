@@ -2,8 +2,10 @@
 
 import { useMemo, useState } from "react";
 import { useSource } from "../contexts";
+import { Choices } from "../kit/Choices";
+import { caveats } from "../kit/Figure";
 import { useAsked } from "../kit/useAsked";
-import { exact, exactMoney, money, plural, short } from "../kit/words";
+import { exact, exactMoney, money, short } from "../kit/words";
 import { Bar } from "../shell/Bar";
 import { Empty, Failed, Waiting } from "../shell/States";
 import type { UsageReport } from "../source";
@@ -35,9 +37,9 @@ export function UsagePage() {
         <div className="usage-head">
           <h1>Usage</h1>
           <div className="choices">
-            <Choices label="time" options={SPANS} value={span} name={([, name]) => name} onChoose={(choice) => setSpan(choice)} />
-            <Choices label="by" options={GROUPS} value={group} name={(name) => `by ${name}`} onChoose={(choice) => setGroup(choice)} />
-            <Choices label="of" options={MEASURES} value={measure} name={(name) => name} onChoose={(choice) => setMeasure(choice)} />
+            <Choices label="time" options={SPANS} value={span} name={([, name]) => name} onChoose={setSpan} />
+            <Choices label="by" options={GROUPS} value={group} name={(name) => `by ${name}`} onChoose={setGroup} />
+            <Choices label="of" options={MEASURES} value={measure} onChoose={setMeasure} />
           </div>
         </div>
         {asked.state === "failed" && <Failed error={asked.error} again={() => setTries(tries + 1)} />}
@@ -45,32 +47,6 @@ export function UsagePage() {
         {asked.state === "here" && <Report report={asked.value} unit={unit} group={group} measure={measure} />}
       </main>
     </>
-  );
-}
-
-interface ChoicesProps<T> {
-  label: string;
-  options: readonly T[];
-  value: NoInfer<T>;
-  name(option: NoInfer<T>): string;
-  onChoose(option: NoInfer<T>): void;
-}
-
-function Choices<T>({ label, options, value, name, onChoose }: ChoicesProps<T>) {
-  return (
-    <span role="group" aria-label={label}>
-      {options.map((option) => (
-        <button
-          key={name(option)}
-          type="button"
-          className="chip"
-          aria-pressed={option === value}
-          onClick={() => onChoose(option)}
-        >
-          {name(option)}
-        </button>
-      ))}
-    </span>
   );
 }
 
@@ -109,25 +85,13 @@ function Report({ report, unit, group, measure }: ReportProps) {
           <strong className="num">{exact(Number(totals.responses))}</strong> responses
         </span>
       </p>
-      <Incomplete totals={totals} />
+      {caveats(totals).map((said) => (
+        <p key={said} className="note warning">
+          {said}.
+        </p>
+      ))}
       <ColumnChart chart={chart} measure={measure} />
       <UsageTable rows={report.rows} unit={unit} group={group} />
-    </>
-  );
-}
-
-function Incomplete({ totals }: { totals: UsageReport["totals"] }) {
-  const open = Number(totals.unconfirmed_responses ?? 0);
-  return (
-    <>
-      {open > 0 && (
-        <p className="note warning">
-          Incomplete: {plural(open, "response has", "responses have")} no final token count.
-        </p>
-      )}
-      {totals.unpriced_models.length > 0 && (
-        <p className="note warning">Not priced: {totals.unpriced_models.join(", ")}. Their tokens are counted.</p>
-      )}
     </>
   );
 }

@@ -1,6 +1,7 @@
 /** What stays closed until asked for: attached files, asides of the client. Their names stand in one row. */
 
 import { useReading } from "../contexts";
+import { Opener } from "../kit/Opener";
 import { useVersion } from "../kit/store";
 import { Plain } from "../kit/visible";
 import type { NodesPart, Passage } from "../values";
@@ -22,18 +23,11 @@ export function Asides({ passage, asides }: Props) {
         {asides.map(({ part, at }) => {
           const key = asideKey(passage, at);
           return (
-            <button
-              key={at}
-              type="button"
-              className="opener small"
-              aria-expanded={opened.isOpen(key)}
-              onClick={() => opened.toggle(key)}
-            >
-              <span className="arrow" aria-hidden="true" />
+            <Opener key={at} small open={opened.isOpen(key)} onToggle={() => opened.toggle(key)}>
               <span className="faint">
                 <Plain text={part.title} />
               </span>
-            </button>
+            </Opener>
           );
         })}
       </p>

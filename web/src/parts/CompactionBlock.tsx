@@ -3,7 +3,7 @@ import { Markdown } from "../kit/Markdown";
 import type { CompactionPart } from "../values";
 import { Fold } from "./Fold";
 import { Rest } from "./Rest";
-import type { PartProps } from "./ContentBlocks";
+import type { PartProps } from "./drawing";
 
 export function CompactionBlock({ part, passage, at }: PartProps<CompactionPart>) {
   return (

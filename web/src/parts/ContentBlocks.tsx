@@ -5,18 +5,12 @@ import { Guard } from "../kit/Guard";
 import type { NodesPart, Part, Passage } from "../values";
 import { Asides } from "./Asides";
 import { CompactionBlock } from "./CompactionBlock";
+import type { PartProps } from "./drawing";
 import { ForkBlock } from "./ForkBlock";
 import { NodesBlock } from "./NodesBlock";
 import { TextBlock } from "./TextBlock";
 import { ThinkingBlock } from "./ThinkingBlock";
 import { ToolUseBlock } from "./ToolUseBlock";
-
-export interface PartProps<P> {
-  part: P;
-  passage: Passage;
-  /** Its place in the passage. */
-  at: number;
-}
 
 type Drawn = { [K in Part["part"]]: ComponentType<PartProps<Extract<Part, { part: K }>>> };
 

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import { useReading } from "../contexts";
+import { Opener } from "../kit/Opener";
 import { usePicked } from "../kit/store";
 
 interface Props {
@@ -20,10 +21,9 @@ export function Fold({ name, byDefault = false, className = "", line, aside, chi
   return (
     <div className={`fold ${className}${open ? " open" : ""}`}>
       <div className="fold-line">
-        <button type="button" className="opener" aria-expanded={open} onClick={() => opened.toggle(name)}>
-          <span className="arrow" aria-hidden="true" />
+        <Opener open={open} onToggle={() => opened.toggle(name)}>
           {line}
-        </button>
+        </Opener>
         {aside}
       </div>
       {open && <div className="within">{children()}</div>}

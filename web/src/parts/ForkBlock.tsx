@@ -4,7 +4,7 @@ import { Plain } from "../kit/visible";
 import { plural } from "../kit/words";
 import { sessionHref } from "../route";
 import type { ForkPart } from "../values";
-import type { PartProps } from "./ContentBlocks";
+import type { PartProps } from "./drawing";
 
 export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
   const { thread, overview } = useReading();

@@ -1,7 +1,8 @@
-import { CutsContext, NodeList } from "../nodes/NodeView";
+import { CutsContext } from "../nodes/drawing";
+import { NodeList } from "../nodes/NodeView";
 import { useReading } from "../contexts";
 import type { NodesPart } from "../values";
-import type { PartProps } from "./ContentBlocks";
+import type { PartProps } from "./drawing";
 
 export function NodesBlock({ part, passage, at }: PartProps<NodesPart>) {
   const reading = useReading();

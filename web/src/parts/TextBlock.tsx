@@ -1,7 +1,7 @@
 import { Markdown } from "../kit/Markdown";
 import type { TextPart } from "../values";
 import { Rest } from "./Rest";
-import type { PartProps } from "./ContentBlocks";
+import type { PartProps } from "./drawing";
 
 export function TextBlock({ part, passage }: PartProps<TextPart>) {
   return (

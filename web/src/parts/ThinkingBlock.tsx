@@ -5,7 +5,7 @@ import { duration } from "../kit/words";
 import type { ThinkingPart } from "../values";
 import { Fold } from "./Fold";
 import { Rest } from "./Rest";
-import type { PartProps } from "./ContentBlocks";
+import type { PartProps } from "./drawing";
 
 export function ThinkingBlock({ part, passage, at }: PartProps<ThinkingPart>) {
   const { opened } = useReading();

@@ -5,13 +5,14 @@ import { usePicked } from "../kit/store";
 import { Plain } from "../kit/visible";
 import { duration, exact } from "../kit/words";
 import { toError, useAsked } from "../kit/useAsked";
-import { CutsContext, NodeList } from "../nodes/NodeView";
+import { CutsContext } from "../nodes/drawing";
+import { NodeList } from "../nodes/NodeView";
 import { sessionHref } from "../route";
 import { Actions } from "../session/Actions";
 import { AgentAlone, AgentInPlace, AgentWords } from "../session/AgentInPlace";
 import type { CallBody, CallPart } from "../values";
 import { Fold } from "./Fold";
-import type { PartProps } from "./ContentBlocks";
+import type { PartProps } from "./drawing";
 
 const STATES: Record<string, [string, string]> = {
   running: ["◌", "running"],

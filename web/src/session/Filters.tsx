@@ -1,30 +1,30 @@
 /** Keep only some of the document: prompts, text, thinking, calls of a tool, errors. */
 
 import { useReading } from "../contexts";
+import { EVERYTHING, keepsAll } from "../filter";
 import { exact, plural } from "../kit/words";
-import type { Sieve } from "../source";
-import { EVERYTHING, keepsAll } from "./sieve";
+import type { Filter } from "../source";
 import type { Rows } from "./useFiltered";
 
 const KINDS = ["prompts", "text", "thinking"];
 
 interface Props {
-  sieve: Sieve;
-  onChange(sieve: Sieve): void;
+  filter: Filter;
+  onChange(filter: Filter): void;
   found: Rows;
 }
 
-export function Filters({ sieve, onChange, found }: Props) {
+export function Filters({ filter, onChange, found }: Props) {
   const { overview } = useReading();
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
-    const kinds = sieve.kinds.includes(kind) ? sieve.kinds.filter((other) => other !== kind) : [...sieve.kinds, kind];
-    onChange({ ...sieve, kinds, tools: [] });
+    const kinds = filter.kinds.includes(kind) ? filter.kinds.filter((other) => other !== kind) : [...filter.kinds, kind];
+    onChange({ ...filter, kinds, tools: [] });
   };
   const chooseTool = (name: string) => {
-    const kinds = sieve.kinds.filter((kind) => kind !== "tools");
-    if (name === "*") onChange({ ...sieve, kinds: [...kinds, "tools"], tools: [] });
-    else onChange({ ...sieve, kinds: name ? [] : kinds, tools: name ? [name] : [] });
+    const kinds = filter.kinds.filter((kind) => kind !== "tools");
+    if (name === "*") onChange({ ...filter, kinds: [...kinds, "tools"], tools: [] });
+    else onChange({ ...filter, kinds: name ? [] : kinds, tools: name ? [name] : [] });
   };
   return (
     <div className="filters" role="group" aria-label="show only">
@@ -34,7 +34,7 @@ export function Filters({ sieve, onChange, found }: Props) {
           key={kind}
           type="button"
           className="chip"
-          aria-pressed={sieve.kinds.includes(kind)}
+          aria-pressed={filter.kinds.includes(kind)}
           onClick={() => toggle(kind)}
         >
           {kind}
@@ -42,9 +42,9 @@ export function Filters({ sieve, onChange, found }: Props) {
       ))}
       {tools.length > 0 && (
         <select
-          className={sieve.tools.length || sieve.kinds.includes("tools") ? "chip on" : "chip"}
+          className={filter.tools.length || filter.kinds.includes("tools") ? "chip on" : "chip"}
           aria-label="calls of a tool"
-          value={sieve.tools[0] ?? (sieve.kinds.includes("tools") ? "*" : "")}
+          value={filter.tools[0] ?? (filter.kinds.includes("tools") ? "*" : "")}
           onChange={(event) => chooseTool(event.target.value)}
         >
           <option value="">tools</option>
@@ -60,13 +60,13 @@ export function Filters({ sieve, onChange, found }: Props) {
         <button
           type="button"
           className="chip"
-          aria-pressed={sieve.errors}
-          onClick={() => onChange({ ...sieve, errors: !sieve.errors })}
+          aria-pressed={filter.errors}
+          onClick={() => onChange({ ...filter, errors: !filter.errors })}
         >
           {plural(overview.errors, "error")}
         </button>
       )}
-      {!keepsAll(sieve) && (
+      {!keepsAll(filter) && (
         <>
           <span className="faint num" role="status">
             {plural(found.indices.length, "passage")}

@@ -2,6 +2,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
+import { VirtualRows } from "../kit/VirtualRows";
 import { Plain } from "../kit/visible";
 import { exact, plural } from "../kit/words";
 import type { Hit } from "../values";
@@ -27,18 +28,7 @@ export function Hits({ search, query, onHit }: Props) {
         {said(search, query)}
       </p>
       <div className="outline-scroll" ref={box} tabIndex={-1}>
-        <ol style={{ height: list.getTotalSize() }}>
-          {list.getVirtualItems().map((item) => (
-            <li
-              key={item.key}
-              data-index={item.index}
-              ref={list.measureElement}
-              style={{ transform: `translateY(${item.start}px)` }}
-            >
-              <HitRow hit={search.hits[item.index] as Hit} onHit={onHit} />
-            </li>
-          ))}
-        </ol>
+        <VirtualRows list={list}>{(index) => <HitRow hit={search.hits[index] as Hit} onHit={onHit} />}</VirtualRows>
       </div>
     </section>
   );

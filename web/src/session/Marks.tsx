@@ -1,6 +1,7 @@
 /** One small mark a call, in order; shape tells as much as colour. */
 
 import { memo } from "react";
+import { plural } from "../kit/words";
 
 const STEP = 8;
 const ROW = 20;
@@ -24,7 +25,7 @@ export const Marks = memo(function Marks({ marks }: { marks: string }) {
       width={Math.min(marks.length, ROW) * STEP}
       height={rows * STEP}
       role="img"
-      aria-label={`${marks.length} calls`}
+      aria-label={plural(marks.length, "call")}
     >
       {Object.entries(SHAPES).map(([letter, [name, shape]]) => {
         const path = [...marks].flatMap((mark, at) => (mark === letter ? [placed(shape, at)] : [])).join("");

@@ -2,17 +2,17 @@
 
 import { memo, useState } from "react";
 import { useReading } from "../contexts";
+import { keptParts } from "../filter";
 import { Cost, Count, caveats } from "../kit/Figure";
 import { usePicked } from "../kit/store";
 import { Plain } from "../kit/visible";
 import { duration, model } from "../kit/words";
 import { ContentBlocks } from "../parts/ContentBlocks";
 import { Fold } from "../parts/Fold";
-import type { Sieve } from "../source";
+import type { Filter } from "../source";
 import type { Passage } from "../values";
 import { MessageHeader } from "./MessageHeader";
 import { RawView } from "./RawView";
-import { keptParts } from "./sieve";
 
 /** Kinds that speak for themselves; the others carry their name. */
 const UNNAMED = new Set(["prompt", "command", "response", "run", "compaction"]);
@@ -29,20 +29,20 @@ const FLAGS: Record<string, string> = {
 
 interface Props {
   passage: Passage;
-  sieve?: Sieve | null;
+  filter?: Filter | null;
 }
 
-export const Message = memo(function Message({ passage, sieve = null }: Props) {
+export const Message = memo(function Message({ passage, filter = null }: Props) {
   const { position } = useReading();
   const [raw, setRaw] = useState(false);
   const marked = usePicked(position, ({ marked }) => marked === passage.key);
   const names = ["message", passage.kind, ...passage.flags, marked ? "marked" : ""].join(" ");
-  const parts = keptParts(passage, sieve);
+  const parts = keptParts(passage, filter);
   return (
     <article className={names} data-key={passage.key} aria-label={NAMES[passage.kind] ?? passage.kind}>
       <div className="message-body">
         <Labels passage={passage} />
-        {passage.kind === "run" && !sieve ? (
+        {passage.kind === "run" && !filter ? (
           <Fold
             name={`run:${passage.key}`}
             className="run-fold"

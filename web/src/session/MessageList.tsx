@@ -8,7 +8,7 @@ import { useVersion } from "../kit/store";
 import { useWindowed, type Windowed } from "../kit/useWindowed";
 import { plural } from "../kit/words";
 import type { Jump, Reading } from "../reading";
-import type { Sieve } from "../source";
+import type { Filter } from "../source";
 import { landing, remember, toTheEnd } from "./landing";
 import { Message } from "./Message";
 
@@ -21,12 +21,12 @@ const PRINTED = 5000;
 interface Props {
   /** The passages to show, where not all are. */
   rows: number[] | null;
-  sieve: Sieve | null;
+  filter: Filter | null;
   /** How many passages a replay has come to. */
   until: number | null;
 }
 
-export function MessageList({ rows, sieve, until }: Props) {
+export function MessageList({ rows, filter, until }: Props) {
   const reading = useReading();
   useVersion(reading);
   const box = useRef<HTMLDivElement>(null);
@@ -48,7 +48,7 @@ export function MessageList({ rows, sieve, until }: Props) {
       <div className="message-list" ref={box}>
         {Array.from({ length: Math.min(count, PRINTED) }, (_, row) => {
           const passage = reading.passage(indexAt(row));
-          return passage && <Message key={row} passage={passage} sieve={sieve} />;
+          return passage && <Message key={row} passage={passage} filter={filter} />;
         })}
       </div>
     );
@@ -61,7 +61,7 @@ export function MessageList({ rows, sieve, until }: Props) {
             const passage = reading.passage(indexAt(first + at));
             return (
               <div key={indexAt(first + at)} data-index={first + at} ref={list.row} className="row">
-                {passage ? <Message passage={passage} sieve={sieve} /> : <div className="message waiting" />}
+                {passage ? <Message passage={passage} filter={filter} /> : <div className="message waiting" />}
               </div>
             );
           })}

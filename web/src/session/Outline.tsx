@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { useReading } from "../contexts";
 import { usePicked, useVersion } from "../kit/store";
 import { ForkIcon } from "../kit/ForkIcon";
+import { VirtualRows } from "../kit/VirtualRows";
 import { Plain } from "../kit/visible";
 import { exact, plural } from "../kit/words";
 import { sessionHref } from "../route";
@@ -38,18 +39,9 @@ export function Outline({ onGo }: { onGo(turn: TurnMark): void }) {
   return (
     <nav className="outline" aria-label="turns">
       <div className="outline-scroll" ref={box} tabIndex={-1}>
-        <ol style={{ height: list.getTotalSize() }}>
-          {items.map((item) => (
-            <li
-              key={item.key}
-              data-index={item.index}
-              ref={list.measureElement}
-              style={{ transform: `translateY(${item.start}px)` }}
-            >
-              <Turn mark={reading.turn(item.index)} index={item.index + 1} turn={turn} onGo={onGo} />
-            </li>
-          ))}
-        </ol>
+        <VirtualRows list={list}>
+          {(index) => <Turn mark={reading.turn(index)} index={index + 1} turn={turn} onGo={onGo} />}
+        </VirtualRows>
         <Agents agents={reading.overview.agents} />
       </div>
     </nav>

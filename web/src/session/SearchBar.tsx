@@ -1,6 +1,7 @@
 /** Search in the session: every text in it, on the screen or not. */
 
 import { useEffect, useState } from "react";
+import { SearchField } from "../kit/SearchField";
 import { exact } from "../kit/words";
 import type { Hit } from "../values";
 import type { Search } from "./useSearch";
@@ -23,21 +24,12 @@ export function SearchBar({ query, onQuery, search, onHit }: Props) {
     onHit(search.hits[next] as Hit);
   };
   return (
-    <div className="search" role="search">
-      <input
-        type="search"
-        placeholder="search this session"
-        aria-label="search this session"
-        value={query}
-        onChange={(event) => onQuery(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
-          if (event.key === "Escape") {
-            onQuery("");
-            event.currentTarget.blur();
-          }
-        }}
-      />
+    <SearchField
+      label="search this session"
+      value={query}
+      onChange={onQuery}
+      onEnter={(backwards) => step(backwards ? -1 : 1)}
+    >
       {query && (
         <span className="search-count num" role="status">
           {at >= 0 && `${exact(at + 1)} of `}
@@ -45,6 +37,6 @@ export function SearchBar({ query, onQuery, search, onHit }: Props) {
           {!search.done && "…"}
         </span>
       )}
-    </div>
+    </SearchField>
   );
 }

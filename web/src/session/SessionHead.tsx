@@ -22,7 +22,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   useVersion(reading);
   const { overview, source, thread } = reading;
   const [about, setAbout] = useState(false);
-  const asked = useAsked(`spent ${Math.floor(reading.total / STEP)}`, () => source.spent(thread));
+  const asked = useAsked("spent", () => source.spent(thread), Math.floor(reading.total / STEP));
   const spent = asked.state === "here" ? asked.value : null;
   const exported = source.exported(thread);
   return (

@@ -4,13 +4,11 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ReadingContext, useSource } from "../contexts";
 import { toError } from "../kit/useAsked";
 import { Reading } from "../reading";
-import type { Route } from "../route";
+import type { SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Failed, Waiting } from "../shell/States";
 import type { Grown, Opening } from "../values";
 import { SessionRenderer } from "./SessionRenderer";
-
-export type SessionRoute = Extract<Route, { page: "session" }>;
 
 /** The figures in the head need not be newer than this. */
 const REFRESH = 2000;

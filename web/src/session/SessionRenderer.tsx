@@ -2,10 +2,11 @@
 
 import { useEffect, useRef, useState } from "react";
 import { useReading } from "../contexts";
+import { EVERYTHING, keepsAll } from "../filter";
 import { useVersion } from "../kit/store";
 import { toError } from "../kit/useAsked";
 import { nodesText } from "../looking";
-import { hasTarget, sessionHref } from "../route";
+import { hasTarget, sessionHref, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import type { Hit, TurnMark } from "../values";
 import { asideKey } from "../parts/Asides";
@@ -17,8 +18,6 @@ import { Outline } from "./Outline";
 import { Player, type Replay } from "./Player";
 import { SearchBar } from "./SearchBar";
 import { SessionHead } from "./SessionHead";
-import type { SessionRoute } from "./SessionPage";
-import { EVERYTHING, keepsAll } from "./sieve";
 import { useFiltered } from "./useFiltered";
 import { useFoundMarks } from "./useFoundMarks";
 import { useKeys } from "./useKeys";
@@ -30,10 +29,10 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   useVersion(reading);
   const [drawer, setDrawer] = useState(false);
   const [replay, setReplay] = useState<Replay | null>(null);
-  const [sieve, setSieve] = useState(EVERYTHING);
+  const [filter, setFilter] = useState(EVERYTHING);
   const [query, setQuery] = useState(route.query);
   const search = useSearch(reading, query);
-  const rows = useFiltered(reading, sieve);
+  const rows = useFiltered(reading, filter);
   const main = useRef<HTMLElement>(null);
   useFoundMarks(main, query);
   useArrival(route, hash);
@@ -101,10 +100,10 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
         {drawer && <div className="veil" onClick={() => setDrawer(false)} />}
         <main ref={main}>
           <SessionHead onPlay={play} playing={replay !== null} />
-          <Filters sieve={sieve} onChange={setSieve} found={rows} />
+          <Filters filter={filter} onChange={setFilter} found={rows} />
           <MessageList
-            rows={replay || keepsAll(sieve) ? null : rows.indices}
-            sieve={keepsAll(sieve) ? null : sieve}
+            rows={replay || keepsAll(filter) ? null : rows.indices}
+            filter={keepsAll(filter) ? null : filter}
             until={replay?.until ?? null}
           />
           {number.typed !== null && (

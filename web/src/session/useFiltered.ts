@@ -1,26 +1,26 @@
 /** The passages that a filter keeps, found as far as has been looked. */
 
 import { useEffect, useState } from "react";
+import { keepsAll } from "../filter";
 import type { Reading } from "../reading";
-import type { Sieve } from "../source";
+import type { Filter } from "../source";
 import type { Filtered } from "../values";
-import { keepsAll } from "./sieve";
 
 export interface Rows {
   indices: number[];
   done: boolean;
 }
 
-export function useFiltered(reading: Reading, sieve: Sieve): Rows {
+export function useFiltered(reading: Reading, filter: Filter): Rows {
   const [rows, setRows] = useState<Rows>({ indices: [], done: true });
   useEffect(() => {
-    if (keepsAll(sieve)) return;
+    if (keepsAll(filter)) return;
     let current = true;
     const run = async () => {
       let indices: number[] = [];
       let start: number | null = 0;
       while (current && start !== null) {
-        const found: Filtered = await reading.source.filter(reading.thread, sieve, start);
+        const found: Filtered = await reading.source.filter(reading.thread, filter, start);
         indices = indices.concat(found.indices);
         start = found.next;
         if (current) setRows({ indices, done: start === null });
@@ -31,6 +31,6 @@ export function useFiltered(reading: Reading, sieve: Sieve): Rows {
     return () => {
       current = false;
     };
-  }, [reading, sieve, reading.total]);
+  }, [reading, filter, reading.total]);
   return rows;
 }
