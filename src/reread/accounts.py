@@ -17,6 +17,7 @@ from reread.counting.digests import SLOT_MS
 from reread.counting.readers import Progress
 from reread.counting.surveys import Survey, Wanted
 from reread.counting.tallies import Filter, Report, tally
+from reread.errors import Misuse
 from reread.garbage import no_collection
 from reread.money.prices import Prices, in_force
 from reread.sources import read_stream
@@ -59,6 +60,8 @@ def usage(
         projects=tuple(os.path.realpath(places.named(p)) for p in _several(project)),
         models=tuple(_words(model)),
     )
+    if keep.since is not None and keep.until is not None and keep.since > keep.until:
+        raise Misuse(f"nothing lies between since {since} and until {until}: say the earlier one first")
     wanted = _wanted(list(_flat(sources)), root)
     with no_collection(), opened(cache) as kept:
         survey = Survey(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)

@@ -22,7 +22,15 @@ from reread.cli.output import echo_json
     show_default=True,
     help="How to print it.",
 )
-@click.option("-n", "--last", type=int, default=1, show_default=True, metavar="N", help="How many turns to show first.")
+@click.option(
+    "-n",
+    "--last",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many turns to show first.",
+)
 @click.option("--full", is_flag=True, help="Show long output whole.")
 @root_option
 @click.pass_context

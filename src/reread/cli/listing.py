@@ -27,7 +27,7 @@ _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 @click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
 @click.option("--captured", is_flag=True, help="Only captured conversations.")
 @click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
-@click.option("-n", "--limit", type=int, metavar="N", help="At most so many.")
+@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="At most so many.")
 @json_option
 @root_option
 @click.pass_context
