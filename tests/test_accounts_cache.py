@@ -12,7 +12,7 @@ import pytest
 
 import reread
 from reread.counting import cache, readers, scanners, surveys
-from reread.counting.scanners import Scanner
+from reread.counting.scanners import Room, Scanner
 from reread.views.usage_table import LOUD, usage_lines
 
 
@@ -194,10 +194,10 @@ def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.Mon
     refused = str(tree / "projects/p/a.jsonl")
     read = readers.read
 
-    def refuse(job: readers.Job, buffer: bytearray | None = None) -> readers.Read:
+    def refuse(job: readers.Job, room: Room | None = None) -> readers.Read:
         if job.path == refused:
             raise PermissionError
-        return read(job, buffer)
+        return read(job, room)
 
     monkeypatch.setattr(readers, "read", refuse)
     for _ in range(2):
@@ -288,7 +288,7 @@ def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.Mon
     assert output(tree, cache=False) == 4
 
 
-def _die(pipe: Any, jobs: Any) -> None:
+def _die(pipe: Any, jobs: Any, room: Any) -> None:
     os._exit(1)
 
 

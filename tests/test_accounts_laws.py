@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import reread
 from reread.counting.digests import Digest, Filed
+from reread.counting.intake import take_line
 from reread.counting.scanners import Scanner
 from reread.counting.settlement import settle
 from reread.counting.tallies import tally
@@ -94,6 +95,90 @@ unmetered = st.lists(st.lists(st.one_of(written, odd), max_size=8).map("\n".join
 """Without counters: of runs that print no time, only their files' names tell which came first."""
 
 
+CHANGES: dict[str, list[Any]] = {
+    "parent": [None, "p" * 36],
+    "model": ["claude-opus-5-5", "claude-haiku-5-5", "<synthetic>"],
+    "id": ["m1", "m2"],
+    "content": ["", "y" * 1600, '"usage":{"input_tokens":7}', '\\"usage"', {"input": {"usage": {"output_tokens": 9}}}],
+    "stop": ["end_turn", "tool_use", None],
+    "usage": [
+        {"input_tokens": 1, "output_tokens": 2},
+        {"input_tokens": 3, "output_tokens": 2},
+        {"input_tokens": 1, "output_tokens": 4, "iterations": []},
+        {"output_tokens": 2, "iterations": [{"type": "compaction", "output_tokens": 5}]},
+        {"output_tokens": 2, "iterations": [{"type": "message", "output_tokens": 2}]},
+    ],
+    "request": ["r1", "r2"],
+    "uuid": ["1" * 36, "2" * 36],
+    "timestamp": [HOURS[0], None],
+    "more": [{}, {"costUSD": 0.5}, {"costUSD": 0.7}, {"isApiErrorMessage": True}],
+    "result": [{}, {"stdout": "z" * 1600}, {"agentId": "x"}],
+    "separators": [(",", ":"), (", ", ": ")],
+}
+"""What may be said in a line, the usual first."""
+
+
+def client_line(type: str, said: dict[str, Any]) -> str:
+    """A line as the client writes it, in its order."""
+    head = {"parentUuid": said["parent"], "isSidechain": False, "sessionId": "a"}
+    tail = {"uuid": said["uuid"], "timestamp": said["timestamp"]}
+    content: dict[str, Any] = {"content": [said["content"]]}
+    if type == "user":
+        result = said["result"] | ({"usage": said["usage"]} if "agentId" in said["result"] else {})
+        line = {**head, "type": "user", "message": {"role": "user", **content}, **tail, "toolUseResult": result}
+    else:
+        message = {
+            "model": said["model"],
+            "id": said["id"],
+            **content,
+            "stop_reason": said["stop"],
+            "usage": said["usage"],
+        }
+        line = {**head, "message": message, "requestId": said["request"], "type": "assistant", **tail, **said["more"]}
+    return json.dumps(line, separators=said["separators"])
+
+
+@st.composite
+def families(draw: st.DrawFn) -> list[bytes]:
+    """Lines that differ from a first one in nothing or in one thing; one may be cut, run together or hold zeros."""
+    type = draw(st.sampled_from(["assistant", "user"]))
+    usual = {name: values[0] for name, values in CHANGES.items()}
+    first = usual | {name: draw(st.sampled_from(CHANGES[name])) for name in draw(st.sets(st.sampled_from([*CHANGES])))}
+    lines = [client_line(type, first).encode()] * 2
+    for name in draw(st.lists(st.sampled_from([*CHANGES]), max_size=4)):
+        lines.append(client_line(type, first | {name: draw(st.sampled_from(CHANGES[name]))}).encode())
+    number = draw(st.integers(0, len(lines) - 1))
+    at = draw(st.integers(0, len(lines[number])))
+    front, back = lines[number][:at], lines[number][at:]
+    hurt = {"cut": front, "spliced": front + lines[-1], "zeros": b"\0" + front + b"\0\0" + back}
+    lines[number] = hurt.get(draw(st.sampled_from(["", "", *hurt])), lines[number])
+    return lines
+
+
+class Plodder(Scanner):
+    """Takes every line by the road that loses nothing."""
+
+    def _lines(self, stop: int) -> None:
+        self._changed = True
+        view = memoryview(self._buffer)
+        if self.known.began is None:
+            self._peek(view, stop)
+        for line in bytes(view[:stop]).splitlines():
+            take_line(self, line)
+
+
+@given(parts=st.lists(families(), max_size=3))
+@settings(max_examples=600, deadline=None)
+def test_the_fast_road_leads_where_the_slow_one_does(parts: list[list[bytes]]) -> None:
+    text = b"\n".join(line for lines in parts for line in lines)
+    slow = Plodder(session="s")
+    slow.feed(text)
+    slow.flush()
+    fast = digest(text)
+    assert fast.responses() == slow.digest.responses()
+    assert (fast.places, fast.cells, fast.ids) == (slow.digest.places, slow.digest.cells, slow.digest.ids)
+
+
 def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
     scanner = Scanner(session="s")
     at = 0
@@ -133,6 +218,19 @@ def test_reading_on_is_reading_all(text: str, data: st.DataObject) -> None:
     second.flush()
     if kept.resumable:
         assert msgspec.msgpack.encode(second.digest) == msgspec.msgpack.encode(digest(raw))
+
+
+def test_a_reading_is_dated_by_a_row_that_comes_later() -> None:
+    row = {"type": "assistant", "message": {"id": "m1", "stop_reason": "end_turn", "usage": {"output_tokens": 1}}}
+    written = row | {"sessionId": "a", "requestId": "r1", "timestamp": HOURS[0]}
+    reading = {"type": "cost-state", "sessionId": "a", "totalCostUSD": 1}
+    printed = row | {"session_id": "a", "request_id": "r1"}
+    text = "".join(json.dumps(line) + "\n" for line in (printed, reading, written)).encode()
+    first = Scanner(session="s")
+    first.feed(text[: text.rindex(b'{"type": "assistant"')])
+    second = Scanner(first.digest, session="s")
+    second.feed(text[first.offset :])
+    assert [reading.when for reading in second.digest.readings] == [digest(text).readings[0].when] != [None]
 
 
 @given(tree=trees, data=st.data())

@@ -54,6 +54,11 @@ class Entry(msgspec.Struct, frozen=True):
     digest: bytes = b""
     """Left out of what `entries` gives; see `digests`."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the digest stands for the whole file."""
+        return self.read == self.size and bool(self.digest)
+
     def is_of(self, stat: os.stat_result) -> bool:
         """Whether the file is as it was."""
         same = (self.device, self.inode, self.size, self.changed)

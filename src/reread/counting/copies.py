@@ -109,6 +109,6 @@ def _without_replays(groups: list[list[Copy]]) -> list[list[Copy]]:
 
 def worth(copy: Copy) -> tuple[object, ...]:
     """Orders rows: the one that ended, then the one with more output, then the later one."""
-    response = copy.response
-    said = (str(response.charge), str(response.extras))
-    return (response.ended, response.charge.output, response.when or 0, response.charge.counts, said)
+    response, charge = copy.response, copy.response.charge
+    said = (charge.model or "", charge.mode, str(response.extras))
+    return (response.ended, charge.output, response.when or 0, charge.counts, said)

@@ -8,7 +8,7 @@ from reread import places
 from reread.counting.readings import Reading
 from reread.money.charges import Charge
 
-FORMAT = 7
+FORMAT = 8
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)
@@ -38,7 +38,6 @@ class Response(msgspec.Struct, gc=False, array_like=True):
 
     number: int
     """The how-manieth response of the file it is."""
-    id: str
     request: str | None
     place: int
     when: int | None = None
@@ -47,6 +46,7 @@ class Response(msgspec.Struct, gc=False, array_like=True):
     charge: Charge = Charge()
     uuid: str | None = None
     """That of the first row."""
+    id: str = ""
     extras: tuple[Charge, ...] = ()
     reported: int | None = None
     proofs: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Digest(msgspec.Struct, array_like=True):
     ids: list[str] = []
     """The ids of all responses, plain or odd."""
     rows: msgspec.Raw = NO_ROWS
-    """The plain responses, as MessagePack of a list of them without their last fields: read only when needed."""
+    """The plain responses, as MessagePack of a list of them without id and last fields: read only when needed."""
     odd: list[Response] = []
     """The others: printed, second-hand, without a request id, with more than one charge, a reported cost or counts
     beyond 64 bits."""
@@ -114,6 +114,8 @@ class Digest(msgspec.Struct, array_like=True):
     def responses(self) -> list[Response]:
         """Every response, in the order of the file."""
         plain = msgspec.msgpack.decode(self.rows, type=list[Response])
+        for response in plain:
+            response.id = self.ids[response.number]
         return sorted([*plain, *self.odd], key=lambda response: response.number) if self.odd else plain
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from msgspec import Raw
@@ -22,18 +22,18 @@ from reread.counting.digests import (
     packed,
 )
 from reread.counting.readings import Reading
-from reread.counting.rows import Line, PlainRow
+from reread.counting.rows import AnyRow, PlainRow
 from reread.heads import UsageHead
-from reread.money.charges import Figures, charge_of, extra_charges, figures_of
+from reread.money.charges import Figures, charge_of, extra_charges, figures_of, nano_dollars
 from reread.when import milliseconds
 
-AnyRow = Line | PlainRow
 Key = tuple[str, str | None]
 """A response within a file: its message id, and its request id or else its session."""
 
 
+@final
 class Open(msgspec.Struct, gc=False):
-    """A response whose best row may still come; what it comes to is worked out at the end, for most rows lose."""
+    """A response that is more than plain rows; what it comes to is worked out at the end, for most rows lose."""
 
     line: AnyRow | None
     """The first row; None where the response was known before."""
@@ -41,8 +41,6 @@ class Open(msgspec.Struct, gc=False):
     """The best row; None where that was known before."""
     model: str | None
     ended: bool
-    plain: bool = True
-    """Whether nothing below is said, and the response is one charge."""
     place: Place | None = None
     """Where it belongs; None where that is just what the line says."""
     reported: int | None = None
@@ -59,12 +57,30 @@ class Open(msgspec.Struct, gc=False):
             return self.usage.output_tokens or 0
         return self.before.charge.output if self.before is not None else 0
 
+    def go_on(self, line: AnyRow, model: str | None, stop: str | None, usage: UsageHead) -> None:
+        """A later row counts if it is better: it ended, or has more output, or is as good."""
+        ended = bool(stop)
+        if (usage.output_tokens or 0) >= self.output if ended == self.ended else ended:
+            self.usage, self.model, self.ended = usage, model, ended
+        if line.costUSD is not None:
+            self.reported = nano_dollars(line.costUSD)
+        if self.stamp is None:
+            self.stamp = line.timestamp
+
+
+Opening = PlainRow | Open
+"""A response whose best row may still come: its first row with the best one's message, or more than that."""
+
+
+def opened(row: PlainRow) -> Open:
+    """A response that was plain so far."""
+    message = row.message
+    return Open(row, message.usage, message.model, bool(message.stop_reason))
+
 
 def reopened(response: Response) -> Open:
     """A response that was known before; a better row may still come."""
-    return Open(
-        None, None, None, response.ended, False, reported=response.reported, proofs=response.proofs, before=response
-    )
+    return Open(None, None, None, response.ended, None, response.reported, None, response.proofs, response)
 
 
 LOW, HIGH = BANDS
@@ -79,24 +95,25 @@ class Summing:
         self.places = {place: n for n, place in enumerate(known.places)}
         self.said: tuple[object, ...] = ()
         self.here = 0
-        self.cells: dict[tuple[int | None, int, str | None, int, int], list[int]] = {}
+        self.cells: dict[tuple[int | None, int, str | None, int, int], list[tuple[int, ...]]] = {}
         self.rows: list[tuple[Any, ...]] = []
         self.odd: list[Response] = []
 
-    def sum(self, index: dict[Key, Open]) -> None:
+    def sum(self, index: dict[Key, Opening]) -> None:
         """Put every response into the digest."""
         add_row, add_to_cell, number_of = self.rows.append, self._add_to_cell, self._number
-        for number, (key, known) in enumerate(index.items()):
-            line, usage = known.line, known.usage
-            if line is None or usage is None or not known.plain:
-                self._add_odd(number, *key, known)
+        number = -1
+        for (id, request), known in index.items():
+            number += 1
+            if type(known) is Open:
+                self._add_odd(number, id, request, known)
                 continue
-            place, when, ended = number_of(line), milliseconds(line.timestamp or known.stamp), known.ended
-            figures = figures_of(usage, known.model)
-            add_row((number, *key, place, when, ended, figures, line.uuid))
+            message, place, when = known.message, number_of(known), milliseconds(known.timestamp)
+            ended, figures = bool(message.stop_reason), figures_of(message.usage, message.model)
+            add_row((number, request, place, when, ended, figures, known.uuid))
             add_to_cell(place, when, figures, ended)
         digest = self.known
-        digest.cells = [Cell(*key, *sums) for key, sums in self.cells.items()]
+        digest.cells = [Cell(*key, len(rows), *map(sum, zip(*rows, strict=True))) for key, rows in self.cells.items()]
         digest.odd, digest.ids = self.odd, [id for id, _ in index]
         self._pack()
         for reading in digest.readings:
@@ -108,7 +125,7 @@ class Summing:
         if rows is not None:
             self.known.rows = Raw(rows)
             return
-        plain = [msgspec.convert(row, Response) for row in self.rows]
+        plain = [msgspec.convert((*row, self.known.ids[row[0]]), Response) for row in self.rows]
         self.known.rows, self.known.cells = NO_ROWS, []
         self.known.odd = sorted([*plain, *self.odd], key=lambda response: response.number)
 
@@ -117,18 +134,12 @@ class Summing:
         prompt = given + five + hour + read
         slot = None if when is None else when // SLOT_MS
         key = (slot, place, model, mode, 0 if prompt <= LOW else 1 if prompt <= HIGH else 2)
-        sums = self.cells.get(key)
-        if sums is None:
-            self.cells[key] = [1, given, made, five, hour, read, searches, 0 if ended else 1]
+        counts = (given, made, five, hour, read, searches, not ended)
+        rows = self.cells.get(key)
+        if rows is None:
+            self.cells[key] = [counts]
         else:
-            sums[0] += 1
-            sums[1] += given
-            sums[2] += made
-            sums[3] += five
-            sums[4] += hour
-            sums[5] += read
-            sums[6] += searches
-            sums[7] += not ended
+            rows.append(counts)
 
     def _add_odd(self, number: int, id: str, request: str | None, known: Open) -> None:
         """A response that is not plain, or that was known before."""
@@ -136,7 +147,7 @@ class Summing:
         if response is None and line is not None:
             named = request if line.requestId or request == ANYWHERE else None
             place = self._numbered(known.place or self.place_of(line))
-            response = Response(number, id, named, place, milliseconds(line.timestamp), uuid=line.uuid)
+            response = Response(number, named, place, milliseconds(line.timestamp), uuid=line.uuid, id=id)
         if response is None:
             return
         if usage is not None:
@@ -147,7 +158,7 @@ class Summing:
         response.reported, response.proofs = known.reported, known.proofs
         when, ended, figures = response.when, response.ended, msgspec.structs.astuple(response.charge)
         if self._is_plain(response):
-            self.rows.append((number, id, response.request, response.place, when, ended, figures, response.uuid))
+            self.rows.append((number, response.request, response.place, when, ended, figures, response.uuid))
             self._add_to_cell(response.place, when, figures, ended)
         else:
             self.odd.append(response)
@@ -158,9 +169,9 @@ class Summing:
         special = response.extras or response.proofs or response.reported is not None
         return named and not special and not place.printed and place.source == OWN
 
-    def _locate(self, reading: Reading, index: dict[Key, Open]) -> None:
+    def _locate(self, reading: Reading, index: dict[Key, Opening]) -> None:
         """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
-        if reading.place is not None or not reading.after:
+        if reading.when is not None or not reading.after:
             return
         for known in reversed(list(islice(index.values(), reading.after))):
             place, when = self._where(known)
@@ -168,7 +179,9 @@ class Summing:
                 reading.place, reading.when = self._numbered(place), when
                 return
 
-    def _where(self, known: Open) -> tuple[Place, int | None]:
+    def _where(self, known: Opening) -> tuple[Place, int | None]:
+        if isinstance(known, PlainRow):
+            return self.place_of(known), milliseconds(known.timestamp)
         if known.before is not None:
             return self.known.places[known.before.place], known.before.when
         line = known.line

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import gc
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import FileIO
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from reread.counting.cache import PROOF, Entry
 from reread.counting.digests import FORMAT, Digest, owner, packed
+
+if TYPE_CHECKING:
+    from reread.counting.scanners import Room
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
@@ -20,6 +25,9 @@ MOST_PROCESSES = 8
 
 Read = tuple[Entry, Digest]
 """What is to be kept of a file, and what it says, a torn tail included."""
+Sent = tuple[Entry, Digest | None]
+"""The same between processes: what it says only where what is kept does not say all of it."""
+decode_digest = msgspec.msgpack.Decoder(Digest).decode
 
 
 class Job(msgspec.Struct):
@@ -38,7 +46,7 @@ class Job(msgspec.Struct):
 def kept_digest(blob: bytes) -> Digest | None:
     """A digest that was kept; None where it is of another format or broken."""
     try:
-        digest = msgspec.msgpack.decode(blob, type=Digest)
+        digest = decode_digest(blob)
     except (msgspec.DecodeError, UnicodeError):
         return None
     return digest if digest.format == FORMAT else None
@@ -46,49 +54,64 @@ def kept_digest(blob: bytes) -> Digest | None:
 
 def read_all(jobs: list[Job], progress: Progress | None = None) -> Iterator[Read]:
     """What the files say; those that cannot be read are passed over."""
+    from reread.counting.scanners import Room
+
+    room = Room()
     count = processes(sum(job.rest for job in jobs))
     mine, *others = _shares(jobs, count)
-    helpers = [_Helper(share) for share in others]
-    yield from _read_some(mine, progress)
-    for helper in helpers:
-        yield from helper.result(progress)
+    helpers = [_Helper(share, room) for share in others]
+    try:
+        yield from _read_some(mine, room, progress)
+        for helper in helpers:
+            yield from helper.result(progress)
+    finally:
+        for helper in helpers:
+            helper.end()
 
 
 class _Helper:
-    """Another process that reads a share of the files."""
+    """Another process that reads a share of the files: forked, for to load a second Python costs more than it saves."""
 
-    def __init__(self, share: list[Job]) -> None:
-        import multiprocessing
-
+    def __init__(self, share: list[Job], room: Room) -> None:
         self.share = share
-        context = multiprocessing.get_context()
-        self.pipe, there = context.Pipe(duplex=False)
-        self.process = context.Process(target=help_out, args=(there, share), daemon=True)
-        self.process.start()
-        there.close()
+        self.room = room
+        here, there = os.pipe()
+        self.process = os.fork()
+        if self.process == 0:
+            help_out(there, share, room)
+        os.close(there)
+        self.pipe = FileIO(here)
 
     def result(self, progress: Progress | None) -> Iterator[Read]:
         """What it read; where it died, the files are read here."""
         try:
-            found = msgspec.msgpack.decode(self.pipe.recv_bytes(), type=list[Read])
-        except (EOFError, OSError, msgspec.DecodeError):
-            found = _read_some(self.share, None)
-        self.pipe.close()
-        self.process.join()
+            sent = msgspec.msgpack.decode(self.pipe.readall(), type=list[Sent])
+            found = [(entry, digest or decode_digest(entry.digest)) for entry, digest in sent]
+        except (OSError, msgspec.DecodeError):
+            found = _read_some(self.share, self.room)
         yield from found
         if progress is not None:
             progress(sum(job.rest for job in self.share))
 
+    def end(self) -> None:
+        """End the process, if it has not ended by itself."""
+        self.pipe.close()
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
 
-def help_out(pipe: Any, jobs: list[Job]) -> None:
-    """Read some files and send what they say."""
-    gc.disable()
-    pipe.send_bytes(packed(list(_read_some(jobs, None))) or b"")
-    pipe.close()
+
+def help_out(pipe: int, jobs: list[Job], room: Room) -> NoReturn:
+    """Read some files and send what they say; what is wrong with a process shows in that it sends nothing."""
+    with suppress(BaseException), os.fdopen(pipe, "wb") as out:
+        sent: list[Sent] = [(entry, None if entry.is_whole else digest) for entry, digest in _read_some(jobs, room)]
+        out.write(packed(sent) or b"")
+    os._exit(0)  # nothing of the parent's is to be done or written twice
 
 
 def processes(size: int) -> int:
-    """How many processes to read so many bytes with."""
+    """How many processes to read so many bytes with: one where others cannot be forked safely."""
+    if not hasattr(os, "fork") or threading.active_count() > 1:
+        return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, MOST_PROCESSES, size // (SHARE_FROM // 2)))
 
@@ -104,20 +127,17 @@ def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
     return shares
 
 
-def _read_some(jobs: list[Job], progress: Progress | None) -> Iterator[Read]:
-    from reread.counting.scanners import ROOM
-
-    buffer = bytearray(ROOM)
+def _read_some(jobs: list[Job], room: Room, progress: Progress | None = None) -> Iterator[Read]:
     for job in jobs:
         try:
-            yield read(job, buffer)
+            yield read(job, room)
         except OSError:
             continue
         if progress is not None:
             progress(job.rest)
 
 
-def read(job: Job, buffer: bytearray | None = None) -> Read:
+def read(job: Job, room: Room | None = None) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
     from reread.counting.scanners import Scanner
 
@@ -125,7 +145,7 @@ def read(job: Job, buffer: bytearray | None = None) -> Read:
     with FileIO(job.path) as file:
         stat = os.fstat(file.fileno())
         before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None
-        scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
+        scanner = Scanner(before, session=session, agent=agent, room=room)
         if before is not None and job.entry is not None:
             scanner.offset = job.entry.read
         file.seek(scanner.offset)

@@ -66,6 +66,21 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
     forkedFrom: Raw = NOTHING
     costUSD: float | None = None
 
+    def go_on(self, row: PlainRow) -> None:
+        """Take in a later row of the response: this one says where it belongs, the better one what it used."""
+        message, best = row.message, self.message
+        if (not message.stop_reason) == (not best.stop_reason):
+            if (message.usage.output_tokens or 0) >= (best.usage.output_tokens or 0):
+                self.message = message
+        elif message.stop_reason:
+            self.message = message
+        if self.timestamp is None:
+            self.timestamp = row.timestamp
+
+
+AnyMessage = Message | PlainMessage
+AnyRow = Line | PlainRow
+
 
 class AnyLine(Line, gc=False):
     """What counting needs of lines of other types."""

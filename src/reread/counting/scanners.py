@@ -19,11 +19,11 @@ from reread.counting.digests import (
     Place,
     Response,
 )
-from reread.counting.openings import AnyRow, Key, Open, Summing, reopened
+from reread.counting.openings import Key, Open, Opening, Summing, opened, reopened
 from reread.counting.readings import Reading, read_cost_state, read_result
-from reread.counting.rows import AnyLine, Event, Launched, Line, Message, PlainRow, Told
+from reread.counting.rows import AnyLine, AnyMessage, AnyRow, Event, Launched, Line, Message, PlainRow, Told
 from reread.heads import NOTHING, UsageHead
-from reread.money.charges import SYNTHETIC, charge_of, nano_dollars, overlay
+from reread.money.charges import BILLED_APART, SYNTHETIC, charge_of, nano_dollars, overlay
 from reread.when import milliseconds
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ TOTAL = b'"total'
 INIT = b'"init"'
 RUN = b'"claudeMessage":null,"run":'
 """What says that a captured run begins or ends."""
-STOP = b'"stop_reason"'
-MESSAGE = b'"message":'
-USER = b'"type":"user",'
+STOP, MESSAGE, CONTENT = b'"stop_reason"', b'"message":', b'"content"'
+ASSISTANT, USER = b'"type":"assistant"', b'"type":"user","message":'
+NAME = len(b'"type":"')
+FIRST, LAST, SPAN = b"a"[0], b"t"[0], len(b"assistant") - 1
+"""The first and the last letter of a row's type, and how far apart they are: these two tell rows from other lines."""
 TAIL, OPENING = 1536, 1024
 """A user's line is searched in its last TAIL bytes only: its one usage, that of an agent which a call started, stands
 near the end (883 bytes at most in what the client wrote), and such lines are two thirds of all bytes."""
-SPAN = 96
-"""A row's usage stands about as far before its end as that of the row before it: there it is looked for first."""
 ROOM = 1 << 20
 FIRST_LINES = 8
 """So many lines are read in any case, for what they say of the file."""
@@ -52,6 +52,31 @@ _decode_row = msgspec.json.Decoder(PlainRow).decode
 _decode_line = msgspec.json.Decoder(Line).decode
 _decode_any = msgspec.json.Decoder(AnyLine).decode
 _NO_LINE = Line()
+
+
+class Room:
+    """Where files are read into, one after another: as large as the longest line so far needs."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(ROOM)
+
+    def grow(self) -> bytearray:
+        """Make it twice as large."""
+        larger = bytearray(2 * len(self.buffer))
+        larger[: len(self.buffer)] = self.buffer
+        self.buffer = larger
+        return larger
+
+
+class Form(msgspec.Struct, frozen=True, gc=False):
+    """How a row begins and ends that says nothing new: with the message and the model, and with the usage."""
+
+    head: bytes
+    lead: int
+    """How far after the row's start the head is."""
+    tail: bytes
+    rear: int
+    """How far before the row's end the tail is."""
 
 
 class Scanner:
@@ -67,7 +92,7 @@ class Scanner:
         *,
         session: str | None = None,
         agent: str | None = None,
-        buffer: bytearray | None = None,
+        room: Room | None = None,
     ) -> None:
         self.session = session
         """The session of rows that name none."""
@@ -77,15 +102,17 @@ class Scanner:
         """How many bytes have been looked at, in whole lines."""
         self.known = digest or Digest()
         """The digest while it is made; read `digest`."""
-        self._buffer = bytearray(ROOM) if buffer is None else buffer
+        self._room = room or Room()
+        self._buffer = self._room.buffer
         self._end = 0
         self._searched = 0
-        self._index: dict[Key, Open] = {self._key(known): reopened(known) for known in self.known.responses()}
+        before = digest.responses() if digest is not None else ()
+        self._index: dict[Key, Opening] = {self._key(known): reopened(known) for known in before}
         self._changed = False
+        self._rear, self._lead = 1, 0
+        """How far before its end the last row said that it is one, and after its start the last user's line."""
         self._repeats = False
-        self._same: bytes | None = None
-        self._lead = 0
-        self._near = 0
+        self._same: Form | None = None
         self._document: Decoder | None = None
         self._streams: dict[str, tuple[Message, UsageHead]] = {}
         self._processes = 0
@@ -112,7 +139,7 @@ class Scanner:
     def room(self) -> memoryview:
         """Where the next bytes can be put."""
         if self._end == len(self._buffer):
-            self._buffer = self._buffer + bytearray(len(self._buffer))
+            self._buffer = self._room.grow()
         return memoryview(self._buffer)[self._end :]
 
     def filled(self, count: int) -> None:
@@ -130,7 +157,8 @@ class Scanner:
             return
         self._lines(stop)
         rest = self._end - stop
-        self._buffer[:rest] = self._buffer[stop : self._end]
+        view = memoryview(self._buffer)
+        view[:rest] = view[stop : self._end]
         self.offset += stop
         self._end = self._searched = rest
 
@@ -162,57 +190,78 @@ class Scanner:
 
     def _lines(self, stop: int) -> None:
         """Look at whole lines. Plain rows are taken here, for most of the time is spent on them."""
-        find, starts, ends = self._buffer.find, self._buffer.startswith, self._buffer.endswith
-        view, index, near, self._changed = memoryview(self._buffer), self._index, self._near, True
+        buffer, find, starts, decode = self._buffer, self._buffer.find, self._buffer.startswith, _decode_row
+        view, index, self._changed = memoryview(self._buffer), self._index, True
         if self.known.began is None:
             self._peek(view, stop)
-        at = 0
-        while at < stop:
-            end = find(b"\n", at, stop) + 1
-            start = end - near
-            hit = find(MARK, start, start + SPAN) if start > at else -1
-            if hit < 0:
-                tail = end - TAIL
-                hit = find(MARK, tail if tail > at else at, end)
-                if hit < 0 and tail > at:
-                    message = find(MESSAGE, at, at + OPENING)
-                    if message > at and ends(USER, at, message):
-                        at = end
-                        continue
-                    hit = find(MARK, at, end)
-                if hit < 0:
-                    if find(TOTAL, at, end) >= 0 or (self.known.printed and self._begins(at, end)):
-                        self._take_any(view[at:end])
-                    at = end
+        end = 0
+        while end < stop:
+            at, end = end, find(b"\n", end, stop) + 1
+            said = end - self._rear
+            if said > at and buffer[said] == FIRST and buffer[said + SPAN] == LAST:
+                if self._same is not None and self._is_same(self._same, at, end):
                     continue
-            if self._same is not None and starts(self._same, hit - self._lead):
-                at = end
+            elif end - at > TAIL and starts(USER, at + self._lead):
+                if find(MARK, end - TAIL, end) < 0:
+                    continue
+            elif not self._matters(at, end):
                 continue
             try:
-                row = _decode_row(view[at:end])
+                row = decode(view[at:end])
             except jsontext.FAST_FAULTS:
-                self._take_any(view[at:end])
-                at = end
+                if self._matters(at, end):
+                    self._take_any(view[at:end])
                 continue
-            near = end - hit + SPAN // 2
             message = row.message
             usage = message.usage
+            if message.model == SYNTHETIC or row.isApiErrorMessage:
+                continue
             if usage.iterations:
                 usage.iterations = _kept(usage.iterations)
-            key = (message.id, row.requestId)
-            known = index.get(key)
-            if message.model == SYNTHETIC or row.isApiErrorMessage:
-                pass
-            elif known is None:
-                known = index[key] = Open(row, usage, message.model, bool(message.stop_reason))
-                if usage.iterations or row.costUSD is not None:
-                    known.plain, known.reported = False, nano_dollars(row.costUSD)
-            else:
-                self._go_on(known, row, message.model, message.stop_reason, usage)
-                if self._repeats and known.ended and row.timestamp is not None:
-                    self._remember(row.requestId, at, hit, end)
-            at = end
-        self._near = near
+            special = usage.iterations or row.costUSD is not None
+            known = None if special else index.setdefault((message.id, row.requestId), row)
+            if type(known) is not PlainRow:
+                self._row(row, message, usage)
+            elif known is not row:
+                if message.stop_reason and message == known.message:
+                    self._repeats = True
+                known.go_on(row)
+            if self._repeats:
+                self._same = self._form(row, at, end)
+
+    def _matters(self, at: int, end: int) -> bool:
+        """Whether a line may say something of usage; and by what the next of its kind is known sooner."""
+        find, tail = self._buffer.find, max(at, end - TAIL)
+        if find(MARK, tail, end) >= 0:
+            said = self._buffer.rfind(ASSISTANT, tail, end)
+            self._rear = end - said - NAME if said >= 0 else self._rear
+            return True
+        if tail > at:
+            user = find(MESSAGE, at, at + OPENING) + len(MESSAGE) - len(USER)
+            if user >= at and self._buffer.startswith(USER, user):
+                self._lead = user - at
+                return False
+            if find(MARK, at, end) >= 0:
+                return True
+        return find(TOTAL, at, end) >= 0 or (self.known.printed and self._begins(at, end))
+
+    def _form(self, row: PlainRow, at: int, end: int) -> Form | None:
+        """What the next row of the same response has in common with this one, if it says nothing new."""
+        message = row.message
+        body = self._buffer.find(MESSAGE, at, at + OPENING)
+        content = self._buffer.find(CONTENT, body, body + OPENING)
+        stop = self._buffer.rfind(STOP, at, end)
+        request = row.requestId.encode()
+        asked = self._buffer.find(request, stop, end)
+        if row.timestamp is None or row.costUSD is not None or min(body, content, stop, asked) < 0:
+            return None
+        head, tail = bytes(self._buffer[body:content]), bytes(self._buffer[stop : asked + len(request)])
+        named = all(f'"{name}"'.encode() in head for name in (message.id, message.model))
+        return Form(head, body - at, tail, end - stop) if named and MARK in tail else None
+
+    def _is_same(self, form: Form, at: int, end: int) -> bool:
+        starts = self._buffer.startswith
+        return starts(form.tail, end - form.rear) and starts(form.head, at + form.lead)
 
     def _begins(self, at: int, end: int) -> bool:
         """Whether a line of a printed file may say that something begins."""
@@ -235,16 +284,6 @@ class Scanner:
 
                 peek(known, bytes(view[at:end]))
             at = end
-
-    def _remember(self, request: str, at: int, hit: int, end: int) -> None:
-        """Keep how this row ends: the next block of the same response often ends alike, and says nothing new."""
-        self._same = None
-        name = request.encode()
-        found = self._buffer.find(name, hit, end)
-        start = self._buffer.rfind(STOP, max(at, hit - 200), hit)
-        if found >= 0 and start >= 0:
-            self._same = bytes(self._buffer[start : found + len(name)])
-            self._lead = hit - start
 
     def _take_any(self, body: memoryview) -> None:
         """Take in a line of any kind: at once where it is sound and on disk, else by the road that loses nothing."""
@@ -354,7 +393,7 @@ class Scanner:
 
     # Responses
 
-    def _row(self, line: Line, message: Message, usage: UsageHead, place: Place) -> None:
+    def _row(self, line: AnyRow, message: AnyMessage, usage: UsageHead, place: Place | None = None) -> None:
         """Take in one row of a response, whatever it names: the first says where it belongs."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
             return
@@ -367,27 +406,12 @@ class Scanner:
         known = self._index.get(key)
         if known is None:
             ended = bool(message.stop_reason)
-            known = self._index[key] = Open(line, usage, message.model, ended, False, place, nano_dollars(line.costUSD))
+            known = self._index[key] = Open(line, usage, message.model, ended, place, nano_dollars(line.costUSD))
         else:
-            self._go_on(known, line, message.model, message.stop_reason, usage)
+            known = self._index[key] = known if isinstance(known, Open) else opened(known)
+            known.go_on(line, message.model, message.stop_reason, usage)
         if not request:
-            known.plain, known.proofs = False, (*known.proofs, *_proofs(line, usage))
-
-    def _go_on(self, known: Open, line: AnyRow, model: str | None, stop: str | None, usage: UsageHead) -> None:
-        """A later row counts if it is better: it ended, or has more output, or is as good."""
-        ended = bool(stop)
-        if ended == known.ended:
-            better = (usage.output_tokens or 0) >= known.output
-            self._repeats = self._repeats or (ended and known.usage == usage)
-        else:
-            better = ended
-        if better:
-            known.usage, known.model, known.ended = usage, model, ended
-        if usage.iterations or line.costUSD is not None:
-            known.plain = False
-            known.reported = known.reported if line.costUSD is None else nano_dollars(line.costUSD)
-        if known.stamp is None:
-            known.stamp = line.timestamp
+            known.proofs = (*known.proofs, *_proofs(line, usage))
 
     def _place_of(self, line: AnyRow) -> Place:
         side = line.isSidechain or self.agent is not None
@@ -402,7 +426,7 @@ class Scanner:
     def _key(self, response: Response) -> Key:
         return (response.id, response.request or self.known.places[response.place].session)
 
-    def _name(self, line: Line, usage: UsageHead) -> str:
+    def _name(self, line: AnyRow, usage: UsageHead) -> str:
         """An id for a row that has none: its uuid, else all that it says and how often it was said before."""
         if line.uuid:
             return f"row {line.uuid}"
@@ -425,16 +449,19 @@ _TAKE: dict[str, Callable[[Scanner, AnyLine, bytes, bool], None]] = {
     "cost-state": Scanner.take_cost_state,
 }
 """How each type of record that can say something of usage is taken in."""
+_APART = (*(name.encode() for name in sorted(BILLED_APART)), b"\\")
+"""What steps hold that are billed apart; a backslash, for it may spell anything."""
 _WRITTEN = frozenset({"assistant", "user", "progress", "cost-state"})
 """The types among them that the client writes to disk."""
 
 
 def _kept(iterations: Raw) -> Raw:
-    """The steps of a response, apart from the buffer they were read in; of most there are none."""
-    return NOTHING if bytes(iterations) == b"[]" else iterations.copy()
+    """The steps of a response, apart from the buffer they were read in; nothing where none can be billed apart."""
+    said = bytes(iterations)
+    return Raw(said) if len(said) > 2 and any(name in said for name in _APART) else NOTHING
 
 
-def _proofs(line: Line, usage: UsageHead) -> list[str]:
+def _proofs(line: AnyRow, usage: UsageHead) -> list[str]:
     """Of a row without a request id, what shows whether another is a copy of it."""
     counts = charge_of(usage, None).counts
     said = f"{line.timestamp} {' '.join(map(str, counts))}"

@@ -110,8 +110,9 @@ class _Settlement:
             when = None if cell.slot is None else cell.slot * SLOT_MS
             counts = (cell.input, cell.output, cell.write_5m, cell.write_1h, cell.read, cell.searches)
             rates = self.prices.rates(cell.model, None if when is None else when // DAY_MS, cell.mode)
-            long = rates is not None and rates.long is not None and rates.over in BANDS[: cell.band]
-            picos = cost(Charge(cell.model, *counts, cell.mode), when, self.prices, long=long)
+            if rates is not None and rates.long is not None and rates.over in BANDS[: cell.band]:
+                rates = rates.long
+            picos = None if rates is None else rates.price(*counts)
             project = place.project or file.project
             yield Spend(
                 when,
@@ -233,7 +234,7 @@ class _Settlement:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
             place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
-            lone = Copy(file, Response(0, "", None, 0, file.digest.began), place)
+            lone = Copy(file, Response(0, None, 0, file.digest.began), place)
             yield self._spend(lone, _charge(model, name, 0, 0))
             return
         known = [row.best.charge for row in rows]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import attrgetter
+
 import msgspec
 
 from reread.money.charges import Sum
@@ -30,24 +33,6 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
     """What the client said, in nano-dollars."""
     unconfirmed: int = 0
 
-    def add_to(self, sum: Sum) -> None:
-        """Add this to the figures of a group."""
-        counts = sum.counts
-        counts[0] += self.input
-        counts[1] += self.output
-        counts[2] += self.write_5m
-        counts[3] += self.write_1h
-        counts[4] += self.read
-        counts[5] += self.searches
-        sum.responses += self.responses
-        sum.unconfirmed += self.unconfirmed
-        if self.picos is not None:
-            sum.picos += self.picos
-            sum.priced = True
-        elif self.reported is None or self.responses:
-            sum.pay(self.model, None)
-        sum.report(self.reported)
-
     def join(self, other: Spend) -> None:
         """Take in another that belongs to the same place and time."""
         self.responses += other.responses
@@ -62,3 +47,21 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
             self.picos = (self.picos or 0) + other.picos
         if other.reported is not None:
             self.reported = (self.reported or 0) + other.reported
+
+
+_counts_of = attrgetter("responses", "unconfirmed", "input", "output", "write_5m", "write_1h", "read", "searches")
+
+
+def sum_of(spends: Sequence[Spend]) -> Sum:
+    """The figures of several."""
+    out = Sum()
+    if spends:
+        out.responses, out.unconfirmed, *out.counts = map(sum, zip(*map(_counts_of, spends), strict=True))
+    paid = [spend.picos for spend in spends if spend.picos is not None]
+    out.picos, out.priced = sum(paid), bool(paid)
+    for spend in spends:
+        if spend.picos is None and (spend.reported is None or spend.responses):
+            out.pay(spend.model, None)
+        if spend.reported is not None:
+            out.report(spend.reported)
+    return out

@@ -15,10 +15,10 @@ from reread.counting.cache import Cache, Entry, opened
 from reread.counting.digests import FORMAT, Filed, filed, packed
 from reread.counting.readers import Job, Progress, kept_digest, read_all
 from reread.counting.settlement import settle
-from reread.counting.spends import Spend
+from reread.counting.spends import Spend, sum_of
 from reread.errors import NotFound, Unreadable
 from reread.garbage import no_collection
-from reread.money.charges import Sum, Usage
+from reread.money.charges import Usage
 from reread.money.prices import Prices
 
 BESIDE = frozenset({"tool-results", "memory"})
@@ -177,11 +177,8 @@ class Survey:
 def spent(wanted: Wanted, prices: Prices) -> Usage:
     """What some files say was spent, in all."""
     size = sum(found.stat.st_size for found in wanted.found.values())
-    out = Sum()
     with no_collection(), opened(size >= LARGE) as cache:
-        for spend in Survey(wanted, cache, prices).spends():
-            spend.add_to(out)
-    return out.usage()
+        return sum_of(Survey(wanted, cache, prices).spends()).usage()
 
 
 def _is_below(path: str, folders: list[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 import msgspec
 
 from reread.counting.digests import SLOT_MS
-from reread.counting.spends import Spend
+from reread.counting.spends import Spend, sum_of
 from reread.errors import Misuse
 from reread.money.charges import Sum, Usage
 from reread.money.prices import Prices, read_name
 
 MAIN, SUBAGENTS = "main", "subagents"
 BLOCK = timedelta(hours=5)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Key = Callable[[Spend], str | None]
 
@@ -118,17 +120,16 @@ def tally(
     clock = Clock(zone)
     keys = [_key(name, clock, spends) for name in by]
     test = keep.passes(prices) if keep is not None else None
-    groups: dict[tuple[str | None, ...], Sum] = {}
+    kept = spends if test is None else list(filter(test, spends))
+    groups: defaultdict[tuple[str | None, ...], list[Spend]] = defaultdict(list)
+    for spend, *group in zip(kept, *(map(key, kept) for key in keys), strict=True):
+        groups[tuple(group)].append(spend)
     everything = Sum()
-    for spend in spends if test is None else filter(test, spends):
-        group = tuple([key(spend) for key in keys])
-        sum = groups.get(group)
-        if sum is None:
-            sum = groups[group] = Sum()
-        spend.add_to(sum)
-    for sum in groups.values():
-        everything.add(sum)
-    rows = [Row(dict(zip(by, group, strict=True)), groups[group].usage()) for group in sorted(groups, key=_ascending)]
+    rows: list[Row] = []
+    for group in sorted(groups, key=_ascending):
+        figures = sum_of(groups[group])
+        everything.add(figures)
+        rows.append(Row(dict(zip(by, group, strict=True)), figures.usage()))
     return Report(tuple(by), rows if by else [], everything.usage(), prices.table.as_of)
 
 
@@ -145,7 +146,7 @@ class Clock:
 
     def time(self, when: int) -> datetime:
         """A moment in the zone."""
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=when)).astimezone(self.zone)
+        return (EPOCH + timedelta(0, 0, 0, when)).astimezone(self.zone)
 
     def slot(self, when: int) -> datetime:
         """The quarter of an hour in which a moment lies."""

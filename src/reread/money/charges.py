@@ -312,11 +312,4 @@ def cost(charge: Charge, when: int | None, prices: Prices, *, long: bool | None 
         return None
     if rates.long is not None and (charge.prompt > rates.over if long is None else long):
         rates = rates.long
-    return (
-        charge.input * rates.input
-        + charge.output * rates.output
-        + charge.write_5m * rates.write_5m
-        + charge.write_1h * rates.write_1h
-        + charge.read * rates.read
-        + charge.searches * rates.search
-    )
+    return rates.price(*charge.counts)

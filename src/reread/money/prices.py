@@ -112,6 +112,17 @@ class Rates(msgspec.Struct, frozen=True, gc=False):
     """Above so many prompt tokens, `long` holds; 0 where nothing does."""
     long: Rates | None = None
 
+    def price(self, input: int, output: int, write_5m: int, write_1h: int, read: int, searches: int) -> int:
+        """What so many tokens and searches cost."""
+        return (
+            input * self.input
+            + output * self.output
+            + write_5m * self.write_5m
+            + write_1h * self.write_1h
+            + read * self.read
+            + searches * self.search
+        )
+
 
 class Prices:
     """A price table, looked up by a model's id as it is written, a day and what is special about the request."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from reread.money.charges import Usage
 from reread.money.prices import read_name
-from reread.nodes import Picture
-from reread.outcomes import NO_RESULT, SUCCESS, Outcome
 from reread.plurals import plural
+
+if TYPE_CHECKING:
+    from reread.money.charges import Usage
+    from reread.nodes import Picture
+    from reread.outcomes import Outcome
 
 SAID = 200
 """How much of an error's text stands in a line."""
@@ -86,6 +89,8 @@ def picture_text(picture: Picture) -> str:
 
 def outcome_text(outcome: Outcome) -> str:
     """How a turn ended, in a line: what the client calls it, whether that is an error, and what it took."""
+    from reread.outcomes import NO_RESULT, SUCCESS
+
     name = outcome.subtype.replace("_", " ") or "a result"
     words = [f"ended: {name}" if outcome.subtype != NO_RESULT else "ended without a result"]
     if outcome.is_error and outcome.subtype in ("", SUCCESS):
