@@ -424,3 +424,45 @@ def test_ten_captures_at_once_keep_all_of_each() -> None:
     for n in range(10):
         entries = list(kept(f"c{n}").entries())
         assert [json.loads(entry.raw)["n"] for entry in entries] == list(range(300))
+
+
+class TestTitles:
+    """A stream does not say its prompt again: the command does."""
+
+    def keep(self, *argv: str, title: str | None = None) -> Kept:
+        with Store().writer("c") as writer:
+            writer.begin(argv, cwd="/", title=title)
+            writer.append(b'{"type":"system","subtype":"init","session_id":"s-1","cwd":"/","model":"m"}')
+            writer.append(b'{"type":"result","subtype":"success","session_id":"s-1","result":"done"}')
+        return kept("c")
+
+    @pytest.mark.parametrize(
+        ("argv", "title"),
+        [
+            (["claude", "-p", "Why do\nthe tests fail?"], "Why do the tests fail?"),
+            (["/opt/bin/claude", "-p", "--model", "opus", "--verbose", "Fix it"], "Fix it"),
+            (["timeout", "9", "claude", "-p", "Fix it", "--allowedTools", "Bash", "Edit"], "Fix it"),
+            (["claude", "-p", "--model", "opus"], "(no prompt)"),
+            (["cat", "run.jsonl"], "(no prompt)"),
+        ],
+    )
+    def test_what_the_command_asked_is_the_title_where_nothing_else_is(self, argv: list[str], title: str) -> None:
+        opened = reread.open(self.keep(*argv).path)
+        assert (opened.title or "(no prompt)") == title
+        [header] = reread.sessions(root=Store().root)
+        assert (header.title, header.title_guessed) == (title, title != "(no prompt)")
+
+    def test_a_title_that_was_given_goes_before(self) -> None:
+        path = self.keep("claude", "-p", "Fix it", title="The fix").path
+        assert reread.open(path).title == next(iter(reread.sessions(root=Store().root))).title == "The fix"
+
+    def test_so_does_the_title_of_the_sessions_transcript(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project = tmp_path / "config/projects/-p"
+        project.mkdir(parents=True)
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+        titled = {"type": "ai-title", "aiTitle": "A good name", "sessionId": "s-1"}
+        (project / "s-1.jsonl").write_text(json.dumps(titled) + "\n")
+        self.keep("claude", "-p", "Fix it")
+        assert {header.title for header in reread.sessions()} == {"A good name"}

@@ -1225,3 +1225,19 @@ def test_no_message_takes_long(name: str) -> None:
     with within(3):
         assert all(message.text or message.kind == "compaction" for message in session.messages)
         assert session.conversation.usage is not None and session.context
+
+
+def test_many_silent_parents_with_a_prompt_each_are_no_quadratic_work() -> None:
+    silent = [{"type": "system", "subtype": "x", "content": "c", "uuid": f"p{n}"} for n in range(20_000)]
+    prompts = [user(f"hello {n}", uuid=f"c{n}", parentUuid=f"p{n}") for n in range(20_000)]
+    data = jsonl(*silent, *prompts)
+    with within(5):
+        opened = reread.open(data)
+        assert len(opened.branches) == 1 and len(opened.turns) == 20_000
+
+
+def test_a_prompt_far_back_leaves_a_branch_where_something_was_said_and_none_where_not() -> None:
+    between = [user("x", uuid=f"m{n}", parentUuid="a") for n in range(100)]
+    begun = [user("one", uuid="a"), {"type": "system", "subtype": "x", "content": "c", "uuid": "b", "parentUuid": "a"}]
+    assert len(read(*begun, *between, user("two", uuid="z", parentUuid="b")).branches) == 101 - 1
+    assert len(read(*begun, *between, user("two", uuid="z", parentUuid="a")).branches) == 101

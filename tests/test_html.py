@@ -23,6 +23,7 @@ from test_real_client import TRANSCRIPTS, name
 import reread
 from reread import jsontext
 from reread.cli import SAMPLES
+from reread.errors import Unwritable
 from reread.session import Session
 from reread.views import html
 from reread.views.desk import Desk
@@ -345,7 +346,7 @@ def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: 
     (folder / "site.json").write_text("{")
     with pytest.raises(reread.Unreadable, match=r"site\.json: is not what an earlier export wrote"):
         write_site(sessions, folder)
-    with pytest.raises(reread.Misuse, match="cannot be written"):
+    with pytest.raises(Unwritable, match="cannot be written"):
         write_site(sessions, sessions[0])
 
 

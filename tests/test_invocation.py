@@ -3,7 +3,7 @@
 import pytest
 
 from reread.errors import Misuse
-from reread.standin.invocation import parse_invocation, refuse_misuse
+from reread.invocation import parse_invocation, refuse_misuse
 
 
 @pytest.mark.parametrize(

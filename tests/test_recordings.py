@@ -12,10 +12,10 @@ import reread
 from reread import jsontext
 from reread.cli import SAMPLES
 from reread.envelopes import ERR, IN, OUT
+from reread.invocation import Invocation, call_of
 from reread.standin.archives import read_recordings
 from reread.standin.control import difference, reply_to
-from reread.standin.invocation import Invocation
-from reread.standin.recordings import Recording, Turn, call_of, cut_turns, frame_of, prompt_of
+from reread.standin.recordings import Recording, Turn, cut_turns, frame_of, prompt_of
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"

@@ -498,6 +498,25 @@ def test_a_file_that_vanishes_or_is_rewritten_is_told(live: tuple[Site, Path]) -
         assert site.get(base)["replaced"]
 
 
+def test_a_file_that_comes_back_can_be_read_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "projects" / "-p"
+    project.mkdir(parents=True)
+    path = project / "one.jsonl"
+    path.write_bytes(jsonl(user("hello")))
+    with running(Library([tmp_path], count=False)) as site:
+        site.get("/api/library")
+        path.rename(project / "away")
+        assert site.status("/api/sessions/one") == 404
+        assert b"open" not in site.ask("/api/sessions/one/events").body
+        (project / "away").rename(path)
+        assert site.status("/api/sessions/one") == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_null_character_is_refused(demo: Site) -> None:
+    assert demo.status("/api/usage?project=%00") == 400
+
+
 def test_a_rewind_is_told_from_where_it_leaves(live: tuple[Site, Path]) -> None:
     site, path = live
     append(path, user("left"), reply("went left", id="m2"))

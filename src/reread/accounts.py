@@ -20,6 +20,7 @@ from reread.counting.tallies import Filter, Report, tally
 from reread.errors import Misuse
 from reread.garbage import no_collection
 from reread.money.prices import Prices, in_force
+from reread.sources import read_stream
 from reread.when import When, edge, time_zone
 
 if TYPE_CHECKING:
@@ -56,9 +57,11 @@ def usage(
     keep = Filter(
         since=edge(since, zone),
         until=edge(until, zone, end=True),
-        projects=tuple(os.path.realpath(Path(p).expanduser()) for p in _several(project)),
+        projects=tuple(os.path.realpath(places.named(p)) for p in _several(project)),
         models=tuple(_words(model)),
     )
+    if keep.since is not None and keep.until is not None and keep.since > keep.until:
+        raise Misuse(f"nothing lies between since {since} and until {until}: say the earlier one first")
     wanted = _wanted(list(_flat(sources)), root)
     with no_collection(), opened(cache) as kept:
         survey = Survey(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
@@ -111,23 +114,20 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
 
 
 def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
-    path = Path(name).expanduser()
-    if name != "" and path.is_dir():
-        wanted.add_folder(path)
+    path = places.named(name)
+    if name != "" and os.path.isdir(path):
+        wanted.add_folder(places.readable_folder(path))
     else:
         from reread.session import find, want_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        want_session(wanted, path if path.is_file() else find(name, root=root), roots)
+        want_session(wanted, path if os.path.isfile(path) else find(name, root=root), roots)
 
 
 def _bytes(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray):
         return bytes(source)
-    data = sys.stdin.buffer.read() if source == STDIN else source.read()
-    if not isinstance(data, bytes):
-        raise Misuse("open the file in binary mode: reread reads bytes")
-    return data
+    return read_stream(sys.stdin.buffer if source == STDIN else source)
 
 
 def report_value(report: Report) -> dict[str, Any]:

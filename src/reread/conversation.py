@@ -110,7 +110,7 @@ BITS = {"text": 1, "thinking": 2}
 MOST_WITHIN = 32
 """How many agents are taken in that are retold one within the other; real ones are retold by the main thread."""
 FAR = 64
-"""How many records must have been looked through for it to be worth remembering."""
+"""How many records back a parent is looked for in what has been looked through, and not among those between."""
 TWICE = -2
 """In place of a parent: this record came before."""
 ROOT_BRANCH = 0
@@ -178,8 +178,8 @@ class Conversation:
         self._branches = [Branch(self, ROOT_BRANCH)]
         self._here = ROOT_BRANCH
         self._limits_of: tuple[tuple[int, int], dict[int, int]] = ((-1, -1), {})
-        self._searched: dict[int, tuple[int, set[int]]] = {}
-        """How far the records below a parent have been looked through, and which they are."""
+        self._leads = bytearray()
+        """Of the records that have been looked through, which lead to something."""
         self._active = ROOT_BRANCH
         self._pinned: int | None = None
         self._last = -1
@@ -526,6 +526,7 @@ class Conversation:
         """A parent that was named before it came."""
         for child in self._waiting.pop(uuid, ()):
             self._parents[child] = index
+            self._leads.clear()
 
     def _compacted_since(self, index: int) -> bool:
         return self._last_boundary > index
@@ -569,18 +570,28 @@ class Conversation:
         A new prompt under such a parent leaves a branch behind; siblings that only record parallel calls,
         hooks and attachments, or a call that an interrupt cut short, leave nothing.
         """
-        start, below = self._searched.get(parent, (parent + 1, {parent}))
-        parents, marks = self._parents, self._marks
-        found = False
-        at = start
-        while at < index and not found:
-            if parents[at] in below:
-                found = bool(marks[at] >> SPEAKS)
+        if index - parent > FAR:
+            return bool(self._looked_through(index)[parent])
+        below = {parent}
+        for at in range(parent + 1, index):
+            if self._parents[at] in below:
+                if self._marks[at] >> SPEAKS:
+                    return True
                 below.add(at)
-            at += not found
-        if at - start > FAR:
-            self._searched[parent] = (at, below)
-        return found
+        return False
+
+    def _looked_through(self, end: int) -> bytearray:
+        """Which of the records before `end` lead to something, each of them looked at once."""
+        leads, parents, marks = self._leads, self._parents, self._marks
+        start = len(leads)
+        leads += bytes(max(0, end - start))
+        for at in range(start, end):
+            if marks[at] >> SPEAKS:
+                below, above = at, parents[at]
+                while 0 <= above < below and not leads[above]:
+                    leads[above] = 1
+                    below, above = above, parents[above]
+        return leads
 
     def _answer(self, index: int, content: list[BlockHead]) -> bool:
         """Pair the results of a record with their calls; True where it holds nothing else."""

@@ -11,6 +11,7 @@ RereadError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 
 class RereadError(Exception):
@@ -38,9 +39,20 @@ class Ambiguous(RereadError):
 class Unreadable(RereadError):
     """The system would not let the bytes be read."""
 
+    @classmethod
+    def at(cls, path: str | Path, error: OSError) -> Unreadable:
+        """What the system said of a path, and what to do."""
+        hint = "; check its permissions" if isinstance(error, PermissionError) else ""
+        return cls(f"{path}: cannot be read: {error.strerror or error}{hint}", path=str(path))
+
 
 class Unwritable(RereadError):
     """The system would not let the bytes be written."""
+
+    @classmethod
+    def at(cls, path: str | Path, error: OSError) -> Unwritable:
+        """What the system said of a path."""
+        return cls(f"{path}: cannot be written: {error.strerror or error}", path=str(path))
 
 
 class Misuse(RereadError):

@@ -48,6 +48,8 @@ class Header(msgspec.Struct, frozen=True):
     updated: datetime | None
     size: int
     """Bytes."""
+    title_guessed: bool = False
+    """Whether no record has one, so that it is what the captured command asked."""
     captured: bool = False
     """Whether it is a captured conversation: its id is then that of the conversation."""
     sessions: tuple[str, ...] = ()
@@ -71,20 +73,22 @@ def read_header(path: str | Path) -> Header:
                 begin = file.read(TAIL)
             last.take_backward(begin, whole=stat.st_size <= len(begin))
     except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror or error}", path=str(path)) from error
+        raise Unreadable.at(path, error) from error
     return _header(path, stat.st_size, stat.st_mtime, first, last)
 
 
 def _header(path: str | Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
-    prompt = " ".join((first.prompt or "").split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
+    prompt = one_line(first.prompt or "")
     summary = last.summary or (first.summary if first.prompt is None else None)
     title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
+    guess = one_line(first.asked or "") if not title else ""
     cwd = first.cwd or last.cwd
     found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
     return Header(
         id=first.conversation or (found[0] if found else Path(path).stem),
         path=str(path),
-        title=title or NO_TITLE[size > 0],
+        title=title or guess or NO_TITLE[size > 0],
+        title_guessed=bool(guess),
         project=cwd or places.project_guess(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
@@ -114,6 +118,8 @@ class _Glance:
         self.ai_title: str | None = None
         self.summary: str | None = None
         self.prompt: str | None = None
+        self.asked: str | None = None
+        """What the command of a capture asked."""
         self._seen: bytes | None = None
 
     def take_forward(self, data: bytes) -> bytes:
@@ -152,8 +158,9 @@ class _Glance:
             return
         record = Record(0, 0, line)
         head = record.head
-        if record.dialect == dialects.stored.NAME and self.conversation is None:
-            self.conversation = str(record.value.get("conversationId") or "") or None
+        if record.dialect == dialects.stored.NAME:
+            self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
+            self.asked = self.asked or dialects.stored.asked(record.value)
         self.session = self.session or head.sessionId
         self.cwd = self.cwd or head.cwd
         self.git_branch = self.git_branch or head.gitBranch
@@ -184,6 +191,11 @@ def first_prompt(head: Head) -> str | None:
         if text.strip() and kind_of(text) in TURN_STARTERS:
             return take_apart(text).text.strip() or None
     return None
+
+
+def one_line(text: str) -> str:
+    """The beginning of a text as a title."""
+    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
 
 
 def _text(block: BlockHead) -> str:
@@ -233,7 +245,8 @@ def filled(header: Header, transcripts: Mapping[str, Header]) -> Header:
     other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
     if not header.captured or other is None:
         return header
-    title = other.title if header.title in NO_TITLE else header.title
+    untitled = header.title in NO_TITLE or (header.title_guessed and other.title not in NO_TITLE)
+    title = other.title if untitled else header.title
     return msgspec.structs.replace(header, title=title, git_branch=header.git_branch or other.git_branch)
 
 
@@ -242,7 +255,7 @@ def _recency(header: Header) -> tuple[datetime, str]:
 
 
 def _folder(project: str | Path) -> str:
-    return os.path.realpath(Path(project).expanduser()).rstrip("/\\")
+    return os.path.realpath(places.named(project)).rstrip("/\\")
 
 
 def _within(project: str, folder: str) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from watchfiles import watch
 
 from reread import places
 from reread.conversation import Agent, Change, Conversation
-from reread.errors import Misuse
+from reread.errors import Misuse, NotFound, Unreadable
 from reread.folding import Folding
 from reread.session import Session, find, fold_agent
 from reread.sources import FileSource
@@ -42,11 +44,11 @@ def follow(
         session, path = source, source.path
     else:
         path = _place(source)
-        session = Session(FileSource(path)) if path.exists() else None
+        session = Session(FileSource(path)) if os.path.exists(path) else None
     follower = Follower(session) if session is not None else None
     for touched in ticks(path, halt, heartbeat):
         if follower is None:
-            if not path.exists():
+            if not os.path.exists(path):
                 continue
             follower = Follower(Session(FileSource(path)), fresh=True)
         yield from follower.changes(touched)
@@ -56,13 +58,13 @@ def follow(
 
 def _place(source: str | Path) -> Path:
     """The path that a name stands for, also where nothing is there yet."""
-    path = Path(source).expanduser()
-    return path if isinstance(source, Path) or "/" in source or "\\" in source or path.exists() else find(source)
+    path = places.named(source)
+    return path if isinstance(source, Path) or "/" in source or "\\" in source or os.path.exists(path) else find(source)
 
 
 def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
     """The paths that changed each time something did, and nothing at each heartbeat."""
-    while not path.parent.is_dir():
+    while not os.path.isdir(path.parent):
         if stop.wait(heartbeat / 1000):
             return
     beside = str(path.with_suffix(""))
@@ -78,8 +80,11 @@ def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Pat
         ignore_permission_denied=True,
     )
     yield set()
-    for changes in watched:
-        yield {Path(changed) for _, changed in changes}
+    with suppress(RuntimeError, OSError):  # no more watches to be had, a folder that is gone, a name that is no UTF-8
+        for changes in watched:
+            yield {Path(changed) for _, changed in changes}
+    while not stop.wait(heartbeat / 1000):
+        yield set()
 
 
 class Follower:
@@ -122,7 +127,7 @@ class Follower:
             yield from self._told(session.folding.conversation, before)
             return
         path = session.path
-        if path is None or not path.exists():
+        if path is None or not os.path.exists(path):
             return
         old = session.folding.conversation
         session.source = FileSource(path)
@@ -135,7 +140,7 @@ class Follower:
     def _agent(self, folding: Folding) -> Iterator[Change]:
         if not folding.grows():
             path = folding.source.path
-            if path is None or not path.exists():
+            if path is None or not os.path.exists(path):
                 return
             agent = folding.conversation
             folding = fold_agent(agent.id, path) if isinstance(agent, Agent) else folding
@@ -153,9 +158,10 @@ class Follower:
         for id, path in session.agent_files().items():
             known = session.agent_foldings.get(id)
             if known is None:
-                folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
-                session.agents_changed()
-                yield from self._told(folding.conversation, 0)
+                with suppress(Unreadable, NotFound):  # gone again, or closed to us: the rest goes on
+                    folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
+                    session.agents_changed()
+                    yield from self._told(folding.conversation, 0)
             elif (agent := _as_agent(known)) is not None and not agent.meta and (meta := places.agent_meta(path)):
                 agent.meta = meta  # written after the agent's first lines
                 session.agents_changed()

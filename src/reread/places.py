@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from reread import jsontext
-from reread.errors import NotFound
+from reread.errors import Misuse, NotFound, Unreadable
 from reread.heads import Head, decode_head
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
@@ -30,20 +31,33 @@ AGENT = "agent-"
 _PLAIN_ID = re.compile(r"[\w-]+")
 
 
+def named(path: str | Path) -> Path:
+    """A path as someone typed it; the home of someone that this machine does not know stands as it is."""
+    if path == "":
+        raise Misuse("an empty name is no file and no folder: is a variable not set?")
+    try:
+        possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise Misuse(f"{str(path)!r} is no name that a file or a folder can have")
+    return Path(os.path.expanduser(path))
+
+
 def config_folders() -> list[Path]:
     """The configuration folders of this machine, as the client itself looks for them."""
-    named = os.environ.get(CONFIG_VARIABLE, "")
-    if named.strip():
-        return [Path(part.strip()).expanduser() for part in named.split(",") if part.strip()]
+    told = [part.strip() for part in os.environ.get(CONFIG_VARIABLE, "").split(",")]
+    if any(told):
+        return [named(part) for part in told if part]
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return [Path("~/.claude").expanduser(), Path(xdg).expanduser() / "claude"]
+    return [named("~/.claude"), named(xdg) / "claude"]
 
 
 def store_home() -> Path:
     """Where captured conversations are kept on this machine."""
-    named = os.environ.get(STORE_VARIABLE, "").strip()
-    if named:
-        return Path(named).expanduser()
+    told = os.environ.get(STORE_VARIABLE, "").strip()
+    if told:
+        return named(told)
     from platformdirs import user_data_path
 
     return user_data_path("reread", appauthor=False)
@@ -51,8 +65,7 @@ def store_home() -> Path:
 
 def store_folders() -> list[Path]:
     """Where captured conversations are looked for."""
-    beside = Path.cwd() / CHORUS
-    return [store_home(), *([beside] if beside.is_dir() else [])]
+    return [store_home(), *([Path.cwd() / CHORUS] if os.path.isdir(CHORUS) else [])]
 
 
 def default_roots() -> list[Path]:
@@ -69,34 +82,56 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
     """The same as strings: to make a Path of each takes longer than to find it."""
     seen: set[str] = set()
     for folder in session_folders(roots):
-        for path, real in _below(str(folder), os.path.realpath(folder), top=True):
-            if real not in seen:
+        top = str(folder)
+        for path, real in files_below(top, beside=BESIDE):
+            above, name = os.path.split(path)
+            if above != top and is_session_name(name) and real not in seen:
                 seen.add(real)
                 yield path
 
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """The folders that hold sessions, below the given ones or this machine's own."""
-    for root in [Path(root).expanduser() for root in roots] if roots else default_roots():
-        if roots and not root.is_dir():
+    for root in [named(root) for root in roots] if roots else default_roots():
+        if roots and not os.path.isdir(root):
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
-        inner = [root / name for name in FOLDERS if (root / name).is_dir()]
+        inner = [root / name for name in FOLDERS if os.path.isdir(root / name)]
         yield from inner or ([root] if roots else [])
 
 
-def _below(folder: str, real: str, *, top: bool = False) -> Iterator[tuple[str, str]]:
-    """The session files of the projects in a folder, each with its real path; the unreadable is passed over."""
+def files_below(folder: str, *, beside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """Every `.jsonl` file below a folder with its real path, each folder once; the unreadable is passed over."""
+    seen: set[str] = set()
+    waiting = [(folder, os.path.realpath(folder), True)]
+    while waiting:
+        path, real, is_folder = waiting.pop()
+        if not is_folder:
+            yield path, real
+        elif real not in seen:
+            seen.add(real)
+            waiting += reversed(list(_entries(path, real, beside)))
+
+
+def _entries(folder: str, real: str, beside: frozenset[str]) -> Iterator[tuple[str, str, bool]]:
+    """The folders and `.jsonl` files in a folder by name: path, real path, and whether it is a folder."""
+    with suppress(OSError):
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            below = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
+            with suppress(OSError):  # a link that leads in a circle, or where we may not look
+                if entry.is_dir():
+                    if entry.name not in beside:
+                        yield entry.path, below, True
+                elif entry.name.endswith(".jsonl") and entry.is_file():
+                    yield entry.path, below, False
+
+
+def readable_folder(folder: Path) -> Path:
+    """A folder that someone named, once it is seen that we may look into it."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        below = os.path.realpath(entry.path) if entry.is_symlink() else f"{real}{os.sep}{entry.name}"
-        if entry.is_dir():
-            if entry.name not in BESIDE:
-                yield from _below(entry.path, below)
-        elif not top and is_session_name(entry.name):
-            yield entry.path, below
+        os.scandir(folder).close()
+    except OSError as error:
+        raise Unreadable.at(folder, error) from error
+    return folder
 
 
 def is_session_name(name: str) -> bool:
@@ -106,25 +141,26 @@ def is_session_name(name: str) -> bool:
 
 def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Every file that can be a captured conversation, below the given folders or where this machine keeps them."""
-    for root in [Path(root).expanduser() for root in roots] if roots else store_folders():
+    for root in [named(root) for root in roots] if roots else store_folders():
         folder = root / CONVERSATIONS
-        yield from sorted(folder.glob("*/*/*.jsonl")) if folder.is_dir() else ()
+        yield from sorted(folder.glob("*/*/*.jsonl")) if os.path.isdir(folder) else ()
 
 
 def transcript_of(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
     """The transcript of a session id below the given folders, or below this machine's own."""
     if not _PLAIN_ID.fullmatch(session):
         return None
-    for root in [Path(root).expanduser() for root in roots] if roots else config_folders():
-        folder = root / PROJECTS if (root / PROJECTS).is_dir() else root
-        for path in sorted(folder.glob(f"*/{session}.jsonl")) if folder.is_dir() else ():
+    for root in [named(root) for root in roots] if roots else config_folders():
+        folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
+        for path in sorted(folder.glob(f"*/{session}.jsonl")) if os.path.isdir(folder) else ():
             return path
     return None
 
 
 def transcripts_below(folder: Path) -> list[Path]:
     """Every `.jsonl` below a folder that holds records, sessions and agents alike."""
-    return sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name not in NO_SESSIONS)
+    found = (Path(path) for path, _ in files_below(str(folder)))
+    return sorted(path for path in found if path.name not in NO_SESSIONS)
 
 
 def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
@@ -132,7 +168,7 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     if session.name.startswith(AGENT):
         return _started_by({_agent_id(session)}, _siblings(session.parent))
     inner = session.with_suffix("") / "subagents"
-    paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if inner.is_dir() else []
+    paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if os.path.isdir(inner) else []
     paths += [path for path in _siblings(session.parent) if _session_of(path) in ids]
     return {_agent_id(path): path for path in reversed(paths)}
 
@@ -163,7 +199,7 @@ def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
 
 
 def _siblings(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"{AGENT}*.jsonl")) if folder.is_dir() else []
+    return sorted(folder.glob(f"{AGENT}*.jsonl")) if os.path.isdir(folder) else []
 
 
 def _agent_id(path: Path) -> str:
@@ -200,7 +236,7 @@ def spilled_result(session: Path, written: str) -> Path | None:
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
     for folder in (session.with_suffix(""), session.parent.parent, session.parent):
         path = folder / "tool-results" / name
-        if name and name not in (".", "..") and path.is_file():
+        if name and name not in (".", "..") and os.path.isfile(path):
             return path
     return None
 

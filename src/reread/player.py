@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread import places
 from reread.envelopes import OUT, Entry
 from reread.errors import Misuse, NotFound
 from reread.printouts import printouts
@@ -121,10 +123,10 @@ def find_recording(
         return source.kept
     if isinstance(source, Kept | Session):
         return source
-    path = Path(source).expanduser()
-    if isinstance(source, Path) or path.is_file():
+    path = places.named(source)
+    if isinstance(source, Path) or os.path.isfile(path):
         kept = Kept(path)
-        return kept if path.is_file() and kept.is_captured else open_session(source, root=root)
+        return kept if os.path.isfile(path) and kept.is_captured else open_session(source, root=root)
     for store in stores(root):
         try:
             return store.open(source)

@@ -153,7 +153,8 @@ def passing_keys(terminal: int, keyboard: int = 0) -> Generator[None]:
         termios.tcsetattr(keyboard, termios.TCSADRAIN, modes)
         yield
     finally:
-        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+        with contextlib.suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
 
 
 def _pass_keys(keyboard: int, terminal: int) -> None:

@@ -98,7 +98,7 @@ class Keeper:
         """How many lines have been kept."""
         return self._writer.lines if self._writer is not None else 0
 
-    def begin(self, argv: Sequence[str], cwd: str, title: str | None) -> None:
+    def begin(self, argv: Sequence[str], cwd: str | None, title: str | None) -> None:
         """Note that a run begins."""
         self._try(lambda writer: writer.begin(argv, cwd=cwd, title=title))
 
@@ -169,7 +169,7 @@ class Capture:
         except BaseException:
             keeper.give_up()
             raise
-        keeper.begin(argv, cwd or str(Path.cwd()), title)
+        keeper.begin(argv, cwd or _here(), title)
         self._pieces = self._run()
 
     @property
@@ -336,6 +336,13 @@ def _in_background(work: Callable[[int], None], fd: int) -> threading.Thread:
     thread = threading.Thread(target=work, args=(fd,), daemon=True)
     thread.start()
     return thread
+
+
+def _here() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:  # the folder that we run in was deleted
+        return None
 
 
 def _words(source: Sequence[str] | IO[bytes] | int) -> list[str]:

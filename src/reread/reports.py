@@ -101,9 +101,9 @@ def report(
 def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> Iterator[Item]:
     done: set[str] = set()
     for name in paths:
-        path = Path(name).expanduser()
-        is_folder = str(name) != STDIN and path.is_dir()
-        found = places.transcripts_below(path) if is_folder else [_find(name, root)]
+        path = places.named(name)
+        is_folder = str(name) != STDIN and os.path.isdir(path)
+        found = places.transcripts_below(places.readable_folder(path)) if is_folder else [_find(name, root)]
         for file in found:
             real = os.path.realpath(file)
             if real not in done:

@@ -9,20 +9,26 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from reread import places
 from reread.errors import Misuse
 from reread.store import Kept
 
 CLAUDE = "claude"
+_PLAIN_ID = re.compile(r"\w[\w-]*")
 _SPECIAL = re.compile(r'[()%!^"<>&|]')
 
 
 def resume_command(kept: Kept, prompt: str = "") -> tuple[list[str], str | None]:
-    """The command that goes on with a conversation's last session, and the folder to run it in."""
-    if not kept.session_ids:
+    """The command that goes on with a conversation's last session, and the folder to run it in.
+
+    Who wrote the file chooses neither the program, unless it is this machine's own store, nor an option for it.
+    """
+    sessions = [id for id in kept.session_ids if _PLAIN_ID.fullmatch(id)]
+    if not sessions:
         raise Misuse(f"conversation {kept.id} names no session of Claude Code, so nothing can be resumed")
-    runs = [run for run in kept.runs if run.argv]
+    runs = [run for run in kept.runs if run.argv] if kept.root == places.store_home().absolute() else []
     programs = [run.argv[0] for run in runs if PurePath(run.argv[0]).stem.lower() == CLAUDE]
-    words = [programs[-1] if programs else CLAUDE, "--resume", kept.session_ids[-1]]
+    words = [programs[-1] if programs else CLAUDE, "--resume", sessions[-1]]
     return [*words, *(["-p", prompt] if prompt else [])], next(
         (run.cwd for run in reversed(kept.runs) if run.cwd), None
     )

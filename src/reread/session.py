@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +16,12 @@ from reread.context import Fill, context_of
 from reread.conversation import Agent, Conversation
 from reread.counting.surveys import Wanted, spent
 from reread.decode import Records
-from reread.errors import Ambiguous, Misuse, NotFound
+from reread.dialects import stored
+from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.facts import Facts
 from reread.filenames import id_of, name_of
 from reread.folding import CHUNK, Folding, Progress
-from reread.headers import captures_of, sessions
+from reread.headers import captures_of, one_line, sessions
 from reread.joins import Told
 from reread.kinship import Kin
 from reread.ledger import Ledger
@@ -28,7 +31,7 @@ from reread.money.charges import Usage
 from reread.money.prices import in_force
 from reread.outcomes import Outcome, outcomes
 from reread.rules import Finding
-from reread.sources import FileSource, MemorySource, Source
+from reread.sources import FileSource, MemorySource, Source, plain_file, read_stream
 from reread.store import companions
 from reread.when import moment
 
@@ -160,7 +163,10 @@ class Session:
     @cached_property
     def agent_foldings(self) -> dict[str, Folding]:
         """The agents' own files, folded, by agent id."""
-        own = {id: fold_agent(id, path) for id, path in self.agent_files().items()}
+        own: dict[str, Folding] = {}
+        for id, path in self.agent_files().items():
+            with suppress(Unreadable, NotFound):  # what else there is can be read; `check` tells of this
+                own[id] = fold_agent(id, path)
         return own | {id: folding for other in self.transcripts for id, folding in other.agent_foldings.items()}
 
     def agent_files(self) -> dict[str, Path]:
@@ -239,9 +245,9 @@ class Session:
 
     @property
     def title(self) -> str:
-        """The title someone gave it, else the client's, else the summary of it, else the first prompt."""
+        """The title someone gave it, else the client's, its summary, its first prompt, or what its command asked."""
         facts = self.facts
-        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt()
+        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt() or self._asked()
 
     def _summary(self) -> str:
         for text, leaf in reversed(self.facts.summaries):
@@ -252,6 +258,11 @@ class Session:
     def _first_prompt(self) -> str:
         prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
         return next((line[:120] for line in (" ".join(text.split()) for text in prompts) if line), "")
+
+    def _asked(self) -> str:
+        """What the command asked that was captured first; a stream does not say its prompt again."""
+        runs = (self.records[n].value for n in self.folding.conversation.facts.runs)
+        return one_line(next((text for text in map(stored.asked, runs) if text), ""))
 
     @property
     def project(self) -> str:
@@ -371,7 +382,7 @@ def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
 def wanted_of(session: Session) -> Wanted:
     """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
     wanted = Wanted()
-    if session.path is not None and session.path.exists():
+    if session.path is not None and os.path.exists(session.path):
         want_session(wanted, session.path, session.roots)
     else:
         wanted.loose.append(b"".join(_chunks(session.source)))
@@ -397,15 +408,12 @@ def open(
     if isinstance(source, bytes | bytearray | memoryview):
         return Session(MemorySource(bytes(source)))
     if isinstance(source, str) and source == STDIN:
-        return Session(MemorySource(sys.stdin.buffer.read()))
+        return Session(MemorySource(read_stream(sys.stdin.buffer)))
     if isinstance(source, str | Path):
         roots = [root] if isinstance(root, str | Path) else root
         return Session(FileSource(find(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
-        data: Any = source.read()
-        if not isinstance(data, bytes):
-            raise Misuse("open the file in binary mode: reread reads bytes")
-        return Session(MemorySource(data))
+        return Session(MemorySource(read_stream(source)))
     raise Misuse(f"cannot open a {type(source).__name__}: give a path, a session id, bytes or a binary file")
 
 
@@ -413,8 +421,10 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     """The file of a session, by path, id, unique prefix or "latest"."""
     if name == "":
         raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
-    path = Path(name).expanduser()
-    if isinstance(name, Path) or path.exists():
+    path = places.named(name)
+    if os.path.exists(path):
+        return plain_file(path)
+    if isinstance(name, Path):
         return path
     roots = [root] if isinstance(root, str | Path) else root
     if is_pathlike(name):  # a captured conversation may be called anything, so its id may look like a path

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, cast
 
 from reread.locks import lock
+from reread.writing import write_whole
 
 NAME = "config.json"
 VERSION = 1
@@ -63,13 +63,4 @@ def _replace(root: Path, settings: dict[str, Any]) -> None:
     path = root / NAME
     if path.exists() and not read_settings(root):
         return
-    fd, name = tempfile.mkstemp(dir=root, prefix=".config-", suffix=".json")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(json.dumps(settings, indent=2).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, [json.dumps(settings, indent=2).encode() + b"\n"], sync=True)

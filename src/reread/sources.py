@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import tempfile
 import threading
 import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Any, Protocol
 
-from reread.errors import NotFound, Unreadable
+from reread.errors import Misuse, NotFound, Unreadable
 
 
 class Source(Protocol):
@@ -63,42 +65,66 @@ class Tape:
         return None
 
 
+_SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISDIR, "is a folder; name a .jsonl file in it, or `reread check` all of it"),
+    (stat.S_ISFIFO, "is a pipe; pass it on as standard input, as in `reread show - < FILE`"),
+    (lambda mode: not stat.S_ISREG(mode), "is a device or a socket; name a file"),
+)
+"""What cannot be read at any place, and what to do instead."""
+
+
+def plain_file(path: Path) -> Path:
+    """A path, unless it leads to what is no file: a pipe or a device would be waited for, or read, without end."""
+    mode = path.stat().st_mode
+    reason = next((reason for is_such, reason in _SPECIAL if is_such(mode)), None)
+    if reason is not None:
+        raise Unreadable(f"{path}: {reason}", path=str(path))
+    return path
+
+
+def read_stream(stream: IO[bytes]) -> bytes:
+    """All that a binary file has left."""
+    try:
+        data: Any = stream.read()
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"the file cannot be read: {error}; give one that is open for reading") from error
+    if not isinstance(data, bytes):
+        raise Misuse("open the file in binary mode: reread reads bytes")
+    return data
+
+
 class FileSource:
     """A file, read by position; never mapped, so that a truncation can do no harm."""
 
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
         try:
-            if path.is_dir():
-                raise Unreadable(
-                    f"{path}: is a folder; name a .jsonl file in it, or `reread check` all of it",
-                    path=str(path),
-                )
-            self._file = io.FileIO(path, "rb")
+            self._file = io.FileIO(plain_file(path), "rb")
         except FileNotFoundError:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            hint = "; check its permissions" if isinstance(error, PermissionError) else ""
-            raise Unreadable(f"{path}: cannot be read: {reason}{hint}", path=str(path)) from error
+            raise Unreadable.at(path, error) from error
         self._lock = threading.Lock()
         weakref.finalize(self, self._file.close)
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes at a place; fewer where the file has shrunk."""
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), length, offset)
-        with self._lock:
-            self._file.seek(offset)
-            return self._file.read(length)
+        try:
+            if hasattr(os, "pread"):
+                return os.pread(self._file.fileno(), length, offset)
+            with self._lock:
+                self._file.seek(offset)
+                return self._file.read(length)
+        except OSError as error:
+            raise Unreadable.at(self.path or "", error) from error
 
     def identity(self) -> object:
         """Changes when another file is put in this one's place."""
-        stat = os.fstat(self._file.fileno())
-        return (stat.st_dev, stat.st_ino)
+        status = os.fstat(self._file.fileno())
+        return (status.st_dev, status.st_ino)
 
 
 def identity_at(path: Path) -> tuple[object, int]:
     """The identity and size of whatever is at a path now."""
-    stat = path.stat()
-    return (stat.st_dev, stat.st_ino), stat.st_size
+    status = path.stat()
+    return (status.st_dev, status.st_ino), status.st_size

@@ -56,7 +56,7 @@ class Store:
     """The captured conversations below a folder, or below this machine's own."""
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = Path(root).expanduser() if root is not None else places.store_home()
+        self.root = places.named(root) if root is not None else places.store_home()
         """Where new conversations go."""
         self._given = root is not None
 
@@ -78,9 +78,9 @@ class Store:
         if name == "":
             raise Misuse("an empty name is no conversation: give an id or its beginning, a path, or latest")
         if isinstance(name, Path) or "/" in name or os.sep in name or name.endswith(ENDING):
-            path = Path(name).expanduser()
-            called = None if path.is_file() else next((k for k in self.conversations() if k.id == name), None)
-            if called is None and not path.is_file():
+            path = places.named(name)
+            called = None if os.path.isfile(path) else next((k for k in self.conversations() if k.id == name), None)
+            if called is None and not os.path.isfile(path):
                 raise NotFound(f"{path}: no such file; `reread ls --captured` lists conversations", path=str(path))
             return called or Kept(path)
         everything = self.conversations()
@@ -142,7 +142,7 @@ class Store:
         seen: set[str] = set()
         for root in self.roots:
             folder = root / FOLDER
-            for path in folder.glob(f"*/*/*{ENDING}") if folder.is_dir() else ():
+            for path in folder.glob(f"*/*/*{ENDING}") if os.path.isdir(folder) else ():
                 real = os.path.realpath(path)
                 if real not in seen:
                     seen.add(real)
@@ -232,13 +232,16 @@ class Kept:
             with self.path.open("rb", buffering=CHUNK) as file:
                 yield from file
         except OSError as error:
-            raise Unreadable(f"{self.path}: {error.strerror or error}", path=str(self.path)) from error
+            raise Unreadable.at(self.path, error) from error
 
     def _first(self) -> Entry:
         return next(self.entries(), Entry("", "", "", None, b""))
 
     def _contents(self) -> _Contents:
-        size = self.path.stat().st_size
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            raise Unreadable.at(self.path, error) from error
         if self._found is None or self._found[0] != size:
             self._found = (size, _Contents(self._lines()))
         return self._found[1]
@@ -324,7 +327,7 @@ class Writer:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise Unwritable.at(self.path, error) from error
         try:
             if not lock(self._fd, wait=wait):
                 raise Misuse(
@@ -399,7 +402,7 @@ class Writer:
             while written < len(data):
                 written += os.write(self._fd, data[written:])
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise Unwritable.at(self.path, error) from error
 
     def _force(self, reason: str) -> None:
         if self._fsync == LINE or (self._fsync == RESULT and reason == RESULT):
@@ -407,7 +410,7 @@ class Writer:
                 os.fsync(self._fd)
             except OSError as error:
                 if error.errno not in _NO_SYNC:
-                    raise _unwritable(self.path, error) from error
+                    raise Unwritable.at(self.path, error) from error
 
     def _repair(self) -> None:
         """Give a line that a crash cut off an end, so that the next one stands by itself; nothing is taken away."""
@@ -436,10 +439,6 @@ def _tail(fd: int, size: int) -> bytes:
             break
         size = start
     return b"".join(reversed(pieces))
-
-
-def _unwritable(path: Path, error: OSError) -> Unwritable:
-    return Unwritable(f"{path}: cannot be written: {error.strerror or error}", path=str(path))
 
 
 def _modified(path: Path) -> float:

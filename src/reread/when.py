@@ -64,9 +64,10 @@ def edge(when: When | None, zone: tzinfo | None, *, end: bool = False) -> int | 
         whole = not isinstance(when, datetime)
         moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=zone).astimezone() if zone else moment.astimezone()
-    if whole and end:
-        moment = _next_day(moment, zone)
-    return round(moment.timestamp() * 1000)
+    try:
+        return round((_next_day(moment, zone) if whole and end else moment).timestamp() * 1000)
+    except OverflowError:
+        raise Misuse(f"{when} is beyond all calendars: say a time nearer to now") from None
 
 
 def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:

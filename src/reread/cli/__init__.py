@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
 import sys
-from io import TextIOWrapper
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import click
 
 from reread import __version__
 from reread.cli.options import SAMPLES, root_option
 from reread.errors import RereadError
+from reread.streams import flush_or_let_go, open_standard_streams
 
-OK, MISUSED = 0, 2
+OK, MISUSED, INTERRUPTED = 0, 2, 130
+OUTPUT_FAULTS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 
 VERBS = {
     "serve": "serving",
@@ -41,8 +47,25 @@ HEADINGS = {
 """The verbs by what they are for, as the help shows them."""
 
 
+@contextmanager
+def _until_nobody_reads() -> Generator[None]:
+    """End in good order where the reader of a pipe has seen enough; click would call it a failure."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise click.exceptions.Exit(OK) from None
+
+
 class Verbs(click.Group):
     """The verbs, each loaded when it is asked for."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _until_nobody_reads():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _until_nobody_reads():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [verb for verbs in HEADINGS.values() for verb in verbs]
@@ -94,22 +117,40 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
 
 def main() -> None:
     """Run the command line; what went wrong is said in one line, with what to do."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal or pipe that is not UTF-8 gets what it can show
+    open_standard_streams()
     try:
         code = reread.main(standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        code = MISUSED
-    except RereadError as error:
-        click.echo(f"reread: {error}", err=True)
-        code = MISUSED
     except (KeyboardInterrupt, click.Abort):
-        code = 130
+        code = INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = OK
+    except (click.ClickException, RereadError, OSError, MemoryError) as error:
+        _say(error)
+        code = MISUSED
+    flush_or_let_go(sys.stdout)
+    flush_or_let_go(sys.stderr)
     gc.freeze()  # the system takes a large session back faster than the interpreter takes it apart
     sys.exit(code if isinstance(code, int) else OK)
+
+
+def _say(error: Exception) -> None:
+    """Say what went wrong, with nothing in it that a terminal would obey."""
+    from reread.views.safety import safe
+
+    said = StringIO()
+    if isinstance(error, click.ClickException):
+        error.show(said)
+    else:
+        said.write(f"reread: {_reason(error)}\n")
+    with suppress(OSError):  # nobody listens any more
+        click.echo(safe(said.getvalue()), err=True, nl=False)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; close other programs, or choose fewer or smaller sessions"
+    if not isinstance(error, OSError):
+        return str(error)
+    where = error.filename or ("standard output" if error.errno in OUTPUT_FAULTS else "the system")
+    return f"{os.fsdecode(where)}: {error.strerror or error}; see to that, and run it again"

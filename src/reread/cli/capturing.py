@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import click
 
 from reread.cli.options import SESSION, asked_roots
 from reread.errors import Misuse
+from reread.streams import let_go
 
 if TYPE_CHECKING:
     from reread.recorder import Capture, Keeper
@@ -122,7 +123,7 @@ def resume(
     if only_print:
         click.echo(quoted(argv, cwd))
         return
-    if cwd is not None and not Path(cwd).is_dir():
+    if cwd is not None and not os.path.isdir(cwd):
         raise Misuse(f"{cwd}: the folder it ran in is gone; `reread resume --print` prints the command")
     from reread.store import Store
 
@@ -148,7 +149,7 @@ def _keeper(store: Store, conversation: str, workspace: str, agent: str, fsync: 
     asked = fsync or setting(store.root, "fsync")
     chosen = asked if asked in SYNCS else RESULT
     keeper = Keeper(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=_say)
-    if not quiet:
+    if not quiet and keeper.fault is None:
         _say(f"conversation {conversation}")
     return keeper
 
@@ -206,9 +207,11 @@ def _pass_on(run: Capture, pretty: bool, full: bool) -> int:
             for chunk in run.chunks():
                 sys.stdout.buffer.write(chunk)
                 sys.stdout.buffer.flush()
-    except BrokenPipeError:
+    except OSError as error:  # a pipe that is closed, a terminal that is gone, a full disk
+        if not isinstance(error, BrokenPipeError):
+            _say(f"what it prints cannot be passed on any more: {error.strerror or error}")
         run.hang_up()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go(sys.stdout)
     return run.exit_code or (NOT_KEPT if run.keeper.fault is not None else 0)
 
 
@@ -227,4 +230,7 @@ def _patient() -> Generator[None]:
 
 
 def _say(words: str) -> None:
-    click.echo(f"reread: {words}", err=True)
+    from reread.views.safety import safe
+
+    with suppress(OSError):  # nobody listens any more
+        click.echo(f"reread: {safe(words)}", err=True)

@@ -11,6 +11,7 @@ import click
 
 from reread.cli.options import SESSION, asked_roots, json_option, root_option
 from reread.cli.output import print_json, progress
+from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.money.prices import Prices
@@ -63,6 +64,8 @@ def usage(
     from reread.money.prices import in_force
     from reread.views.usage_table import unread_note, usage_csv, usage_lines
 
+    if as_json and as_csv:
+        raise Misuse("say --json or --csv: it prints one of them")
     table = in_force(price_file)
     if prices:
         _print_prices(table, as_json)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from reread.cli.options import SESSION, open_session, root_option
+from reread.cli.output import echo_json
 
 
 @click.command()
@@ -21,7 +22,15 @@ from reread.cli.options import SESSION, open_session, root_option
     show_default=True,
     help="How to print it.",
 )
-@click.option("-n", "--last", type=int, default=1, show_default=True, metavar="N", help="How many turns to show first.")
+@click.option(
+    "-n",
+    "--last",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many turns to show first.",
+)
 @click.option("--full", is_flag=True, help="Show long output whole.")
 @root_option
 @click.pass_context
@@ -44,7 +53,7 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
         from reread.views.values import change_value
 
         for change in follow(opened or session):
-            click.echo(jsontext.dumps(change_value(change)))
+            echo_json(jsontext.dumps(change_value(change)))
             sys.stdout.flush()
         return
     from reread.views.parts import Choice, parts
@@ -64,4 +73,4 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
 
 def _is_missing_path(name: str) -> bool:
     """Whether this names a file that may still appear."""
-    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not Path(name).exists()
+    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not os.path.exists(os.path.expanduser(name))

@@ -27,7 +27,7 @@ _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 @click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
 @click.option("--captured", is_flag=True, help="Only captured conversations.")
 @click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
-@click.option("-n", "--limit", type=int, metavar="N", help="At most so many.")
+@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="At most so many.")
 @json_option
 @root_option
 @click.pass_context
@@ -55,7 +55,7 @@ def ls(
     from reread.when import parse_when
 
     roots = asked_roots(ctx, root)
-    headers = sessions(project=project, since=parse_when(since) if since else None, root=roots or None)
+    headers = sessions(project=project, since=parse_when(since) if since is not None else None, root=roots or None)
     if captured:
         headers = (header for header in headers if header.captured)
     if min_size is not None:
@@ -68,7 +68,8 @@ def ls(
     if as_json:
         print_json(list(headers))
     else:
-        _print_headers(list(headers), roots)
+        filters = (project, since, min_size, tool, errors, branches)
+        _print_headers(list(headers), roots, captured=captured, narrowed=any(filters))
 
 
 def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iterator[Header]:
@@ -97,14 +98,27 @@ def _fits(session: Session, tool: str | None, errors: bool, branches: bool) -> b
     )
 
 
-def _print_headers(headers: Sequence[Header], roots: Sequence[Path]) -> None:
+def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured: bool, narrowed: bool) -> None:
     from reread.views.listings import header_lines
+    from reread.views.safety import safe
 
     if not headers:
-        where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
-        click.echo(f"No sessions in {where}. `reread --demo ls` shows the samples.", err=True)
+        click.echo(safe(_nothing(roots, captured, narrowed)), err=True)
     for line in header_lines(headers):
         click.echo(line)
+
+
+def _nothing(roots: Sequence[Path], captured: bool, narrowed: bool) -> str:
+    """What to say where there is nothing to list."""
+    from reread.places import store_home
+
+    if narrowed:
+        return "No session fits. `reread ls` without options lists all of them."
+    if captured:
+        where = ", ".join(map(str, roots)) or str(store_home())
+        return f"No captured conversations in {where}. `reread capture -- claude -p …` makes one."
+    where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
+    return f"No sessions in {where}. `reread --demo ls` shows the samples."
 
 
 def parse_size(text: str) -> int:
@@ -113,5 +127,5 @@ def parse_size(text: str) -> int:
         number, unit = number[:-1], number[-1]
     try:
         return int(float(number) * _SIZES[unit])
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Misuse(f"{text!r} is no size: say 500k, 10M or 1G") from None

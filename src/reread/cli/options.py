@@ -25,6 +25,11 @@ class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
 
     name = "session"
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == "":
+            self.fail("an empty name is no session; is a variable not set?", param, ctx)
+        return str(value)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from reread.headers import sessions
         from reread.views.safety import safe
@@ -42,11 +47,20 @@ class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
 SESSION = SessionName()
 
 
+class FolderName(click.Path):
+    """What --root takes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("an empty name is no folder; is a variable not set?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def root_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--root",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=FolderName(path_type=Path),
         metavar="DIR",
         help="Look for sessions here instead: a configuration or projects folder. Repeatable.",
     )(command)
@@ -82,7 +96,7 @@ def chosen(options: dict[str, Any]) -> Choice:
     from reread.views.parts import Choice, parse_turns
 
     return Choice(
-        turns=parse_turns(options["turns"]) if options["turns"] else (1, None),
+        turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),
         branch=options["branch"],
         thinking=not options["no_thinking"],
         tools=not options["no_tools"],
@@ -100,7 +114,7 @@ def sessions_below(folder: Path) -> list[Path]:
     """The sessions of a configuration or projects folder; of any other, every transcript in it."""
     from reread import places
 
-    known = list(places.session_files([folder]))
+    known = list(places.session_files([places.readable_folder(folder)]))
     return known or [path for path in places.transcripts_below(folder) if places.is_session_name(path.name)]
 
 

@@ -13,7 +13,16 @@ import click
 def print_json(value: Any) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value)))
+    from reread import jsontext
+
+    echo_json(msgspec.json.format(jsontext.dumps(value)))
+
+
+def echo_json(text: bytes) -> None:
+    """Print JSON, with nothing in it that a terminal would obey."""
+    from reread.views.safety import safe_json
+
+    click.echo(safe_json(text.decode()))
 
 
 @contextmanager

@@ -70,9 +70,9 @@ def replay(
     entries = play(
         conversation,
         speed=INSTANT if instant else speed,
-        max_gap=parse_span(max_gap) if max_gap else None,
-        start=parse_bound(start) if start else None,
-        stop=parse_bound(stop) if stop else None,
+        max_gap=parse_span(max_gap) if max_gap is not None else None,
+        start=parse_bound(start) if start is not None else None,
+        stop=parse_bound(stop) if stop is not None else None,
         run=run,
         root=asked_roots(ctx, root) or None,
     )

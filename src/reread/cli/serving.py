@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -59,14 +60,23 @@ def serve(
     )
 
 
+def _readable(path: Path) -> Path:
+    """A session's file, once it is seen that it can be read."""
+    from reread.sources import FileSource
+
+    FileSource(path)
+    return path
+
+
 def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
     """The files that arguments name, those in folders too."""
+    from reread.places import named
     from reread.session import find
 
     files: list[Path] = []
     for name in sessions:
-        folder = Path(name).expanduser()
-        files += sessions_below(folder) if folder.is_dir() else [find(name, root=roots or None)]
+        folder = named(name)
+        files += sessions_below(folder) if os.path.isdir(folder) else [_readable(find(name, root=roots or None))]
     if sessions and not files:
         raise Misuse(f"no sessions in {', '.join(sessions)}")
     return [path.absolute() for path in files]

@@ -50,9 +50,13 @@ def show(
     if raw:
         sys.stdout.buffer.writelines(line.raw for line in opened.lines)
     elif form == "json":
+        from reread.views.safety import safe_json
         from reread.views.values import session_json
 
-        sys.stdout.buffer.writelines(session_json(opened, choice))
+        pieces = session_json(opened, choice)
+        if sys.stdout.isatty():
+            pieces = (safe_json(piece.decode()).encode() for piece in pieces)
+        sys.stdout.buffer.writelines(pieces)
     elif form == "markdown":
         from reread.views.markdown import session_markdown
 
@@ -117,23 +121,21 @@ def export(
     """
     form = form or FORMS.get(Path(output).suffix, "markdown")
     first, *others = sessions
-    if others or Path(first).expanduser().is_dir():
+    if others or os.path.isdir(os.path.expanduser(first)):
         _export_site(ctx, sessions, form, output, root, chosen(options))
         return
     from reread.garbage import no_collection
-    from reread.views.exports import FORMATS
+    from reread.views.exports import FORMATS, write_document
 
     if form == "html" and output == "-" and sys.stdout.isatty():
         raise Misuse("a page is not for a terminal: say where it goes, as in -o session.html")
-    pieces = FORMATS[form](open_session(ctx, first, root), chosen(options))
+    session = open_session(ctx, first, root)
+    pieces = FORMATS[form](session, chosen(options))
     if output == "-":
         sys.stdout.buffer.writelines(pieces)
         return
-    try:
-        with Path(output).open("wb") as file, no_collection():
-            file.writelines(pieces)
-    except OSError as error:
-        raise Misuse(f"{output}: cannot be written: {error.strerror or error}") from error
+    with no_collection():
+        write_document(session, pieces, Path(output))
 
 
 FORMS = {".html": "html", ".htm": "html", ".json": "json"}
@@ -144,21 +146,23 @@ def _export_site(
     ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], choice: Choice
 ) -> None:
     from reread.cli.output import progress
+    from reread.places import named
     from reread.session import find
+    from reread.views.safety import safe
     from reread.views.sites import write_site
 
     if form != "html" or output == "-":
         raise Misuse("several sessions can be exported as a site only: -f html -o DIR")
     paths: list[Path] = []
     for name in sessions:
-        folder = Path(name).expanduser()
-        found = sessions_below(folder) if folder.is_dir() else [find(name, root=asked_roots(ctx, root) or None)]
+        folder = named(name)
+        found = sessions_below(folder) if os.path.isdir(folder) else [find(name, root=asked_roots(ctx, root) or None)]
         paths += [path for path in found if path not in paths]
     if not paths:
         raise Misuse(f"no sessions in {', '.join(sessions)}")
     with progress("writing", len(paths)) as step:
         site = write_site(paths, Path(output), choice, progress=step)
     for fault in site.faults:
-        click.echo(f"reread: {fault}", err=True)
-    click.echo(f"{site.index}: {site.written} written, {site.unchanged} unchanged", err=True)
+        click.echo(safe(f"reread: {fault}"), err=True)
+    click.echo(f"{safe(site.index)}: {site.written} written, {site.unchanged} unchanged", err=True)
     ctx.exit(1 if site.faults else 0)

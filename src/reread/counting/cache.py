@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from reread.counting.digests import FORMAT
+from reread.places import named
 
 VARIABLE = "REREAD_CACHE"
 NAME = "usage.sqlite"
@@ -70,11 +71,11 @@ class Entry(msgspec.Struct, frozen=True):
 
 def folder() -> Path:
     """Where caches are kept on this machine."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named).expanduser()
+    told = os.environ.get(VARIABLE)
+    if told:
+        return named(told)
     if sys.platform == "linux":  # what platformdirs says, without the 30 ms of loading it
-        return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / "reread"
+        return named(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache") / "reread"
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("reread", appauthor=False))
@@ -124,7 +125,7 @@ class Cache:
         self, entries: Iterable[Entry], gone: Iterable[str], key: bytes | None = None, settled: bytes = b""
     ) -> None:
         """Keep digests, forget files, and keep what was settled; where another run is writing, nothing."""
-        rows = [msgspec.structs.astuple(entry) for entry in entries]
+        rows = [msgspec.structs.astuple(entry) for entry in entries if _is_text(entry.path)]
         if self._database is None:
             return
         try:
@@ -181,6 +182,15 @@ def _open(path: Path) -> sqlite3.Connection | None:
             return None
     database.close()
     return _fresh(path)
+
+
+def _is_text(path: str) -> bool:
+    """Whether a path can be kept: a name that is no UTF-8 cannot."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_busy(error: sqlite3.Error) -> bool:

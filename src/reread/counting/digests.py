@@ -120,10 +120,10 @@ class Digest(msgspec.Struct, array_like=True):
 
 
 def packed(value: object) -> bytes | None:
-    """A value as MessagePack; None where a number in it is beyond 64 bits, which that cannot hold."""
+    """A value as MessagePack; None where that cannot hold it: a number beyond 64 bits, a name that is no UTF-8."""
     try:
         return msgspec.msgpack.encode(value)
-    except OverflowError:
+    except (OverflowError, UnicodeError):
         return None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread import places
+from reread import jsontext, places
 from reread.counting.cache import Cache, Entry, opened
 from reread.counting.digests import FORMAT, Filed, filed, packed
 from reread.counting.readers import Job, Progress, kept_digest, read_all
@@ -71,8 +71,9 @@ class Wanted:
         """Everything below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path in _below(whole, set()):
-            self.add_file(path)
+        for path, _ in places.files_below(whole, beside=BESIDE):
+            if os.path.basename(path) not in places.NO_SESSIONS:
+                self.add_file(path)
 
     def add_file(self, path: str) -> None:
         """One file, by its whole path."""
@@ -83,27 +84,8 @@ class Wanted:
         except FileNotFoundError:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise Unreadable(f"{path}: {reason}; check its permissions", path=path) from error
+            raise Unreadable.at(path, error) from error
         self.found[path] = Found(path, stat)
-
-
-def _below(folder: str, seen: set[str]) -> Iterator[str]:
-    """Every file below a folder that can hold records, each folder once; what cannot be read is passed over."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name.endswith(".jsonl"):
-            if entry.name not in places.NO_SESSIONS and entry.is_file():
-                yield entry.path
-        elif entry.name not in BESIDE and entry.is_dir():
-            if not entry.is_symlink():
-                yield from _below(entry.path, seen)
-            elif (real := os.path.realpath(entry.path)) not in seen:
-                seen.add(real)
-                yield from _below(entry.path, seen)
 
 
 class Survey:
@@ -124,7 +106,7 @@ class Survey:
         self.progress = progress
         self.known = cache.entries() if cache is not None else {}
         gone = [path for path in self.known if path not in wanted.found and _is_below(path, wanted.folders)]
-        self.deleted = [path for path in gone if not Path(path).exists()]
+        self.deleted = [path for path in gone if not os.path.exists(path)]
         self.forgotten = [] if keep_deleted else self.deleted
         self.kept = self.deleted if keep_deleted else []
         self.unread: set[str] = set()
@@ -165,7 +147,7 @@ class Survey:
     def _key(self) -> bytes:
         """What a settlement depends on."""
         said = (FORMAT, self.wanted.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
-        return hashlib.blake2b(msgspec.msgpack.encode(said), digest_size=16).digest()
+        return hashlib.blake2b(jsontext.dumps(said), digest_size=16).digest()
 
     def _files(self, fresh: list[Entry]) -> Iterator[Filed]:
         """Every file's digest; those that were read now are to be kept."""

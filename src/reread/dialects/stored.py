@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from reread.invocation import asked_in
+
 NAME = "stored"
 
 
@@ -15,6 +17,14 @@ def looks_like(value: dict[str, Any]) -> bool:
 def is_mark(value: dict[str, Any]) -> bool:
     """Whether this says that a captured run begins or ends."""
     return looks_like(value) and value["claudeMessage"] is None and isinstance(value.get("run"), dict)
+
+
+def asked(value: dict[str, Any]) -> str | None:
+    """What the command of a captured run asks, where this says that one begins."""
+    argv: Any = value["run"].get("argv") if is_mark(value) else None
+    if not isinstance(argv, list) or not all(isinstance(word, str) for word in cast(list[Any], argv)):
+        return None
+    return asked_in(cast(list[str], argv))
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import msgspec
 
 from reread import jsontext
 from reread.errors import Misuse
+from reread.places import named
 
 VARIABLE = "REREAD_PRICES"
 """Names a file whose prices go before the bundled ones."""
@@ -235,7 +236,7 @@ def prices_from(path: str | Path) -> Prices:
     The file has the shape of the bundled one. A model may also be just `{"input": 1, "output": 5}`.
     """
     try:
-        value: Any = jsontext.loads(Path(path).expanduser().read_bytes())
+        value: Any = jsontext.loads(named(path).read_bytes())
         if not isinstance(value, dict):
             raise Misuse(f"{path}: a price file is a JSON object")
         given = cast(dict[str, Any], value)
@@ -280,8 +281,8 @@ def _text(value: Any) -> Any:
 
 def in_force(path: str | Path | None = None) -> Prices:
     """The prices to count with: a given file's, else those that the environment names, else the bundled."""
-    named = path or os.environ.get(VARIABLE)
-    return _read_once(str(named), _changed(named)) if named else bundled()
+    told = path or os.environ.get(VARIABLE)
+    return _read_once(str(told), _changed(told)) if told else bundled()
 
 
 @lru_cache(maxsize=8)
@@ -291,6 +292,6 @@ def _read_once(path: str, changed: int) -> Prices:
 
 def _changed(path: str | Path) -> int:
     try:
-        return Path(path).expanduser().stat().st_mtime_ns
+        return named(path).stat().st_mtime_ns
     except OSError:
         return 0

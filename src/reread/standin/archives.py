@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,8 +14,9 @@ from reread import jsontext
 from reread.dialects import stream_json
 from reread.envelopes import NEWLINE, OUT, Entry
 from reread.errors import NotFound
-from reread.places import transcripts_below
-from reread.standin.recordings import Frame, Recording, call_of, frame_of, frames_of, prompt_frame
+from reread.invocation import call_of
+from reread.places import named, transcripts_below
+from reread.standin.recordings import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.store import FOLDER, Kept, Store
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -25,14 +27,14 @@ def read_recordings(places: Sequence[str]) -> Iterator[Recording]:
     if not places:
         yield from _of_store(Store())
     for place in places:
-        path = Path(place)
-        if (path / FOLDER).is_dir():
+        path = named(place)
+        if os.path.isdir(path / FOLDER):
             yield from _of_store(Store(path))
-        elif path.is_dir():
+        elif os.path.isdir(path):
             for file in transcripts_below(path):
                 yield from _at(file)
         else:
-            yield from _at(path if path.is_file() else place)
+            yield from _at(path if os.path.isfile(path) else place)
 
 
 def _of_store(store: Store) -> Iterator[Recording]:

@@ -17,11 +17,12 @@ from typing import IO, NoReturn
 from reread import jsontext
 from reread.envelopes import ERR, IN, OUT
 from reread.errors import RereadError
+from reread.invocation import Invocation, Refused, parse_invocation, refuse_misuse
 from reread.standin.callers import Caller, Ears
 from reread.standin.control import Body, body_of, described, difference, id_of_request, reply_to
-from reread.standin.invocation import Invocation, Refused, parse_invocation, refuse_misuse
 from reread.standin.recordings import Frame, Turn, frame_of, prompt_of
 from reread.standin.repertoire import NoSession, Repertoire, Settings, Unanswered
+from reread.streams import flush_or_let_go, open_standard_streams
 
 FAILED, UNANSWERED = 1, 3
 """Exit codes: the real program's, and the one that says that no recording has the answer."""
@@ -312,6 +313,7 @@ def stand_in(arguments: Sequence[str], settings: Settings, pipes: Pipes | None =
 
 def main() -> NoReturn:
     """The executable that can stand first on PATH as `claude`, or be given to an SDK as its CLI path."""
+    open_standard_streams()
     try:
         code = stand_in(sys.argv[1:], Settings.of(os.environ))
         sys.stdout.flush()
@@ -321,8 +323,11 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = 0
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILED
+    except OSError as error:
+        sys.stderr.write(f"reread: {error}\n")
+        code = FAILED
+    flush_or_let_go(sys.stdout)
     sys.exit(code)
 
 

@@ -6,15 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from reread import jsontext
 from reread.envelopes import IN, OUT
-from reread.standin.invocation import Invocation, parse_invocation
+from reread.invocation import Invocation
 
 CONTROL = ("control_request", "control_response")
-PROGRAMS = ("claude", "reread-claude")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,14 +116,6 @@ def frames_of(stream: str, raw: bytes, at: float | None = None) -> Iterator[Fram
         return
     for item in cast(list[Any], items):
         yield frame_of(stream, jsontext.dumps(item) + b"\n", at)
-
-
-def call_of(argv: Sequence[str]) -> Invocation | None:
-    """How the client was called in a recorded command, which may begin with other programs' names."""
-    if not argv:
-        return None
-    at = next((n for n, word in enumerate(argv) if PurePath(word).stem in PROGRAMS), 0)
-    return parse_invocation(argv[at + 1 :])
 
 
 def prompt_of(message: Any) -> str:

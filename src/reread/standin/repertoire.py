@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reread.errors import Misuse, NotFound
+from reread.invocation import Invocation, is_session_id
 from reread.standin.archives import read_recordings
-from reread.standin.invocation import Invocation, is_session_id
 from reread.standin.recordings import Turn, cut_turns
 
 MATCHING = ("prompt", "order")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,6 +12,7 @@ from reread.session import Session, open  # noqa: A004
 from reread.views.markdown import session_markdown
 from reread.views.parts import Choice
 from reread.views.values import session_json
+from reread.writing import write_whole
 
 Format = Callable[[Session, Choice], Iterator[bytes]]
 
@@ -47,10 +49,18 @@ def export(
     """
     if form not in FORMATS:
         raise Misuse(f"{form!r} is no format: say {' or '.join(FORMATS)}")
-    document = b"".join(FORMATS[form](open(source, root=root), Choice(**choice)))
+    session = open(source, root=root)
+    document = b"".join(FORMATS[form](session, Choice(**choice)))
     if to is not None:
-        try:
-            Path(to).write_bytes(document)
-        except OSError as error:
-            raise Unwritable(f"{to}: cannot be written: {error.strerror or error}", path=str(to)) from error
+        write_document(session, [document], Path(to))
     return document
+
+
+def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> None:
+    """Write a document that was made of a session; it cannot take the place of that session's own file."""
+    if session.path is not None and os.path.realpath(path) == os.path.realpath(session.path):
+        raise Misuse(f"{path}: is the session itself; name another file to write to")
+    try:
+        write_whole(path, pieces)
+    except OSError as error:
+        raise Unwritable.at(path, error) from error

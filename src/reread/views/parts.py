@@ -21,7 +21,7 @@ from reread.views.scroll import forks_of
 DEEPEST = 8
 """How many agents, one within the other, are shown where they were called."""
 ONLY = ("prompts", "text", "tools")
-_RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
+_RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,11 +66,11 @@ def parse_turns(text: str) -> tuple[int, int | None]:
     first, dash, last = found.groups() if found else (None, None, None)
     if not first and last and dash:
         return -int(last), None
-    if not first:
-        raise Misuse(f"{text!r} is no range of turns: say 3-9, 3, 3- or -5 for the last five")
-    if not dash:
-        return int(first), int(first)
-    return int(first), int(last) if last else None
+    start = int(first) if first else 0
+    stop = int(last) if last else None if dash else start
+    if start < 1 or (stop is not None and stop < start):
+        raise Misuse(f"{text!r} is no range of turns, which count from 1: say 3-9, 3, 3- or -5 for the last five")
+    return start, stop
 
 
 class Part(msgspec.Struct, frozen=True):

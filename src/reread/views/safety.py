@@ -20,6 +20,11 @@ def safe(text: str) -> str:
     return _CONTROL.sub(_visible, _one_line_end(text))
 
 
+def safe_json(text: str) -> str:
+    """The same JSON, with every control character and direction override in its strings written as a number."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def plain_output(text: str) -> str:
     """What a program printed, without colours and other codes; of a line drawn over, its last state."""
     text = _drawn_over(text)

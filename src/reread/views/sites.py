@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
 import msgspec
 
-from reread import __version__
-from reread.errors import Misuse, RereadError, Unreadable
+from reread import __version__, jsontext
+from reread.errors import RereadError, Unreadable, Unwritable
 from reread.headers import read_header
 from reread.plurals import plural
 from reread.session import Session, wanted_of
@@ -23,6 +24,7 @@ from reread.views.parts import EVERYTHING, Choice
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
 from reread.views.words import count_text, date_text, model_text
+from reread.writing import write_whole
 
 FORMAT = 1
 INDEX, NOTES, ASSETS = "index.html", "site.json", "assets"
@@ -67,7 +69,7 @@ def write_site(
     try:
         return _Writer(folder, choice).write(sessions, progress)
     except OSError as error:
-        raise Misuse(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise Unwritable.at(folder, error) from error
 
 
 class _Writer:
@@ -86,20 +88,21 @@ class _Writer:
         """Write what changed, then the index."""
         self._write_assets()
         assets = shared_assets(ASSETS)
+        known = {page.path: key for key, page in self.notes.pages.items()}
         taken = {key: Path(page.path) for key, page in self.notes.pages.items()}
         written, faults = 0, list[str]()
         for path in sessions:
             place = path.absolute()
-            key = next((key for key, known in taken.items() if known == place), None) or key_for(place, taken)
+            key = known.get(_noted(place)) or key_for(place, taken)
             taken[key] = place
             try:
                 written += self._write_page(key, place, assets)
             except RereadError as fault:
                 faults.append(str(fault))
             progress(1)
-        _replace(self.folder / NOTES, [msgspec.json.format(msgspec.json.encode(self.notes))])
+        write_whole(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
         rows = {key: page.row for key, page in self.notes.pages.items()}
-        _replace(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        write_whole(self.folder / INDEX, (line.encode() for line in index_html(rows)))
         return Site(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
@@ -109,18 +112,23 @@ class _Writer:
         state = repr(wanted_of(session).state)
         if known is not None and known.state == state and page.exists():
             return False
-        _replace(page, session_html(session, self.choice, assets=assets, home=INDEX))
-        self.notes.pages[key] = Written(str(path), state, _row(key, path, session))
+        write_whole(page, session_html(session, self.choice, assets=assets, home=INDEX))
+        self.notes.pages[key] = Written(_noted(path), state, _row(key, path, session))
         return True
 
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
         for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
-            _replace(self.folder / ASSETS / name, [text.encode()])
+            write_whole(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
         said = msgspec.json.encode([FORMAT, __version__, self.choice, self.scripts])
         return hashlib.blake2b(said, digest_size=16).hexdigest()
+
+
+def _noted(path: Path) -> str:
+    """A path as text that can be kept, also where its name is no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _row(key: str, path: Path, session: Session) -> Listed:
@@ -141,17 +149,6 @@ def _read_notes(path: Path) -> Notes:
         return Notes()
     except (msgspec.DecodeError, UnicodeError) as error:
         raise Unreadable(f"{path}: is not what an earlier export wrote: {error}; name another folder") from error
-
-
-def _replace(path: Path, pieces: Iterator[bytes] | Sequence[bytes]) -> None:
-    """Write a file whole or not at all."""
-    fresh = path.with_name(f".{path.name}.new")
-    try:
-        with fresh.open("wb") as file:
-            file.writelines(pieces)
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def index_html(rows: dict[str, Listed]) -> Iterator[str]:

@@ -68,9 +68,15 @@ STATES = {True: "ok", False: "failed", None: "odd"}
 LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, as for everything else that is printed."""
+        raise
+
+
 def make_console(**options: Any) -> Console:
     """A console that takes nothing in a text for markup, and never writes a link."""
-    return Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
+    return _Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
 
 
 class TerminalView:

@@ -124,7 +124,7 @@ class Counter:
             child = self._child = self._running()
         assert child.stdin is not None and child.stdout is not None
         try:
-            child.stdin.write(msgspec.json.encode(os.fsdecode(path)) + b"\n")
+            child.stdin.write(msgspec.json.encode(os.fsencode(path)) + b"\n")
             child.stdin.flush()
             return msgspec.json.decode(child.stdout.readline(), type=Counted | None)
         except (OSError, ValueError, msgspec.DecodeError):
@@ -210,7 +210,7 @@ def main() -> None:
         os.nice(10)
     for line in sys.stdin.buffer:
         try:
-            counted: Counted | None = count(Path(msgspec.json.decode(line, type=str)))
+            counted: Counted | None = count(Path(os.fsdecode(msgspec.json.decode(line, type=bytes))))
         except (RereadError, OSError):
             counted = None
         sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")

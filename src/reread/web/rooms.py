@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -74,6 +75,11 @@ class Room:
     def is_open(self) -> bool:
         """Whether the file has been read."""
         return self._opened.is_set()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the file could not be read; it may be back by now."""
+        return self._fault is not None
 
     @property
     def progress(self) -> pages.Opening:
@@ -185,7 +191,7 @@ class Room:
                 rewritten = rewritten or _is_rewritten(change)
                 if change.agent is not None:
                     agents[change.agent.id] = None
-        gone, live = not self.path.exists(), self._desk.live
+        gone, live = not os.path.exists(self.path), self._desk.live
         if changed:
             self._desk.grow()
         if rewritten:
@@ -248,7 +254,7 @@ class Rooms:
         path = self._find(key)
         with self._lock:
             room = self._rooms.get(key)
-            if room is None or room.path != path:
+            if room is None or room.path != path or room.failed:
                 room = self._rooms[key] = Room(key, path, self._roots, self._undisturbed)
                 self._make_space(key)
             return room

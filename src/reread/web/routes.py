@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import os
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Generator
 from pathlib import Path
@@ -155,7 +156,7 @@ def _spent(desk: Desk, asked: Asked) -> Any:
 
 def _export(desk: Desk, asked: Asked) -> Callable[[], Response]:
     path = desk.session.path
-    source = path if path is not None and path.exists() else desk.session
+    source = path if path is not None and os.path.exists(path) else desk.session
     choice = Choice(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
     name = f"{asked.path['key']}.html"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
@@ -253,7 +254,10 @@ async def _watch(room: Room, view: View) -> AsyncIterator[bytes]:
         yield encoded("opening", room.progress)
         await asyncio.sleep(STEP_SECONDS)
     listener = Listener(view)
-    await run_in_threadpool(room.watch, listener)
+    try:
+        await run_in_threadpool(room.watch, listener)
+    except RereadError:  # who asks for anything else of it is told why
+        return
     async for piece in room.hub.stream(listener):
         yield piece
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from reread.errors import Misuse
 
+PROGRAMS = ("claude", "reread-claude")
 FORMATS = {"--output-format": ("text", "json", "stream-json"), "--input-format": ("text", "stream-json")}
 SHORT = {
     "-p": "--print",
@@ -89,6 +91,20 @@ def parse_invocation(arguments: Sequence[str]) -> Invocation:
         options |= dict.fromkeys(flags, "")
         options[name] = value if given else _value(name, words)
     return Invocation(prompt=spoken[0] if spoken else None, options=options)
+
+
+def call_of(argv: Sequence[str]) -> Invocation | None:
+    """How the client was called in a recorded command, which may begin with other programs' names."""
+    if not argv:
+        return None
+    at = next((n for n, word in enumerate(argv) if PurePath(word).stem in PROGRAMS), 0)
+    return parse_invocation(argv[at + 1 :])
+
+
+def asked_in(argv: Sequence[str]) -> str | None:
+    """What a command asks the client; None where it asks nothing, or runs another program."""
+    call = call_of(argv) if any(PurePath(word).stem in PROGRAMS for word in argv) else None
+    return call.prompt if call is not None else None
 
 
 def _spelled_out(name: str) -> list[str]:
