@@ -282,6 +282,12 @@ def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytes
     assert len(cache.Cache().entries()) == 8
 
 
+def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "processes", lambda size: 2)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("another process was started"))
+    assert reread.usage([tree / "projects/p/a.jsonl"], cache=False).totals.responses
+
+
 def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "processes", lambda size: 2)
     monkeypatch.setattr(readers, "help_out", _die)

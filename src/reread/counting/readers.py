@@ -57,7 +57,7 @@ def read_all(jobs: list[Job], progress: Progress | None = None) -> Iterator[Read
     from reread.counting.scanners import Room
 
     room = Room()
-    count = processes(sum(job.rest for job in jobs))
+    count = min(processes(sum(job.rest for job in jobs)), max(1, len(jobs)))
     mine, *others = _shares(jobs, count)
     helpers = [_Helper(share, room) for share in others]
     try:
