@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,12 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(scanners, "Scanner", Spy)
     return found
+
+
+def known() -> dict[str, cache.Entry]:
+    """What the cache knows of files."""
+    with closing(cache.Cache()) as kept:
+        return kept.entries()
 
 
 def row(session: str, number: int, output: int = 1) -> str:
@@ -151,7 +158,7 @@ def test_deleting_elsewhere_forgets_nothing(tree: Path, tmp_path: Path) -> None:
     output(tree)
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     assert output(tmp_path / "more") == 1
-    assert len(cache.Cache().entries()) == 3
+    assert len(known()) == 3
 
 
 def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
@@ -185,9 +192,8 @@ def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Pat
     output(tree)
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     output(tmp_path / "more")
-    with sqlite3.connect(cache.Cache().path) as database:
+    with closing(sqlite3.connect(cache.folder() / cache.NAME)) as database:
         assert database.execute("SELECT count(*) FROM settled").fetchone() == (2,)
-    database.close()
 
 
 def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +245,7 @@ def test_a_broken_or_foreign_cache_is_rebuilt_silently(tree: Path, folder: Path,
     assert output(tree) == expected
     assert output(tree) == expected
     assert output(tree, by="block") == expected
-    assert len(cache.Cache().entries()) == 16
+    assert len(known()) == 16
 
 
 def test_a_folder_that_cannot_be_made_is_no_trouble(
@@ -279,7 +285,7 @@ def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytes
     monkeypatch.setattr(readers, "processes", lambda size: 3)
     assert reread.usage(root=tree, by="session", cache=False) == expected
     assert reread.usage(root=tree, by="session") == expected
-    assert len(cache.Cache().entries()) == 8
+    assert len(known()) == 8
 
 
 def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
