@@ -1,6 +1,6 @@
 /** Stacked columns over time, with the exact figures of the one that is pointed at. */
 
-import { useEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { day, exact, exactMoney, money, short } from "../kit/words";
 import { scale, type Chart, type Column, type Measure } from "./series";
 
@@ -89,8 +89,9 @@ const tick = (when: string): string => (/^\d{4}-\d\d-\d\d$/.test(when) ? day(`${
 
 function useWidth(box: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(720);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!box.current) return;
+    setWidth(box.current.clientWidth);
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
     observer.observe(box.current);
     return () => observer.disconnect();
