@@ -40,18 +40,16 @@ LINE = {
 }
 
 
-class Plan(argparse.Namespace):
-    """What one run measures."""
+class Plan(measure.Plan):
+    """And how often."""
 
-    quick: bool
     rounds: int
     samples: int
     idle: float
-    only: list[str]
 
     @property
     def session(self) -> Path:
-        return DATA.session(100 if self.quick else 1000)
+        return DATA.large(quick=self.quick)
 
 
 def load_lines(path: Path) -> None:

@@ -35,6 +35,10 @@ class Data:
     def session(self, mb: int) -> Path:
         return self._made(f"sessions/{mb}.jsonl", lambda path: gen.make_session(path, mb=mb))
 
+    def large(self, *, quick: bool) -> Path:
+        """The largest session that a run reads."""
+        return self.session(100 if quick else 1000)
+
     def tree(self, files: int) -> Path:
         """A configuration folder with half a megabyte a file."""
         return self._made(f"tree-{files}", lambda path: gen.make_tree(path, files=files, mb=files * 0.512))
@@ -52,6 +56,13 @@ class Data:
                 make(Path(scratch) / path.name)
                 (Path(scratch) / path.name).rename(path)
         return path
+
+
+class Plan(argparse.Namespace):
+    """What one run measures."""
+
+    quick: bool
+    only: list[str]
 
 
 def data() -> Data:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import measure
-from measure import Row
+from measure import Plan, Row
 from playwright.sync_api import Browser, Page, sync_playwright
 
 DATA = measure.data()
@@ -68,17 +68,6 @@ SEE_APPENDED = """() => {
 CATEGORIES = ["devtools.timeline", "devtools.timeline.frame", "disabled-by-default-devtools.timeline"]
 SCRIPT = {"FunctionCall", "EvaluateScript", "TimerFire", "FireAnimationFrame", "EventDispatch", "RunMicrotasks"}
 """The trace's names for time in which script runs."""
-
-
-class Plan(argparse.Namespace):
-    """What one run measures."""
-
-    quick: bool
-    only: list[str]
-
-    @property
-    def large(self) -> Path:
-        return DATA.session(100 if self.quick else 1000)
 
 
 def long_session(path: Path) -> None:
@@ -165,12 +154,12 @@ def paint(plan: Plan) -> Iterator[Row]:
     """The first paint, of a file that the server has not seen and of one that it has; the tab itself is there."""
     times: dict[str, list[float]] = {"the first time": [], "again": []}
     for _ in range(ROUNDS):
-        with alone(plan.large) as path, served(path, path.parent) as address, chromium() as browser:
+        with alone(DATA.large(quick=plan.quick)) as path, served(path, path.parent) as address, chromium() as browser:
             for found in times.values():
                 page = new_tab(browser)
                 found.append(painted(page, address))
                 page.close()
-    size = plan.large.stat().st_size / 1e6
+    size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     for (words, found), goal in zip(times.items(), ("≤ 4 s", "≤ 1 s"), strict=True):
         yield Row(f"first paint of {size:.0f} MB, {words}", said(found), goal=goal)
 
@@ -178,7 +167,7 @@ def paint(plan: Plan) -> Iterator[Row]:
 def append(plan: Plan) -> Iterator[Row]:
     """From just before a line is appended to the end of the frame that shows it, at the end of the session."""
     with (
-        alone(plan.large, copied=True) as path,
+        alone(DATA.large(quick=plan.quick), copied=True) as path,
         served(path, path.parent) as address,
         chromium() as browser,
     ):
@@ -194,7 +183,7 @@ def append(plan: Plan) -> Iterator[Row]:
         for number in range(APPENDS):
             parent, delay = shown(page, path, number, parent)
             delays.append(delay)
-    size = plan.large.stat().st_size / 1e6
+    size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     measured = f"p50 {statistics.median(delays):.0f} ms, p95 {measure.quantile(delays, 0.95):.0f} ms"
     measured += f", the first {delays[0]:.0f} ms, the slowest {max(delays):.0f} ms"
     yield Row(f"append to the screen, {size:.0f} MB session", measured, goal="p95 ≤ 100 ms")

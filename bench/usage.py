@@ -29,12 +29,10 @@ SMALL = 10
 """How many times smaller the tree is that growth is measured with."""
 
 
-class Plan(argparse.Namespace):
-    """What one run measures."""
+class Plan(measure.Plan):
+    """And how often."""
 
-    quick: bool
     rounds: int
-    only: list[str]
 
     @property
     def files(self) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import measure
-from measure import Row
+from measure import Plan, Row
 
 DATA = measure.data()
 PEERS = {
@@ -31,17 +31,6 @@ APPENDS = 20
 ROUNDS = 3
 ENOUGH = 15
 """CPU seconds after which a program is not run again."""
-
-
-class Plan(argparse.Namespace):
-    """What one run measures."""
-
-    quick: bool
-    only: list[str]
-
-    @property
-    def large(self) -> Path:
-        return DATA.session(100 if self.quick else 1000)
 
 
 def html(plan: Plan) -> Iterator[Row]:
@@ -88,8 +77,8 @@ def installed(name: str) -> str:
 
 def first_page(plan: Plan) -> Iterator[Row]:
     """From the first request for a session to its head and its first passages."""
-    size = plan.large.stat().st_size / 1e6
-    with serving(plan.large) as site:
+    size = DATA.large(quick=plan.quick).stat().st_size / 1e6
+    with serving(DATA.large(quick=plan.quick)) as site:
         for words, goal in (("the first time", "≤ 4 s"), ("again", "≤ 1 s")):
             began, cpu = time.perf_counter(), site.cpu()
             site.get("")
@@ -101,9 +90,9 @@ def first_page(plan: Plan) -> Iterator[Row]:
 
 def appended(plan: Plan) -> Iterator[Row]:
     """From just before a line is appended until the reader is told."""
-    size = plan.large.stat().st_size / 1e6
+    size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
-        path = Path(shutil.copy(plan.large, Path(scratch) / "large.jsonl"))
+        path = Path(shutil.copy(DATA.large(quick=plan.quick), Path(scratch) / "large.jsonl"))
         with serving(path) as site, site.events() as next_event:
             while next_event()[0] != "open":
                 pass

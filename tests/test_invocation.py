@@ -3,7 +3,8 @@
 import pytest
 
 from reread.errors import Misuse
-from reread.invocation import parse_invocation, refuse_misuse
+from reread.invocation import parse_invocation
+from reread.standin.refusals import refuse_misuse
 
 
 @pytest.mark.parametrize(

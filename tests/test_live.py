@@ -183,23 +183,26 @@ def agents_heard(changes: Iterator[reread.Change]) -> list[str]:
     return [change.agent.id for change in changes if change.agent]
 
 
-def test_an_agent_is_found_where_only_its_new_folder_was_reported(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(line(1))
-    follower = Follower(reread.open(path))
-    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
-    agent.parent.mkdir(parents=True)
+@pytest.fixture
+def follower(tmp_path: Path) -> Follower:
+    (tmp_path / "s.jsonl").write_bytes(line(1))
+    return Follower(reread.open(tmp_path / "s.jsonl"))
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    """The file of an agent, in its new folder."""
+    (tmp_path / "s" / "subagents").mkdir(parents=True)
+    return tmp_path / "s" / "subagents" / "agent-abc.jsonl"
+
+
+def test_an_agent_is_found_where_only_its_new_folder_was_reported(follower: Follower, agent: Path) -> None:
     agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
-    assert agents_heard(follower.changes({tmp_path / "s"})) == ["abc"]
+    assert agents_heard(follower.changes({agent.parents[1]})) == ["abc"]
 
 
-def test_an_agent_is_found_that_came_before_its_new_folder_was_watched(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(line(1))
-    follower = Follower(reread.open(path))
-    agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
-    agent.parent.mkdir(parents=True)
-    assert agents_heard(follower.changes({tmp_path / "s"})) == []
+def test_an_agent_is_found_that_came_before_its_new_folder_was_watched(follower: Follower, agent: Path) -> None:
+    assert agents_heard(follower.changes({agent.parents[1]})) == []
     agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
     assert agents_heard(follower.changes(set())) == ["abc"]
 

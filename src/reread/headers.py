@@ -78,10 +78,10 @@ def read_header(path: str | Path) -> Header:
 
 
 def _header(path: str | Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
-    prompt = one_line(first.prompt or "")
+    prompt = as_title(first.prompt or "")
     summary = last.summary or (first.summary if first.prompt is None else None)
     title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
-    guess = one_line(first.asked or "") if not title else ""
+    guess = as_title(first.asked or "") if not title else ""
     cwd = first.cwd or last.cwd
     found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
     return Header(
@@ -193,7 +193,7 @@ def first_prompt(head: Head) -> str | None:
     return None
 
 
-def one_line(text: str) -> str:
+def as_title(text: str) -> str:
     """The beginning of a text as a title."""
     return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
 

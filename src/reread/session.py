@@ -21,7 +21,7 @@ from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.facts import Facts
 from reread.filenames import id_of, name_of
 from reread.folding import CHUNK, Folding, Progress
-from reread.headers import captures_of, one_line, sessions
+from reread.headers import as_title, captures_of, sessions
 from reread.joins import Told
 from reread.kinship import Kin
 from reread.ledger import Ledger
@@ -257,12 +257,12 @@ class Session:
 
     def _first_prompt(self) -> str:
         prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
-        return next((line[:120] for line in (" ".join(text.split()) for text in prompts) if line), "")
+        return next((title for title in map(as_title, prompts) if title), "")
 
     def _asked(self) -> str:
         """What the command asked that was captured first; a stream does not say its prompt again."""
         runs = (self.records[n].value for n in self.folding.conversation.facts.runs)
-        return one_line(next((text for text in map(stored.asked, runs) if text), ""))
+        return as_title(next((text for text in map(stored.asked, runs) if text), ""))
 
     @property
     def project(self) -> str:

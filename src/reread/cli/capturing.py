@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, asked_roots
+from reread.cli.options import SESSION, FolderName, asked_roots
 from reread.errors import Misuse
 from reread.streams import let_go
 
@@ -41,7 +41,7 @@ def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--root",
                 multiple=True,
-                type=click.Path(path_type=Path),
+                type=FolderName(path_type=Path),
                 metavar="DIR",
                 help="The store that conversations are kept in, if not your own.",
             ),

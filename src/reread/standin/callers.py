@@ -12,8 +12,8 @@ from io import RawIOBase
 from typing import cast
 
 from reread import jsontext
-from reread.invocation import Refused
 from reread.standin.control import Body, id_of_request
+from reread.standin.refusals import Refused
 
 
 class Ears:

@@ -17,10 +17,11 @@ from typing import IO, NoReturn
 from reread import jsontext
 from reread.envelopes import ERR, IN, OUT
 from reread.errors import RereadError
-from reread.invocation import Invocation, Refused, parse_invocation, refuse_misuse
+from reread.invocation import Invocation, parse_invocation
 from reread.standin.callers import Caller, Ears
 from reread.standin.control import Body, body_of, described, difference, id_of_request, reply_to
 from reread.standin.recordings import Frame, Turn, frame_of, prompt_of
+from reread.standin.refusals import Refused, refuse_misuse
 from reread.standin.repertoire import NoSession, Repertoire, Settings, Unanswered
 from reread.streams import flush_or_let_go, open_standard_streams
 

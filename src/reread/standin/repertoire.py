@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reread.errors import Misuse, NotFound
-from reread.invocation import Invocation, is_session_id
+from reread.invocation import Invocation
 from reread.standin.archives import read_recordings
 from reread.standin.recordings import Turn, cut_turns
+from reread.standin.refusals import is_session_id
 
 MATCHING = ("prompt", "order")
 SHOWN = 20

@@ -153,7 +153,7 @@ class Desk:
             turns=scroll.turns,
             passages=len(scroll),
             branch=scroll.branch,
-            branches=[talk.branch_mark(b) for b in talk.conversation.branches] if lists else [],
+            branches=talk.branch_marks() if lists else [],
             agents=[self.agent_mark(found) for found in session.agents.values()] if lists else [],
             agent=mark,
             tools=dict(talk.tools.most_common()),
@@ -489,6 +489,10 @@ class Talk:
         return _fullest(self._gauge.fills(turns, in_force()))
 
     # Branches
+
+    def branch_marks(self) -> list[pages.BranchMark]:
+        """All branches, the active one first."""
+        return list(map(self.branch_mark, self.conversation.branches))
 
     def branch_mark(self, branch: Branch) -> pages.BranchMark:
         """A branch, where one can be chosen."""

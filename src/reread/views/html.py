@@ -131,7 +131,7 @@ class _Writer:
         yield from self.plain.pieces()
         index = {
             "threads": self._threads,
-            "branches": self.desk.overview().branches,
+            "branches": self.desk.talk().branch_marks(),
             "agents": list(map(self.desk.agent_mark, agents)),
             "spent": at_once(self.desk.spent())(),
             "problems": pages.Problems(problems=[], more=0),
