@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -112,3 +112,31 @@ def worth(copy: Copy) -> tuple[object, ...]:
     response, charge = copy.response, copy.response.charge
     said = (charge.model or "", charge.mode, str(response.extras))
     return (response.ended, charge.output, response.when or 0, charge.counts, said)
+
+
+Sessions = frozenset[str | None]
+
+
+class Partings:
+    """When sessions that have responses in common went ways of their own."""
+
+    def __init__(self, responses: Iterable[list[Copy]] = ()) -> None:
+        self._first: dict[str | None, dict[Sessions, int]] = {}
+        """Of each session, by those that have a response too, when the first such response was."""
+        self._known: dict[tuple[str | None, Sessions], tuple[int, int]] = {}
+        for copies in responses:
+            sessions = frozenset(copy.place.session for copy in copies)
+            for copy in copies:
+                when = copy.response.when
+                if when is not None:
+                    first = self._first.setdefault(copy.place.session, {})
+                    first[sessions] = min(when, first.get(sessions, when))
+
+    def when(self, session: str | None, others: Sessions) -> tuple[int, int]:
+        """When a session first had a response that not all the others have, and one that none has; 0 for never."""
+        if (session, others) not in self._known:
+            found = self._first.get(session, {}).items()
+            some = min((when for sessions, when in found if not others <= sessions), default=0)
+            none = min((when for sessions, when in found if len(sessions & others) == 1), default=0)
+            self._known[session, others] = (some, none)
+        return self._known[session, others]

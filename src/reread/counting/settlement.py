@@ -8,7 +8,7 @@ from itertools import chain
 
 import msgspec
 
-from reread.counting.copies import Copy, gather, wanted_places, worth
+from reread.counting.copies import Copy, Partings, Sessions, gather, wanted_places, worth
 from reread.counting.counters import Counters
 from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
 from reread.counting.readings import ModelReading, Stretch
@@ -42,7 +42,7 @@ def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
     """Each response that the files tell of, once."""
     settlement = _Settlement(files, prices)
     single, shared = settlement.copies(list(files))
-    return [_alone(copy) for copy in single] + settlement.joined(shared)
+    return settlement.joined(single, shared)
 
 
 class _Settlement:
@@ -62,8 +62,7 @@ class _Settlement:
         self.metered = printed - self.natives
         """The sessions whose tokens are those of a printed counter."""
         self.counters = Counters(self.files)
-        self.shared: Counter[int] = Counter()
-        """How many responses of each file stand in other files too."""
+        self.partings = Partings()
 
     def spends(self) -> list[Spend]:
         """Each response once, then what only the counters know."""
@@ -74,7 +73,7 @@ class _Settlement:
         for file in apart:
             out += self._cells(file)
             single += [copy for response in file.digest.odd if (copy := self._copy(file, response)) is not None]
-        for settled in [*self.joined(shared), *map(_alone, single)]:
+        for settled in self.joined(single, shared):
             place = settled.first.place
             if settled.reported is not None and self.counters.know_cost(place.session):
                 settled.reported = None
@@ -145,29 +144,33 @@ class _Settlement:
         single = [copies[0] for copies in by_id.values() if len(copies) == 1]
         return single, [copies for copies in by_id.values() if len(copies) > 1]
 
-    def joined(self, shared: list[list[Copy]]) -> list[Settled]:
-        """Each response that several rows tell of, once."""
-        for copies in shared:
-            self.shared.update({id(copy.file) for copy in copies})
-        return [self._join(group) for copies in shared for group in gather(copies)]
+    def joined(self, single: list[Copy], shared: list[list[Copy]]) -> list[Settled]:
+        """Each response once, whether one row tells of it or several."""
+        groups = [group for copies in shared for group in gather(copies)]
+        if groups:
+            self.partings = Partings(chain(groups, ([copy] for copy in single)))
+        return [*map(self._join, groups), *map(_alone, single)]
 
     def _join(self, copies: list[Copy]) -> Settled:
-        first = min(copies, key=self._age)
+        sessions = frozenset(copy.place.session for copy in copies)
+        first = min(copies, key=lambda copy: self._age(copy, sessions))
         self.counters.note_copies(first, copies)
         best = max(copies, key=worth).response
         reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
         ended = any(copy.response.ended for copy in copies)
         return Settled(first, best, ended, best.reported if best.reported is not None else max(reported, default=None))
 
-    def _age(self, copy: Copy) -> tuple[object, ...]:
-        """Orders copies: the original first.
+    def _age(self, copy: Copy, sessions: Sessions) -> tuple[object, ...]:
+        """Orders the copies that some sessions have: the original first.
 
-        A fork has the times of what it copies, so that its file must tell: when it was begun, whether all it holds is
-        in other files too (then these went on from it), how much it holds.
+        A fork has the times of what it copies, so that the rest must tell: when its file was begun, whether its counter
+        was read before it parted from the others (then they went on from it, as they did if it never parted), when it
+        parted, how much it holds.
         """
         file, place, when = copy.file, copy.place, copy.response.when
-        count = len(file.digest.ids)
-        begun = file.digest.began
+        begun, parted = file.digest.began, self.partings.when(place.session, sessions)
+        readings = (reading.when for reading in file.digest.readings if reading.session == place.session)
+        read = next((when for when in readings if when is not None), None)
         return (
             place.printed,
             when is None,
@@ -176,8 +179,9 @@ class _Settlement:
             place.source,
             begun is None,
             begun or 0,
-            count > self.shared[id(file)],
-            count,
+            any(parted) and (read is None or read >= parted[0]),
+            parted,
+            len(file.digest.ids),
             place.agent == SIDECHAIN,
             file.path,
         )
