@@ -8,7 +8,7 @@ from reread import places
 from reread.counting.readings import Reading
 from reread.money.charges import Charge
 
-FORMAT = 8
+FORMAT = 9
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)

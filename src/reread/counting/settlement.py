@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -11,7 +11,7 @@ import msgspec
 from reread.counting.copies import Copy, Partings, Sessions, gather, wanted_places, worth
 from reread.counting.counters import Counters
 from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
-from reread.counting.readings import ModelReading, Stretch
+from reread.counting.readings import ModelReading, Reading, Stretch
 from reread.counting.spends import Spend
 from reread.money.charges import DAY_MS, Charge, cost
 from reread.money.prices import Prices, read_name
@@ -207,39 +207,48 @@ class _Settlement:
         models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
         names = {self._plain(model): model for model in models}
         for part in self.counters.reported(file, session):
-            reading = part.reading
-            place = digest.places[reading.place] if reading.place is not None else NOWHERE
+            place, when = _noted(file, part.reading)
             project = place.project or digest.folder or file.project
-            when = reading.when if reading.place is not None else digest.began
             for model, nanos in _by_model(part):
                 name = names.get(self._plain(model), model)
                 yield Spend(when, session, project, place.branch, None, name, reported=nanos)
 
     def _printed(self, file: Filed, session: str | None, rows: list[Settled]) -> Iterator[Spend]:
         """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
-        rows.sort(key=lambda row: row.first.response.number)
-        stretches = self.counters.chain(file, session, printed=True)
-        totals, whole = _totals(stretches, rows)
-        last = max((part.reading.after for part in stretches), default=0)
-        names = {self._plain(name): name for name in totals}
-        by_model: dict[str | None, list[Settled]] = {name: [] for name in totals}
+        coming = deque(sorted(rows, key=lambda row: row.first.response.number))
+        waiting: list[Settled] = []
+        for part in self.counters.chain(file, session, printed=True):
+            while coming and coming[0].first.response.number < part.reading.after:
+                waiting.append(coming.popleft())
+            models = _models(part, waiting)
+            told = self._told(models, waiting, whole=part.reading.by_model)
+            for name, model in models.items():
+                yield from self._share_out(file, part.reading, name, model, told[name])
+            known = {id(row) for rows in told.values() for row in rows}
+            waiting = [row for row in waiting if id(row) not in known]
+        for row in chain(waiting, coming):
+            yield from self._spent(row)
+
+    def _told(
+        self, models: dict[str | None, ModelReading], rows: list[Settled], *, whole: bool
+    ) -> dict[str | None, list[Settled]]:
+        """The responses of which a counter told, by model; unless whole, it is the main thread's."""
+        names = {self._plain(name): name for name in models}
+        out: dict[str | None, list[Settled]] = {name: [] for name in models}
         for row in rows:
             name = names.get(self._plain(row.best.charge.model), "")
-            if name in by_model and row.first.response.number < last and (whole or row.first.place.agent is None):
-                by_model[name].append(row)
-            else:
-                yield from self._spent(row)
-        for name, model in totals.items():
-            yield from self._share_out(file, session, name, model, by_model[name])
+            if name in out and (whole or row.first.place.agent is None):
+                out[name].append(row)
+        return out
 
     def _share_out(
-        self, file: Filed, session: str | None, name: str | None, model: ModelReading, rows: list[Settled]
+        self, file: Filed, reading: Reading, name: str | None, model: ModelReading, rows: list[Settled]
     ) -> Iterator[Spend]:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
-            place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
-            lone = Copy(file, Response(0, None, 0, file.digest.began), place)
-            yield self._spend(lone, _charge(model, name, 0, 0))
+            place, when = _noted(file, reading)
+            place = msgspec.structs.replace(place, session=reading.session, printed=True)
+            yield self._spend(Copy(file, Response(0, None, 0, when), place), _charge(model, name, 0, 0))
             return
         known = [row.best.charge for row in rows]
         kept = _charge(model, known[0].model, sum(c.write_5m for c in known), sum(c.write_1h for c in known))
@@ -278,23 +287,21 @@ def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
     return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
 
 
-def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | None, ModelReading], bool]:
-    """All that a file's stretches counted, by model; and whether that is more than the main thread."""
-    out: dict[str | None, ModelReading] = {}
-    whole = True
-    for part in stretches:
-        models: dict[str | None, ModelReading] = {**part.models}
-        if not part.reading.by_model and part.reading.turn is not None:
-            turn, whole = part.reading.turn, False
-            main = [
-                row for row in rows if row.first.place.agent is None and row.first.response.number < part.reading.after
-            ]
-            writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
-            model = main[-1].best.charge.model if main else None
-            models = {model: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
-        for name, model in models.items():
-            out[name] = out[name].plus(model) if name in out else model
-    return out, whole
+def _noted(file: Filed, reading: Reading) -> tuple[Place, int | None]:
+    """Where and when what a counter says was spent is noted."""
+    if reading.place is None:
+        return NOWHERE, file.digest.began
+    return file.digest.places[reading.place], reading.when
+
+
+def _models(part: Stretch, rows: list[Settled]) -> dict[str | None, ModelReading]:
+    """What a stretch counted, by model; of a client that says only what the main thread used, by its last model."""
+    turn = part.reading.turn
+    if part.reading.by_model or turn is None or not any(turn.counts):
+        return {**part.models}
+    main = [row.best.charge.model for row in rows if row.first.place.agent is None]
+    writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
+    return {main[-1] if main else None: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
 
 
 def _charge(model: ModelReading, name: str | None, known_5m: int, known_1h: int) -> Charge:
