@@ -63,6 +63,8 @@ class _Settlement:
         """The sessions whose tokens are those of a printed counter."""
         self.counters = Counters(self.files)
         self.partings = Partings()
+        self.originals: dict[int, dict[int, Copy]] = {}
+        """Of files, by the how-manieth, the printed responses that stand in a transcript too, as they stand there."""
 
     def spends(self) -> list[Spend]:
         """Each response once, then what only the counters know."""
@@ -155,6 +157,9 @@ class _Settlement:
         sessions = frozenset(copy.place.session for copy in copies)
         first = min(copies, key=lambda copy: self._age(copy, sessions))
         self.counters.note_copies(first, copies)
+        for copy in copies:
+            if copy.place.printed and not first.place.printed:
+                self.originals.setdefault(id(copy.file), {})[copy.response.number] = first
         best = max(copies, key=worth).response
         reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
         ended = any(copy.response.ended for copy in copies)
@@ -207,7 +212,7 @@ class _Settlement:
         models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
         names = {self._plain(model): model for model in models}
         for part in self.counters.reported(file, session):
-            place, when = _noted(file, part.reading)
+            place, when = self._noted(file, part.reading)
             project = place.project or digest.folder or file.project
             for model, nanos in _by_model(part):
                 name = names.get(self._plain(model), model)
@@ -246,7 +251,7 @@ class _Settlement:
     ) -> Iterator[Spend]:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
-            place, when = _noted(file, reading)
+            place, when = self._noted(file, reading)
             place = msgspec.structs.replace(place, session=reading.session, printed=True)
             yield self._spend(Copy(file, Response(0, None, 0, when), place), _charge(model, name, 0, 0))
             return
@@ -265,6 +270,17 @@ class _Settlement:
                 spend.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
             spend.responses, spend.reported = 1, row.reported
             yield spend
+
+    def _noted(self, file: Filed, reading: Reading) -> tuple[Place, int | None]:
+        """Where and when what a counter says was spent is noted: with the main thread's last response before it."""
+        originals = self.originals.get(id(file), {})
+        for number in range(reading.after - 1, -1, -1) if originals else ():
+            original = originals.get(number)
+            if original is not None and original.place.session == reading.session and original.place.agent is None:
+                return original.place, original.response.when
+        if reading.place is None:
+            return NOWHERE, file.digest.began
+        return file.digest.places[reading.place], reading.when
 
     def _plain(self, model: str | None) -> str | None:
         """What two ids of one model have in common."""
@@ -285,13 +301,6 @@ def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
     dearest = max(costs, key=lambda name: costs[name] or 0)
     rest = spent - sum(nanos or 0 for nanos in costs.values())
     return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
-
-
-def _noted(file: Filed, reading: Reading) -> tuple[Place, int | None]:
-    """Where and when what a counter says was spent is noted."""
-    if reading.place is None:
-        return NOWHERE, file.digest.began
-    return file.digest.places[reading.place], reading.when
 
 
 def _models(part: Stretch, rows: list[Settled]) -> dict[str | None, ModelReading]:
