@@ -23,7 +23,7 @@ import pytest
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.session import Session
 from reread.store import Store
 from reread.views.desk import Desk
@@ -171,7 +171,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
         assert page["total"] == overview["passages"] == len(page["passages"])
         assert demo.get(f"{base}/outline")["total"] == overview["turns"]
         assert demo.get(f"{base}/spent")["figures"]["tokens"] > 0
-        assert demo.get(f"{base}/filter?kinds=prompts")["indices"]
+        assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
         for passage in page["passages"]:
             assert demo.get(f"{base}/place?message={passage['key'].replace(' ', '%20')}")["passage"] == passage["index"]
@@ -507,7 +507,7 @@ def test_a_file_that_comes_back_can_be_read_again(tmp_path: Path, capfd: pytest.
         site.get("/api/library")
         path.rename(project / "away")
         assert site.status("/api/sessions/one") == 404
-        assert b"open" not in site.ask("/api/sessions/one/events").body
+        assert b"event: open\n" not in site.ask("/api/sessions/one/events").body
         (project / "away").rename(path)
         assert site.status("/api/sessions/one") == 200
     assert "Traceback" not in capfd.readouterr().err

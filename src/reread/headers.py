@@ -180,7 +180,7 @@ class _Glance:
 
 def first_prompt(head: Head) -> str | None:
     """What a person typed in this record, or None."""
-    if head.isMeta or head.isCompactSummary or head.isSidechain or head.message is None:
+    if head.isMeta or head.isCompactSummary or head.isSidechain or head.parentToolUseID or head.message is None:
         return None
     content = head.message.content
     if isinstance(content, str):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, FolderName, asked_roots
+from reread.cli.options import SAMPLES, SESSION, FolderName, asked_roots
 from reread.errors import Misuse
 from reread.streams import let_go
 
@@ -146,6 +146,8 @@ def _keeper(store: Store, conversation: str, workspace: str, agent: str, fsync: 
     from reread.settings import setting
     from reread.store import RESULT, SYNCS
 
+    if store.root == SAMPLES:
+        raise Misuse("the samples are only read: leave --demo out")
     asked = fsync or setting(store.root, "fsync")
     chosen = asked if asked in SYNCS else RESULT
     keeper = Keeper(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=_say)

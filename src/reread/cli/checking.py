@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, json_option, root_option
+from reread.cli.options import SESSION, asked_roots, json_option, root_options
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -19,7 +19,7 @@ OK, FOUND_ERRORS = 0, 1
 @click.option("--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and stop.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what is merely worth knowing.")
-@root_option
+@root_options
 @click.pass_context
 def check(
     ctx: click.Context,

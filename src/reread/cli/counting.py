@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, json_option, root_option
+from reread.cli.options import SESSION, asked_roots, json_option, root_options
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="Count files that are gone and were counted once.",
 )
 @json_option
-@root_option
+@root_options
 @click.pass_context
 def usage(
     ctx: click.Context,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli.options import asked_roots, json_option, root_option
+from reread.cli.options import asked_roots, json_option, root_options
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -29,7 +29,7 @@ _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 @click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
 @click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="At most so many.")
 @json_option
-@root_option
+@root_options
 @click.pass_context
 def ls(
     ctx: click.Context,

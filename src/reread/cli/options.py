@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from reread.views.parts import Choice
 
 SAMPLES = Path(__file__).parent.parent / "samples"
+DEMO = "reread.demo"
+"""Where a context notes that the samples are asked for."""
 LATEST = "latest"
 MOST = 50
 """How many ids the shell is offered."""
@@ -35,7 +37,7 @@ class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
         from reread.views.safety import safe
 
         above = ctx.parent.params if ctx.parent is not None else {}
-        roots = [SAMPLES] if above.get("demo") else [*above.get("root", ()), *ctx.params.get("root", ())]
+        roots = [*_samples(ctx), *above.get("root", ()), *ctx.params.get("root", ())]
         fits = (header for header in sessions(root=roots or None) if header.id.startswith(incomplete))
         shown = [
             CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60]) for header in islice(fits, MOST)
@@ -56,14 +58,27 @@ class FolderName(click.Path):
         return super().convert(value, param, ctx)
 
 
-def root_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
+def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where sessions are looked for: before the verb or after it."""
+    root = click.option(
         "--root",
         multiple=True,
         type=FolderName(path_type=Path),
         metavar="DIR",
         help="Look for sessions here instead: a configuration or projects folder. Repeatable.",
-    )(command)
+    )
+    demo = click.option(
+        "--demo", is_flag=True, expose_value=False, callback=_note_demo, help="Use the bundled sample sessions."
+    )
+    return root(demo(command))
+
+
+def _note_demo(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    ctx.meta[DEMO] = wanted or ctx.meta.get(DEMO, False)
+
+
+def _samples(ctx: click.Context) -> list[Path]:
+    return [SAMPLES] if ctx.meta.get(DEMO) else []
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +122,7 @@ def chosen(options: dict[str, Any]) -> Choice:
 
 
 def asked_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
-    return [*ctx.obj, *root]
+    return [*_samples(ctx), *ctx.obj, *root]
 
 
 def sessions_below(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli.options import SESSION, asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots, root_options
 
 AS_CLAUDE = "--as-claude"
 
@@ -33,7 +33,7 @@ class Replay(click.Command):
 @click.option("--pretty", is_flag=True, help="Draw it, as `reread tail` does, and not its lines.")
 @click.option("--full", is_flag=True, help="With --pretty: draw long output whole.")
 @click.option(AS_CLAUDE, is_flag=True, help="Be `claude`, and answer from what was recorded; its arguments follow.")
-@root_option
+@root_options
 @click.pass_context
 def replay(
     ctx: click.Context,

@@ -17,7 +17,7 @@ from reread.cli.options import (
     chosen,
     format_option,
     open_session,
-    root_option,
+    root_options,
     sessions_below,
 )
 from reread.errors import Misuse
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @choice_options
 @click.option("--raw", is_flag=True, help="Print the file's own bytes.")
 @click.option("--no-pager", is_flag=True, help="Print straight to the terminal.")
-@root_option
+@root_options
 @click.pass_context
 def show(
     ctx: click.Context, session: str, form: str, raw: bool, no_pager: bool, root: tuple[Path, ...], **options: Any
@@ -98,7 +98,7 @@ def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
 @click.option("-o", "--output", default="-", metavar="FILE|DIR", help="Where to; - for standard output, the default.")
 @click.option("--no-images", is_flag=True, help="Leave pictures out of a page.")
 @choice_options
-@root_option
+@root_options
 @click.pass_context
 def export(
     ctx: click.Context,
