@@ -44,6 +44,18 @@ def named(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def named_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
+    """Folders as someone typed them, one or several, with their links followed."""
+    several = [folders] if isinstance(folders, str | Path) else folders or ()
+    return tuple(os.path.realpath(named(folder)).rstrip("/\\") for folder in several)
+
+
+def is_within(project: str | None, folders: Sequence[str]) -> bool:
+    """Whether a project is one of the folders, or lies below one."""
+    name = (project or "").rstrip("/\\")
+    return any(name == folder or name.startswith((folder + "/", folder + "\\")) for folder in folders)
+
+
 def config_folders() -> list[Path]:
     """The configuration folders of this machine, as the client itself looks for them."""
     told = [part.strip() for part in os.environ.get(CONFIG_VARIABLE, "").split(",")]

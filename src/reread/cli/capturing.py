@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SAMPLES, SESSION, FolderName, asked_roots
+from reread.cli.options import SAMPLES, SESSION, FolderName, asked_roots, pretty_options
 from reread.errors import Misuse
 from reread.streams import let_go
 
@@ -29,8 +29,7 @@ STDIN = "-"
 def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         [
-            click.option("--pretty", is_flag=True, help="Draw what comes, as `reread tail` does, and not the lines."),
-            click.option("--full", is_flag=True, help="With --pretty: draw long output whole."),
+            pretty_options,
             click.option(
                 "--fsync",
                 type=click.Choice(["never", "result", "line"]),
@@ -52,7 +51,7 @@ def _capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND… | -")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND... | -")
 @click.option("--workspace", default="default", show_default=True, metavar="NAME", help="Where to keep it.")
 @click.option("--agent", default="default", show_default=True, metavar="NAME", help="Whose conversation it is.")
 @click.option("--conversation", metavar="ID", help="Go on with this conversation, or begin it; else a new one.")
@@ -93,7 +92,7 @@ def capture(
 @click.argument("conversation", type=SESSION)
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--print", "only_print", is_flag=True, help="Only print the command.")
-@click.option("--title", metavar="TEXT", help="What to call it from now on.")
+@click.option("--title", metavar="TEXT", help="What to call it.")
 @_capture_options
 @click.pass_context
 def resume(

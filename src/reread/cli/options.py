@@ -81,6 +81,28 @@ def _samples(ctx: click.Context) -> list[Path]:
     return [SAMPLES] if ctx.meta.get(DEMO) else []
 
 
+def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--project", multiple=True, metavar="DIR", help="Only in this folder or below. Repeatable.")(
+        command
+    )
+
+
+def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--since", metavar="WHEN", help="Only since then: 7d, yesterday, 2026-11-15.")(command)
+
+
+def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--full", is_flag=True, help="Show everything: long output, every branch, all of each call.")(
+        command
+    )
+
+
+def pretty_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a stream is printed: as it came, or drawn."""
+    pretty = click.option("--pretty", is_flag=True, help="Draw it, as `reread tail` does, instead of its lines.")
+    return pretty(full_option(command))
+
+
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
@@ -100,7 +122,7 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--no-thinking", is_flag=True, help="Leave thinking out."),
             click.option("--no-tools", is_flag=True, help="Leave tool calls out."),
             click.option("--only", type=click.Choice(["prompts", "text", "tools"]), help="Only one kind of thing."),
-            click.option("--full", is_flag=True, help="Everything: long output, every branch, all text of each call."),
+            full_option,
         ]
     ):
         command = option(command)

@@ -24,7 +24,7 @@ from reread.errors import Misuse
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Listen on this address; one that others can reach needs a token.",
+    help="Listen on this address; where others can reach it, the link holds a token.",
 )
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
