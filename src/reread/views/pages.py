@@ -187,6 +187,8 @@ class CallPart(Part, frozen=True, tag="call"):
     """read, search, edit, run, agent, web, plan or other."""
     state: str
     """running, done, failed, denied or interrupted."""
+    is_error: bool = False
+    """Whether its result says that it is one: what errors are counted and filtered by."""
     note: str = ""
     """How it ended, in a few words, where that says more than the state."""
     seconds: float | None = None
