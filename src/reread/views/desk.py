@@ -15,7 +15,7 @@ from urllib.parse import quote
 from reread.accounts import usage
 from reread.context import Fill, Gauge
 from reread.conversation import Agent, Conversation
-from reread.deeds import DENIED, INTERRUPTED, one_line
+from reread.deeds import DENIED, INTERRUPTED
 from reread.errors import Misuse, NotFound
 from reread.headers import Header
 from reread.ledger import MALFORMED
@@ -30,6 +30,7 @@ from reread.views.markdown import talk_markdown
 from reread.views.parts import EVERYTHING, message_parts, turn_parts
 from reread.views.passages import Address, Pen, run_title
 from reread.views.scroll import RECORD, Scroll, sort_of
+from reread.views.words import heading
 from reread.when import moment
 
 LIVE_SECONDS = 30.0
@@ -139,7 +140,7 @@ class Desk:
         return pages.Overview(
             key=self.key,
             id=session.id,
-            title=one_line(mark.title if mark is not None else session.title, TITLE),
+            title=heading(mark.title if mark is not None else session.title, TITLE),
             project=session.project,
             project_guessed=session.project_guessed,
             path=str(session.path) if session.path is not None else None,
@@ -478,7 +479,7 @@ class Talk:
         agent = cast(Agent, self.conversation)
         given = agent.call.input if agent.call is not None else None
         said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
-        return one_line(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
+        return heading(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
 
     def context(self) -> Steps[list[Fill]]:
         """How full the context was at the end of turns of the active branch."""
@@ -519,7 +520,7 @@ class Talk:
         own = self._own.get(branch.id, array("I"))
         messages = self.conversation.messages
         start = bisect_right(own, after, key=lambda index: messages[index].records[0])
-        return one_line(messages[own[start]].text, TITLE) if start < len(own) else ""
+        return heading(messages[own[start]].text, TITLE) if start < len(own) else ""
 
     # Turns
 
@@ -575,7 +576,7 @@ class Talk:
         return pages.TurnMark(
             index=turn,
             passage=scroll.turn_passage(turn),
-            title=one_line(prompt.text, TITLE),
+            title=heading(prompt.text, TITLE),
             time=prompt.timestamp,
             marks="".join(map(_mark, calls[:MARKS])),
             more=max(0, len(calls) - MARKS),
@@ -592,7 +593,7 @@ def listed(key: str, header: Header) -> pages.Listed:
     return pages.Listed(
         key=key,
         id=header.id,
-        title=header.title,
+        title=heading(header.title, TITLE),
         project=header.project,
         project_guessed=header.project_guessed,
         git_branch=header.git_branch,
