@@ -23,7 +23,8 @@ CONVERSATIONS = "conversations"
 FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that hold sessions."""
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
-BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
+SUBAGENTS = "subagents"
+BESIDE = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
 _DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder of a project on Windows begins."""
@@ -179,7 +180,7 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     """The files of a session's agents by agent id, both layouts; of an agent, those that it started."""
     if session.name.startswith(AGENT):
         return _started_by({_agent_id(session)}, _siblings(session.parent))
-    inner = session.with_suffix("") / "subagents"
+    inner = session.with_suffix("") / SUBAGENTS
     paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if os.path.isdir(inner) else []
     paths += [path for path in _siblings(session.parent) if _session_of(path) in ids]
     return {_agent_id(path): path for path in reversed(paths)}
