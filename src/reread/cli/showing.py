@@ -41,9 +41,9 @@ def show(
 
     \b
     reread show latest
-    reread show 3f2a --turns -3 --full
-    reread show 3f2a --format markdown > session.md
-    reread show 3f2a --format json | jq '.turns[].prompt.text'
+    reread show latest --turns -3 --full
+    reread show latest --format markdown > session.md
+    reread show latest --format json | jq '.turns[].prompt.text'
     """
     opened = open_session(ctx, session, root)
     choice = chosen(options)
@@ -115,8 +115,8 @@ def export(
 
     \b
     reread export latest -o session.html
-    reread export 3f2a --turns 3-9 --no-thinking -o session.md
-    reread export 3f2a -f json -o session.json
+    reread export latest --turns -3 --no-thinking -o session.md
+    reread export latest -f json -o session.json
     reread export ~/.claude -f html -o ./sessions
     """
     form = form or FORMS.get(Path(output).suffix, "markdown")
