@@ -94,7 +94,7 @@ class TestDemo:
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
     def test_check_reads_them_all_and_show_the_latest(self, shown: dict[str, Any]) -> None:
-        files = json.loads(run("check", str(SAMPLES), "--json").stdout)["files"]
+        files = json.loads(run("--demo", "check", "--json").stdout)["files"]
         assert len([file for file in files if not Path(file["path"]).name.startswith("agent-")]) == len(shown)
         assert run("--demo", "show", "latest").stdout.startswith(next(iter(shown.values())).title)
 
