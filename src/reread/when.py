@@ -102,3 +102,8 @@ def milliseconds(stamp: str | None) -> int | None:
         return round(when.timestamp() * 1000) if when is not None else None
     except (ValueError, OverflowError):
         return None
+
+
+def seconds_between(first: datetime | None, last: datetime | None) -> float | None:
+    """How long it is from one moment to another, and never less than nothing; None where one is not known."""
+    return None if first is None or last is None else max(0.0, (last - first).total_seconds())

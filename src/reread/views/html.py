@@ -23,11 +23,13 @@ from reread.nodes import Picture
 from reread.plurals import plural
 from reread.session import Session
 from reread.views import pages
-from reread.views.desk import Desk, Talk, at_once, figures
+from reread.views.desk import Desk
 from reread.views.parts import EVERYTHING, Choice
 from reread.views.passages import Pen
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
+from reread.views.steps import at_once
+from reread.views.talks import Talk
 
 STATIC = Path(__file__).parent.parent / "web" / "static"
 PAGE = 40
@@ -362,7 +364,8 @@ class _Thread:
         }
 
     def _spent(self) -> pages.Spent:
-        return pages.Spent(figures=figures(self.talk.usage()), by_model={}, context=at_once(self.talk.context()))
+        spent, context = pages.Figures.of(self.talk.usage()), at_once(self.talk.context())
+        return pages.Spent(figures=spent, by_model={}, context=context)
 
 
 class _Plain:

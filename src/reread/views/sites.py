@@ -16,10 +16,9 @@ from reread.headers import read_header
 from reread.plurals import plural
 from reread.session import Session, wanted_of
 from reread.sources import FileSource
-from reread.views.desk import figures, listed
 from reread.views.html import Assets, reader_file, session_html, shared_assets
 from reread.views.keys import key_for
-from reread.views.pages import Listed
+from reread.views.pages import Figures, Listed
 from reread.views.parts import EVERYTHING, Choice
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
@@ -134,11 +133,11 @@ def _noted(path: Path) -> str:
 def _row(key: str, path: Path, session: Session) -> Listed:
     talk = session.conversation
     return msgspec.structs.replace(
-        listed(key, read_header(path)),
+        Listed.of(key, read_header(path)),
         models=session.models,
         turns=Scroll(talk, talk.active_branch).turns,
         agents=sum(not agent.warmup for agent in session.agents.values()),
-        figures=figures(session.usage),
+        figures=Figures.of(session.usage),
     )
 
 

@@ -188,7 +188,6 @@ def count(path: Path) -> Counted:
     """What only a whole file can tell of a session."""
     from reread.session import Session
     from reread.sources import FileSource
-    from reread.views.desk import figures
     from reread.views.scroll import Scroll
 
     session = Session(FileSource(path))
@@ -198,7 +197,7 @@ def count(path: Path) -> Counted:
         turns=Scroll(talk, talk.active_branch).turns,
         agents=len(agents),
         models=list(dict.fromkeys(model for one in (talk, *agents) for model in one.facts.models)),
-        figures=figures(session.usage),
+        figures=Figures.of(session.usage),
     )
 
 

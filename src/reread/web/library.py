@@ -16,8 +16,8 @@ from reread import places
 from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
 from reread.headers import Header, filled, read_header
+from reread.sources import is_fresh, state_of
 from reread.views import pages
-from reread.views.desk import is_fresh, listed, state_of
 from reread.views.keys import key_for
 from reread.web.counting import Counted, Counter
 from reread.web.hub import Hub
@@ -41,7 +41,7 @@ class Shelved(msgspec.Struct):
 
     def listed(self, transcripts: Mapping[str, Header] | None = None) -> pages.Listed:
         """The session as a row; a captured one with what the transcript of its session knows better."""
-        counted, row = self.counted or Counted(), listed(self.key, filled(self.header, transcripts or {}))
+        counted, row = self.counted or Counted(), pages.Listed.of(self.key, filled(self.header, transcripts or {}))
         return msgspec.structs.replace(
             row,
             live=self.live,

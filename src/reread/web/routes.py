@@ -19,10 +19,11 @@ from starlette.routing import Route
 from reread import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.session import open  # noqa: A004
-from reread.views.desk import Desk, Steps
+from reread.views.desk import Desk
 from reread.views.finding import Filter, filtered, find
 from reread.views.html import session_html
 from reread.views.parts import Choice
+from reread.views.steps import Steps
 from reread.web.hub import Listener, encoded
 from reread.web.library import Library
 from reread.web.rooms import Room, Rooms, View
