@@ -13,23 +13,23 @@ import click
 from reread.cli.options import (
     SESSION,
     asked_roots,
-    choice_options,
-    chosen,
     format_option,
     open_session,
     root_option,
+    selection_of,
+    selection_options,
     sessions_below,
 )
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
-    from reread.views.parts import Choice
+    from reread.views.parts import Selection
 
 
 @click.command()
 @click.argument("session", type=SESSION)
 @format_option("terminal", "markdown", "json", default="terminal", help="How to print it.")
-@choice_options
+@selection_options
 @click.option("--raw", is_flag=True, help="Print the file's own bytes.")
 @click.option("--no-pager", is_flag=True, help="Print straight to the terminal.")
 @root_option
@@ -46,28 +46,28 @@ def show(
     reread show 3f2a --format json | jq '.turns[].prompt.text'
     """
     opened = open_session(ctx, session, root)
-    choice = chosen(options)
+    selection = selection_of(options)
     if raw:
         sys.stdout.buffer.writelines(line.raw for line in opened.lines)
     elif form == "json":
         from reread.views.safety import safe_json
         from reread.views.values import session_json
 
-        pieces = session_json(opened, choice)
+        pieces = session_json(opened, selection)
         if sys.stdout.isatty():
             pieces = (safe_json(piece.decode()).encode() for piece in pieces)
         sys.stdout.buffer.writelines(pieces)
     elif form == "markdown":
         from reread.views.markdown import session_markdown
 
-        for line in session_markdown(opened, choice):
+        for line in session_markdown(opened, selection):
             click.echo(line)
     else:
         from reread.views.pictures import protocol
         from reread.views.terminal import TerminalView
 
         pictures = protocol() if no_pager and sys.stdout.isatty() else None
-        _print_drawn(TerminalView(choice, pictures=pictures).session(opened), pager=not no_pager)
+        _print_drawn(TerminalView(selection, pictures=pictures).session(opened), pager=not no_pager)
 
 
 def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
@@ -97,7 +97,7 @@ def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
 )
 @click.option("-o", "--output", default="-", metavar="FILE|DIR", help="Where to; - for standard output, the default.")
 @click.option("--no-images", is_flag=True, help="Leave pictures out of a page.")
-@choice_options
+@selection_options
 @root_option
 @click.pass_context
 def export(
@@ -122,7 +122,7 @@ def export(
     form = form or FORMS.get(Path(output).suffix, "markdown")
     first, *others = sessions
     if others or os.path.isdir(os.path.expanduser(first)):
-        _export_site(ctx, sessions, form, output, root, chosen(options))
+        _export_site(ctx, sessions, form, output, root, selection_of(options))
         return
     from reread.garbage import no_collection
     from reread.views.exports import FORMATS, write_document
@@ -130,7 +130,7 @@ def export(
     if form == "html" and output == "-" and sys.stdout.isatty():
         raise Misuse("a page is not for a terminal: say where it goes, as in -o session.html")
     session = open_session(ctx, first, root)
-    pieces = FORMATS[form](session, chosen(options))
+    pieces = FORMATS[form](session, selection_of(options))
     if output == "-":
         sys.stdout.buffer.writelines(pieces)
         return
@@ -143,7 +143,7 @@ FORMS = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 def _export_site(
-    ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], choice: Choice
+    ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], selection: Selection
 ) -> None:
     from reread.cli.output import progress
     from reread.places import named
@@ -161,7 +161,7 @@ def _export_site(
     if not paths:
         raise Misuse(f"no sessions in {', '.join(sessions)}")
     with progress("writing", len(paths)) as step:
-        site = write_site(paths, Path(output), choice, progress=step)
+        site = write_site(paths, Path(output), selection, progress=step)
     for fault in site.faults:
         click.echo(safe(f"reread: {fault}"), err=True)
     click.echo(f"{safe(site.index)}: {site.written} written, {site.unchanged} unchanged", err=True)

@@ -19,7 +19,7 @@ from reread.sources import FileSource
 from reread.views.html import Assets, reader_file, session_html, shared_assets
 from reread.views.keys import key_for
 from reread.views.pages import Figures, Listed
-from reread.views.parts import EVERYTHING, Choice
+from reread.views.parts import EVERYTHING, Selection
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
 from reread.views.words import count_text, date_text, model_text
@@ -60,21 +60,21 @@ class Site(msgspec.Struct, frozen=True):
 def write_site(
     sessions: Sequence[Path],
     folder: Path,
-    choice: Choice = EVERYTHING,
+    selection: Selection = EVERYTHING,
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Site:
     """Write a page for each session and an index of all; pages of sessions that are gone stay."""
     try:
-        return _Writer(folder, choice).write(sessions, progress)
+        return _Writer(folder, selection).write(sessions, progress)
     except OSError as error:
         raise Unwritable.at(folder, error) from error
 
 
 class _Writer:
-    def __init__(self, folder: Path, choice: Choice) -> None:
+    def __init__(self, folder: Path, selection: Selection) -> None:
         self.folder = folder
-        self.choice = choice
+        self.selection = selection
         self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
         self.notes = _read_notes(folder / NOTES)
         made_with = self._made_with()
@@ -111,7 +111,7 @@ class _Writer:
         state = repr(wanted_of(session).state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_whole(page, session_html(session, self.choice, assets=assets, home=INDEX))
+        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
         self.notes.pages[key] = Written(_noted(path), state, _row(key, path, session))
         return True
 
@@ -121,7 +121,7 @@ class _Writer:
             write_whole(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
-        said = msgspec.json.encode([FORMAT, __version__, self.choice, self.scripts])
+        said = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
         return hashlib.blake2b(said, digest_size=16).hexdigest()
 
 
