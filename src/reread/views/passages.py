@@ -9,7 +9,7 @@ from typing import Any
 from reread import nodes as n
 from reread import tools
 from reread.blocks import RedactedThinking, Text, Thinking, Use
-from reread.deeds import DENIED, FAILED, INTERRUPTED, Outcome, one_line
+from reread.deeds import DENIED, FAILED, INTERRUPTED, Ending, one_line
 from reread.messages import Call, Message
 from reread.plurals import plural
 from reread.shapes import as_dict
@@ -88,8 +88,8 @@ class Pen:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             sort=sort_of(call.name),
-            state=deed.outcome.state,
-            note=_note(deed.outcome),
+            state=deed.ending.state,
+            note=_note(deed.ending),
             seconds=deed.seconds,
             line=call.line,
             agents=self._agents(call) if deed.agent is not None else [],
@@ -274,9 +274,9 @@ def _progress(call: Call) -> list[n.Node]:
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
 
 
-def _note(outcome: Outcome) -> str:
-    if outcome.state not in (FAILED, DENIED, INTERRUPTED):
+def _note(ending: Ending) -> str:
+    if ending.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
-    code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
-    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
+    code = f"exit code {ending.exit_code}" if ending.exit_code is not None else ""
+    first = one_line(ending.message.strip().split("\n")[0], TITLE) if ending.message.strip() else ""
     return ": ".join(part for part in (code, first) if part)

@@ -243,7 +243,7 @@ def _mark(call: Call) -> str:
     if call.answer < 0:
         return "r"
     if call.is_error:
-        return "?" if call.deed.outcome.state in (DENIED, INTERRUPTED) else "x"
+        return "?" if call.deed.ending.state in (DENIED, INTERRUPTED) else "x"
     return {"edit": "e", "agent": "a"}.get(sort_of(call.name), ".")
 
 
