@@ -316,6 +316,12 @@ def test_a_site_has_an_index_pages_and_what_they_share(sessions: list[Path], tmp
     assert (folder / "assets" / "reader.js").read_text() == html.reader_file("export.js")
 
 
+def test_the_index_names_the_models_of_agents_too(tmp_path: Path) -> None:
+    (session,) = SAMPLES.rglob("d2a94e17-*.jsonl")
+    write_site([session], tmp_path)
+    assert "opus-5-5 sonnet-5 haiku-5-5 + 3 agents" in (tmp_path / "index.html").read_text()
+
+
 def test_only_what_changed_is_written_again(sessions: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "site"
     write_site(sessions, folder)

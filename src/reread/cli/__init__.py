@@ -30,7 +30,7 @@ VERBS = {
     "tail": "following",
     "export": "showing",
     "check": "checking",
-    "usage": "counting",
+    "usage": "accounting",
     "capture": "capturing",
     "resume": "capturing",
     "replay": "replaying",

@@ -16,12 +16,12 @@ from reread.headers import read_header
 from reread.plurals import plural
 from reread.session import Session, wanted_of
 from reread.sources import FileSource
+from reread.views.counts import count
 from reread.views.html import Assets, reader_file, session_html, shared_assets
 from reread.views.keys import key_for
-from reread.views.pages import Figures, Listed
+from reread.views.pages import Listed
 from reread.views.parts import EVERYTHING, Selection
 from reread.views.safety import safe
-from reread.views.scroll import Scroll
 from reread.views.words import count_text, date_text, model_text
 from reread.writing import write_whole
 
@@ -112,7 +112,8 @@ class _Writer:
         if known is not None and known.state == state and page.exists():
             return False
         write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
-        self.notes.pages[key] = Written(_noted(path), state, _row(key, path, session))
+        row = count(session).on(Listed.of(key, read_header(path)))
+        self.notes.pages[key] = Written(_noted(path), state, row)
         return True
 
     def _write_assets(self) -> None:
@@ -128,17 +129,6 @@ class _Writer:
 def _noted(path: Path) -> str:
     """A path as text that can be kept, also where its name is no UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _row(key: str, path: Path, session: Session) -> Listed:
-    talk = session.conversation
-    return msgspec.structs.replace(
-        Listed.of(key, read_header(path)),
-        models=session.models,
-        turns=Scroll(talk, talk.active_branch).turns,
-        agents=sum(not agent.warmup for agent in session.agents.values()),
-        figures=Figures.of(session.usage),
-    )
 
 
 def _read_notes(path: Path) -> Notes:
