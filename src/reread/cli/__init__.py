@@ -28,11 +28,11 @@ VERBS = {
     "ls": "listing",
     "show": "showing",
     "tail": "following",
-    "export": "showing",
+    "export": "exporting",
     "check": "checking",
     "usage": "accounting",
     "capture": "capturing",
-    "resume": "capturing",
+    "resume": "resuming",
     "replay": "replaying",
     "completion": "completing",
 }
