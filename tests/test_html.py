@@ -349,6 +349,8 @@ def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: 
     folder = tmp_path / "site"
     done = write_site([*sessions, tmp_path / "none.jsonl"], folder)
     assert done.written == 2 and "none.jsonl" in done.faults[0]
+    short = write_site(sessions, folder, Selection(turns=(9, None)))
+    assert short.written == 0 and "one.jsonl: there is no turn 9" in short.faults[0]
     (folder / "site.json").write_text("{")
     with pytest.raises(reread.Unreadable, match=r"site\.json: is not what an earlier export wrote"):
         write_site(sessions, folder)

@@ -219,12 +219,13 @@ class Kept:
 
     def entries(self) -> Iterator[Entry]:
         """Every captured line in order, read as it is asked for; what is damaged is passed over."""
-        run = -1
+        run = 0
         for line in self._lines():
-            found = unseal(line, max(run, 0))
+            found = unseal(line, max(run, 1))
             if isinstance(found, Mark):
                 run += found.event == START
             elif found is not None:
+                run = found.run
                 yield found
 
     def _lines(self) -> Iterator[bytes]:

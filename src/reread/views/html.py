@@ -124,6 +124,7 @@ class _Writer:
 
     def pieces(self) -> Iterator[bytes]:
         """The page from its head to its end."""
+        self.selected_passages(None, self.desk.scroll(branch=self.selection.branch))  # before a word is written
         yield self._head().encode()
         yield from self._main_thread()
         agents = self._agents() if self.selection.shows("tools") else []
@@ -209,9 +210,7 @@ class _Writer:
 
     def selected_passages(self, agent: Agent | None, scroll: Scroll) -> range:
         """The passages that are written: of an agent, all."""
-        first, last = self.selection.turns if agent is None else (1, None)
-        turns = range(1, scroll.turns + 1)
-        wanted = turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
+        wanted = (self.selection if agent is None else self.selection.of_agents).among(scroll.turns)
         if not wanted:
             return range(0)
         end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)

@@ -42,6 +42,7 @@ _RUN = re.compile(r"`{3,}")
 
 def session_markdown(session: Session, selection: p.Selection) -> Iterator[str]:
     """A session as lines of Markdown."""
+    parts = p.parts(session.conversation, selection)
     yield f"# {inline(session.title or 'Session')}"
     yield ""
     facts = [session.project, *session.git_branches[-1:], *session.models, *session.versions[-1:]]
@@ -50,7 +51,7 @@ def session_markdown(session: Session, selection: p.Selection) -> Iterator[str]:
     if session.usage.responses:
         facts.append(usage_text(session.usage))
     yield " · ".join(inline(fact) for fact in facts if fact)
-    yield from talk_markdown(p.parts(session.conversation, selection), selection)
+    yield from talk_markdown(parts, selection)
     if selection.only is None and selection.turns == (1, None):
         for agent, why in p.apart(session, selection):
             yield from _agent(agent, selection, f"agent {agent.id}: {why}")

@@ -14,6 +14,7 @@ from reread.decode import Record
 from reread.errors import Misuse
 from reread.messages import Branch, Call, Compaction, Message, Turn, thinking_seconds
 from reread.nodes import Node
+from reread.plurals import plural
 from reread.session import Session
 from reread.tools import generic
 from reread.views.scroll import forks_of
@@ -54,6 +55,15 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     def of_agents(self) -> Selection:
         """What is shown of an agent where it was called: the same of all its turns."""
         return msgspec.structs.replace(self, turns=(1, None), branch=None)
+
+    def among(self, count: int) -> range:
+        """Which of so many turns are asked for, from 1."""
+        first, last = self.turns
+        if first > count and self.turns != (1, None):
+            where = "this session" if self.branch is None else f"branch {self.branch}"
+            raise Misuse(f"there is no turn {first}: {where} has {plural(count, 'turn')}")
+        turns = range(1, count + 1)
+        return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
 
     def shows(self, kind: str) -> bool:
         """Whether prompts, text, thinking or tools are shown."""
@@ -155,8 +165,12 @@ class Ended(Part, frozen=True):
 
 def parts(talk: Conversation, selection: Selection) -> Iterator[Part]:
     """The chosen turns of a conversation, in order; in full, then what stands on other branches."""
+    return _parts(talk, selection, selected_turns(talk, selection))
+
+
+def _parts(talk: Conversation, selection: Selection, turns: Sequence[Turn]) -> Iterator[Part]:
     speaker = _Speaker(talk, selection)
-    yield from speaker.turns(selected_turns(talk, selection))
+    yield from speaker.turns(turns)
     if selection.full and not selection.narrows:
         for branch, messages in _left(talk):
             yield Abandoned(branch)
@@ -216,8 +230,8 @@ def selected_turns(talk: Conversation, selection: Selection) -> Sequence[Turn]:
     """The turns that are asked for."""
     branch = _branch(talk, selection.branch)
     turns = branch.turns if selection.branch is not None else talk.turns
-    first, last = selection.turns
-    return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
+    wanted = selection.among(len(turns))
+    return turns[wanted.start - 1 : wanted.stop - 1]
 
 
 def message_parts(message: Message, selection: Selection) -> Iterator[Part]:

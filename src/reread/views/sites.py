@@ -97,7 +97,7 @@ class _Writer:
             try:
                 written += self._write_page(key, place, assets)
             except RereadError as fault:
-                faults.append(str(fault))
+                faults.append(str(fault) if fault.path is not None else f"{place}: {fault}")
             progress(1)
         write_whole(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
         rows = {key: page.row for key, page in self.notes.pages.items()}

@@ -89,9 +89,10 @@ class TerminalView:
 
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its end."""
+        parts = p.parts(session.conversation, self.selection)
         yield Text(safe(session.title or "(no title)"), style="bold")
         yield Text(safe(" · ".join(_facts(session))), style="quiet")
-        for part in p.parts(session.conversation, self.selection):
+        for part in parts:
             yield from self.part(part)
         if self.selection.only is None and self.selection.turns == (1, None):
             for agent, why in p.apart(session, self.selection):

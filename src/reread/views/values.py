@@ -17,9 +17,9 @@ from reread.views.parts import EVERYTHING, Selection, selected_turns
 
 def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterator[bytes]:
     """What is chosen of a session as JSON, in pieces, so that a large one need not fit in memory."""
+    turns = selected_turns(session.conversation, selection) if selection.narrows else None
     yield b"{"
     yield from _pairs(_facts(session))
-    turns = selected_turns(session.conversation, selection) if selection.narrows else None
     yield from _talk(session.conversation, selection, turns)
     yield b',\n"agents": {'
     agents = session.agents if turns is None else _agents_below(session, turns)
