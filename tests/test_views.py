@@ -207,6 +207,15 @@ def test_a_call_that_comes_with_its_result_is_told_once_to_someone_who_watches(t
     assert "Found it" in shown
 
 
+@pytest.mark.parametrize("view", [on_terminal, as_markdown])
+def test_calls_without_ids_are_shown_once_each(view: Any, tmp_path: Path) -> None:
+    calls = [{"type": "tool_use", "name": "Bash", "input": {"command": f"echo {word}"}} for word in ("one", "two")]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(user("Go."), reply(*calls)))
+    shown = view(path)
+    assert [shown.count(f"$ echo {word}") for word in ("one", "two")] == [1, 1]
+
+
 class TestPictures:
     """Pictures are shown where the terminal can show them."""
 

@@ -139,14 +139,8 @@ class Store:
         return folder / f"{name_of(conversation)}{ENDING}"
 
     def _files(self) -> Iterator[Path]:
-        seen: set[str] = set()
-        for root in self.roots:
-            folder = root / FOLDER
-            for path in folder.glob(f"*/*/*{ENDING}") if os.path.isdir(folder) else ():
-                real = os.path.realpath(path)
-                if real not in seen:
-                    seen.add(real)
-                    yield path
+        folders = [folder for root in self.roots if os.path.isdir(folder := root / FOLDER)]
+        return places.once_each(path for folder in folders for path in folder.glob(f"*/*/*{ENDING}"))
 
 
 def stores(root: str | Path | Sequence[str | Path] | None = None) -> list[Store]:

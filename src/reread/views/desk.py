@@ -15,6 +15,7 @@ from reread.ledger import MALFORMED
 from reread.messages import Call, Message, Turn
 from reread.money.charges import Usage, total
 from reread.nodes import Picture
+from reread.plurals import plural
 from reread.session import Session
 from reread.sources import FileSource, is_fresh
 from reread.views import pages
@@ -183,9 +184,7 @@ class Desk:
                 raise NotFound(f"there is no message {message!r} here")
             drawn = message_parts(found, EVERYTHING)
         elif turn is not None:
-            if not 0 < turn <= scroll.turns:
-                raise NotFound(f"there is no turn {turn}: this branch has {scroll.turns}")
-            start, end = scroll.turn_messages(turn)
+            start, end = scroll.turn_messages(_turn(scroll, turn))
             drawn = turn_parts(talk.conversation, [Turn(turn, None, scroll.messages[start:end])])
         else:
             raise Misuse("say which message or which turn")
@@ -325,9 +324,7 @@ class Desk:
         talk = self.talk(agent)
         if turn is not None:
             scroll = talk.scroll(branch)
-            if not 0 < turn <= scroll.turns:
-                raise NotFound(f"there is no turn {turn}: this branch has {scroll.turns}")
-            return self._placed(agent, scroll, scroll.turn_passage(turn))
+            return self._placed(agent, scroll, scroll.turn_passage(_turn(scroll, turn)))
         others = [None, *self.session.agents] if line is None else []
         for name in [agent, *(other for other in others if other != agent)]:
             conversation = self.talk(name).conversation
@@ -350,6 +347,13 @@ class Desk:
     def _placed(self, agent: str | None, scroll: Scroll, passage: int, call: Call | None = None) -> pages.Place:
         index = call.index if call is not None else None
         return pages.Place(passage=passage, key=scroll.key(passage), branch=scroll.branch, agent=agent, call=index)
+
+
+def _turn(scroll: Scroll, turn: int) -> int:
+    """The number of a turn that there is."""
+    if not 0 < turn <= scroll.turns:
+        raise NotFound(f"there is no turn {turn}: this branch has {plural(scroll.turns, 'turn')}")
+    return turn
 
 
 def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> pages.Spent:

@@ -24,7 +24,7 @@ from reread.plurals import plural
 from reread.session import Session
 from reread.views import pages
 from reread.views.desk import Desk
-from reread.views.parts import EVERYTHING, Selection
+from reread.views.parts import EVERYTHING, Selection, agents_below
 from reread.views.passages import Pen
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
@@ -194,19 +194,13 @@ class _Writer:
         yield thread.map()
 
     def _agents(self) -> list[Agent]:
-        """All agents; of chosen turns, those that they started, and those that these started in turn."""
+        """All agents; of chosen turns, those that they started."""
         if not self.selection.narrows:
-            return list(self.desk.session.agents.values())
+            return agents_below(self.desk.session)
         scroll = self.desk.scroll(branch=self.selection.branch)
         passages = self.selected_passages(None, scroll)
-        waiting = [call for n in passages for message in scroll.passage(n) for call in message.calls]
-        found: dict[str, Agent] = {}
-        while waiting:
-            for agent in waiting.pop().agents:
-                if agent.id not in found:
-                    found[agent.id] = agent
-                    waiting += agent.calls
-        return list(found.values())
+        calls = (call for n in passages for message in scroll.passage(n) for call in message.calls)
+        return agents_below(self.desk.session, calls)
 
     def selected_passages(self, agent: Agent | None, scroll: Scroll) -> range:
         """The passages that are written: of an agent, all."""

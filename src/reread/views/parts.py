@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -284,12 +284,19 @@ def _block_parts(message: Message, block: Block, calls: dict[str, Call], seconds
     elif isinstance(block, RedactedThinking):
         yield Thought(message, "")
     elif isinstance(block, Use):
-        id = block.id if isinstance(block.id, str) else ""
-        call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
+        call = take_call(calls, block)
         if call is not None:
             yield Did(call)
     elif not hasattr(block, "tool_use_id"):
         yield Shown(message, [generic.block_node(block)])
+
+
+def take_call(calls: dict[str, Call], block: Use) -> Call | None:
+    """Take the call that a block makes out of its message's: by its id, else by its name."""
+    id = block.id if isinstance(block.id, str) else ""
+    if id not in calls:
+        id = next((call.id for call in calls.values() if call.name == block.name), id)
+    return calls.pop(id, None)
 
 
 def _pictures(message: Message, blocks: Sequence[Block]) -> Iterator[Part]:
@@ -333,6 +340,21 @@ def apart(session: Session, selection: Selection) -> Iterator[tuple[Agent, str]]
                 yield agent, "no call is known to have started it"
         elif agent.parent is not None and is_deep(agent):
             yield agent, f"started by agent {agent.parent.id}"
+
+
+def agents_below(session: Session, calls: Iterable[Call] | None = None) -> list[Agent]:
+    """The agents that some calls started, and those that these started in turn; without calls, all."""
+    agents = list(session.agents.values())
+    if calls is None:
+        return agents
+    found: set[str] = set()
+    waiting = list(calls)
+    while waiting:
+        for agent in waiting.pop().agents:
+            if agent.id not in found:
+                found.add(agent.id)
+                waiting += agent.calls
+    return [agent for agent in agents if agent.id in found]
 
 
 def unread(session: Session) -> int:

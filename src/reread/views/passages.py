@@ -16,6 +16,7 @@ from reread.shapes import as_dict
 from reread.tools import generic
 from reread.tools.pictures import measured
 from reread.views import pages
+from reread.views.parts import take_call
 from reread.views.scroll import sort_of
 from reread.views.trimming import CHARS, Trimmer
 
@@ -147,10 +148,8 @@ class Pen:
                 took = seconds.get(signature) if isinstance(signature, str) else None
                 yield pages.ThinkingPart(text=shown, chars=chars, seconds=took)
             elif isinstance(block, Use):
-                id = block.id if isinstance(block.id, str) else ""
-                call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
+                call = take_call(calls, block)
                 if call is not None:
-                    calls.pop(call.id, None)
                     yield self.call(call)
             elif not hasattr(block, "tool_use_id"):
                 yield self._nodes([measured(generic.block_node(block))])

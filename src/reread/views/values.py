@@ -12,7 +12,7 @@ from reread.blocks import Block, RedactedThinking, Thinking, Use
 from reread.conversation import Agent, Change, Conversation
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.session import Session
-from reread.views.parts import EVERYTHING, Selection, selected_turns
+from reread.views.parts import EVERYTHING, Selection, agents_below, selected_turns
 
 
 def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterator[bytes]:
@@ -22,9 +22,9 @@ def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterato
     yield from _pairs(_facts(session))
     yield from _talk(session.conversation, selection, turns)
     yield b',\n"agents": {'
-    agents = session.agents if turns is None else _agents_below(session, turns)
-    for n, (id, agent) in enumerate(agents.items() if selection.shows("tools") else ()):
-        yield (b",\n" if n else b"\n") + jsontext.dumps(id) + b": {"
+    agents = agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls))
+    for n, agent in enumerate(agents if selection.shows("tools") else ()):
+        yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
         yield from _pairs(agent_facts(agent))
         yield from _talk(agent, selection, None)
         yield b"}"
@@ -34,19 +34,6 @@ def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterato
 def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
     for name, value in values.items():
         yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
-
-
-def _agents_below(session: Session, turns: Sequence[Turn]) -> dict[str, Agent]:
-    """The agents that these turns started, and those that they started in turn."""
-    found: dict[str, Agent] = {}
-    waiting = [call for turn in turns for call in turn.calls]
-    while waiting:
-        call = waiting.pop()
-        for agent in call.agents:
-            if agent.id not in found:
-                found[agent.id] = agent
-                waiting += agent.calls
-    return {id: agent for id, agent in session.agents.items() if id in found}
 
 
 def _facts(session: Session) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -138,13 +138,8 @@ class Library:
             self._clerk.want([(shelved.path, shelved.state) for shelved in newest])
 
     def _files(self) -> Iterator[Path]:
-        seen: set[str] = set()
         listed = places.session_files(self._roots or None) if self._roots or not self._paths else ()
-        for path in (*self._paths, *listed):
-            real = os.path.realpath(path)
-            if real not in seen:
-                seen.add(real)
-                yield path
+        return places.once_each(itertools.chain(self._paths, listed))
 
     def _looked_at(self, paths: Iterable[Path]) -> Iterator[Shelved]:
         taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}
