@@ -508,7 +508,7 @@ def test_a_file_that_comes_back_can_be_read_again(tmp_path: Path, capfd: pytest.
         site.get("/api/library")
         path.rename(project / "away")
         assert site.status("/api/sessions/one") == 404
-        assert b"open" not in site.ask("/api/sessions/one/events").body
+        assert b"event: open\n" not in site.ask("/api/sessions/one/events").body
         (project / "away").rename(path)
         assert site.status("/api/sessions/one") == 200
     assert "Traceback" not in capfd.readouterr().err
