@@ -9,6 +9,7 @@ from reread.errors import Misuse
 
 When = str | datetime | date
 LOCAL = "local"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _AGO = re.compile(r"(\d+)\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -96,12 +97,12 @@ def moment(stamp: str | None) -> datetime | None:
 
 
 def milliseconds(stamp: str | None) -> int | None:
-    """A record's timestamp as milliseconds since 1970; None where it is none."""
+    """A record's timestamp as whole milliseconds since 1970; None where it is none."""
     when = moment(stamp)
-    try:
-        return round(when.timestamp() * 1000) if when is not None else None
-    except (ValueError, OverflowError):
+    if when is None:
         return None
+    since = when - _EPOCH
+    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
 def seconds_between(first: datetime | None, last: datetime | None) -> float | None:

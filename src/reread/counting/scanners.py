@@ -29,7 +29,8 @@ from reread.when import milliseconds
 if TYPE_CHECKING:
     from reread.decode import Decoder
 
-MARK = b'"usage"'
+MARK, SPENT = b'"usage"', b'"usage":{'
+"""What a line that says something of usage has, and what it has where it is written without blanks."""
 TOTAL = b'"total'
 """What the records of the client's counters have, and hardly any other line."""
 INIT = b'"init"'
@@ -202,7 +203,7 @@ class Scanner:
                 if self._same is not None and self._is_same(self._same, at, end):
                     continue
             elif end - at > TAIL and starts(USER, at + self._lead):
-                if find(MARK, end - TAIL, end) < 0:
+                if find(SPENT, end - TAIL, end) < 0:
                     continue
             elif not self._matters(at, end):
                 continue

@@ -45,10 +45,10 @@ def _look_into(part: dict[str, Any], shape: _Shape, path: str, found: dict[str, 
             found[path] = None
             return []
         shape = struct
-    shapes = _shapes(shape)
-    found.update((f"{path}.{name}", None) for name in part if name not in shapes)
-    inner = ((item, shapes.get(name), f"{path}.{name}") for name, item in part.items())
-    return [(item, known, where) for item, known, where in inner if known is not None]
+    names, inner = _names(shape), _inner(shape)
+    if not names.issuperset(part):
+        found.update((f"{path}.{name}", None) for name in part if name not in names)
+    return [(part[name], held, f"{path}.{name}") for name, held in inner if name in part]
 
 
 def _recognise(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, str]:
@@ -62,9 +62,16 @@ def _recognise(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, 
 
 
 @cache
-def _shapes(struct: type[Struct]) -> dict[str, _Shape | None]:
+def _names(struct: type[Struct]) -> frozenset[str]:
     """Every field of a struct, by its name in the file."""
-    return {f.encode_name: _shape(f.type) for f in fields_of(struct)}
+    return frozenset(f.encode_name for f in fields_of(struct))
+
+
+@cache
+def _inner(struct: type[Struct]) -> list[tuple[str, _Shape]]:
+    """The fields of a struct that hold others."""
+    shapes = ((f.encode_name, _shape(f.type)) for f in fields_of(struct))
+    return [(name, shape) for name, shape in shapes if shape is not None]
 
 
 def _shape(hint: Any) -> _Shape | None:
