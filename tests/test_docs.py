@@ -15,8 +15,9 @@ import pytest
 
 import reread
 from reread import tools
-from reread.cli import HEADINGS, SAMPLES, VERBS
+from reread.cli import HEADINGS, VERBS
 from reread.cli import reread as group
+from reread.cli.options import SAMPLES
 from reread.deeds import Deed
 from reread.ledger import FATES
 from reread.views.exports import FORMATS

@@ -22,7 +22,7 @@ from test_real_client import TRANSCRIPTS, name
 
 import reread
 from reread import jsontext
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.errors import Unwritable
 from reread.session import Session
 from reread.views import html

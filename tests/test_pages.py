@@ -311,6 +311,27 @@ def test_a_long_line_comes_cut() -> None:
     assert line.chars is None and jsontext.loads(line.text.encode())["message"]["content"] == "ü" * 300_000
 
 
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("Why does `make test` fail\nin ``a `b` c``?", "Why does make test fail in a `b` c?"),
+        ("```python\nprint(1)\n```\nWhat is this?", "python print(1) What is this?"),
+        ("A lone ` stays, and so do ``two", "A lone ` stays, and so do ``two"),
+        ("`code` " * 60, "code " * 23 + "code…"),
+        ("``" * 100_000, "``" * 59 + "`…"),
+    ],
+)
+def test_titles_are_plain_words(prompt: str, title: str) -> None:
+    desk = told(user(prompt))
+    (turn,) = desk.outline(0, 10).turns
+    assert turn.title == title
+    assert desk.session.title == " ".join(prompt.split())[:120]
+
+
+def test_the_title_of_a_session_is_plain_words_too() -> None:
+    assert told(user("Fix `make test`")).overview().title == "Fix make test"
+
+
 def test_places_by_message_call_line_and_turn() -> None:
     desk = told(user("go"), *answered("a", "b", "c"), reply("Done.", id="z"), user("more"))
     assert desk.place(call="b") == pages.Place(passage=1, key="ma", branch=0, call=1)

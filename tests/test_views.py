@@ -15,7 +15,7 @@ import pytest
 from making import jsonl, printed, reply, use, user
 
 import reread
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.nodes import Picture
 from reread.views import pictures
 from reread.views.exports import FORMATS, export
@@ -32,7 +32,7 @@ REAL = """
 """.split()
 SESSIONS = [
     *sorted(SAMPLES.glob("projects/*/*-*.jsonl")),
-    *sorted(SAMPLES.glob("streams/*.jsonl")),
+    *sorted(SAMPLES.glob("conversations/*/*/*.jsonl")),
     *(path for name in REAL for path in sorted((HERE / "real" / name).glob("projects/*/*.jsonl"))),
 ]
 SESSIONS = [path for path in SESSIONS if not path.name.startswith("agent-")]

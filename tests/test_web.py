@@ -23,7 +23,7 @@ import pytest
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.session import Session
 from reread.store import Store
 from reread.views.counts import count
@@ -172,7 +172,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
         assert page["total"] == overview["passages"] == len(page["passages"])
         assert demo.get(f"{base}/outline")["total"] == overview["turns"]
         assert demo.get(f"{base}/spent")["figures"]["tokens"] > 0
-        assert demo.get(f"{base}/filter?kinds=prompts")["indices"]
+        assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
         for passage in page["passages"]:
             assert demo.get(f"{base}/place?message={passage['key'].replace(' ', '%20')}")["passage"] == passage["index"]

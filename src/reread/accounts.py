@@ -58,7 +58,7 @@ def usage(
     keep = Filter(
         since=edge(since, zone),
         until=edge(until, zone, end=True),
-        projects=tuple(os.path.realpath(places.named(p)) for p in _several(project)),
+        projects=places.named_folders(project),
         models=tuple(_words(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:

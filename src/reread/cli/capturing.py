@@ -11,7 +11,7 @@ from reread.cli.runs import asked_store, capture_options, keeper_for, run_kept
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND… | -")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND... | -")
 @click.option("--workspace", default="default", show_default=True, metavar="NAME", help="Where to keep it.")
 @click.option("--agent", default="default", show_default=True, metavar="NAME", help="Whose conversation it is.")
 @click.option("--conversation", metavar="ID", help="Go on with this conversation, or begin it; else a new one.")

@@ -14,7 +14,7 @@ from reread.cli.options import (
     asked_roots,
     format_option,
     open_session,
-    root_option,
+    root_options,
     selection_of,
     selection_options,
     sessions_below,
@@ -37,7 +37,7 @@ FORMS = {".html": "html", ".htm": "html", ".json": "json"}
 @click.option("-o", "--output", default="-", metavar="FILE|DIR", help="Where to; - for standard output, the default.")
 @click.option("--no-images", is_flag=True, help="Leave pictures out of a page.")
 @selection_options
-@root_option
+@root_options
 @click.pass_context
 def export(
     ctx: click.Context,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import SESSION, open_session, root_option
+from reread.cli.options import SESSION, full_option, open_session, root_options
 from reread.cli.output import echo_json
 
 
@@ -31,8 +31,8 @@ from reread.cli.output import echo_json
     metavar="N",
     help="How many turns to show first.",
 )
-@click.option("--full", is_flag=True, help="Show long output whole.")
-@root_option
+@full_option
+@root_options
 @click.pass_context
 def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
     """Follow a session while it is written, agents included.

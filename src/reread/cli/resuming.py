@@ -17,7 +17,7 @@ from reread.errors import Misuse
 @click.argument("conversation", type=SESSION)
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--print", "only_print", is_flag=True, help="Only print the command.")
-@click.option("--title", metavar="TEXT", help="What to call it from now on.")
+@click.option("--title", metavar="TEXT", help="What to call it.")
 @capture_options
 @click.pass_context
 def resume(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import FolderName, asked_roots
+from reread.cli.options import SAMPLES, FolderName, asked_roots, pretty_options
 from reread.cli.output import say
 from reread.errors import Misuse
 from reread.streams import let_go
@@ -29,8 +29,7 @@ STDIN = "-"
 def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         [
-            click.option("--pretty", is_flag=True, help="Draw what comes, as `reread tail` does, and not the lines."),
-            click.option("--full", is_flag=True, help="With --pretty: draw long output whole."),
+            pretty_options,
             click.option(
                 "--fsync",
                 type=click.Choice(["never", "result", "line"]),
@@ -67,6 +66,8 @@ def keeper_for(
     from reread.settings import setting
     from reread.store import RESULT, SYNCS
 
+    if store.root == SAMPLES:
+        raise Misuse("the samples are only read: leave --demo out")
     asked = fsync or setting(store.root, "fsync")
     chosen = asked if asked in SYNCS else RESULT
     keeper = Keeper(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=say)

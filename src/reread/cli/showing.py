@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from reread.cli.options import SESSION, format_option, open_session, root_option, selection_of, selection_options
+from reread.cli.options import SESSION, format_option, open_session, root_options, selection_of, selection_options
 
 
 @click.command()
@@ -19,7 +19,7 @@ from reread.cli.options import SESSION, format_option, open_session, root_option
 @selection_options
 @click.option("--raw", is_flag=True, help="Print the file's own bytes.")
 @click.option("--no-pager", is_flag=True, help="Print straight to the terminal.")
-@root_option
+@root_options
 @click.pass_context
 def show(
     ctx: click.Context, session: str, form: str, raw: bool, no_pager: bool, root: tuple[Path, ...], **options: Any

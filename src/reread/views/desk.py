@@ -9,7 +9,6 @@ from urllib.parse import quote
 from reread.accounts import usage
 from reread.context import Fill
 from reread.conversation import Agent, Conversation
-from reread.deeds import one_line
 from reread.errors import Misuse, NotFound
 from reread.ledger import MALFORMED
 from reread.messages import Call, Message, Turn
@@ -25,7 +24,8 @@ from reread.views.parts import EVERYTHING, message_parts, turn_parts
 from reread.views.passages import Address, Pen, run_title
 from reread.views.scroll import Scroll
 from reread.views.steps import Steps
-from reread.views.talks import TITLE, Talk
+from reread.views.talks import Talk
+from reread.views.words import heading
 from reread.when import moment, seconds_between
 
 RAW_CHARS = 100_000
@@ -111,7 +111,7 @@ class Desk:
         return pages.Overview(
             key=self.key,
             id=session.id,
-            title=one_line(mark.title if mark is not None else session.title, TITLE),
+            title=heading(mark.title if mark is not None else session.title, pages.TITLE),
             project=session.project,
             project_guessed=session.project_guessed,
             path=str(session.path) if session.path is not None else None,

@@ -13,6 +13,10 @@ from reread.context import Fill
 from reread.headers import Header
 from reread.money.charges import Usage
 from reread.nodes import Node
+from reread.views.words import heading
+
+TITLE = 120
+"""How long a title is at most."""
 
 
 class Value(msgspec.Struct, kw_only=True, frozen=True):
@@ -72,7 +76,7 @@ class Listed(Value, frozen=True):
         return cls(
             key=key,
             id=header.id,
-            title=header.title,
+            title=heading(header.title, TITLE),
             project=header.project,
             project_guessed=header.project_guessed,
             git_branch=header.git_branch,
@@ -218,6 +222,8 @@ class CallPart(Part, frozen=True, tag="call"):
     """read, search, edit, run, agent, web, plan or other."""
     state: str
     """running, done, failed, denied or interrupted."""
+    is_error: bool = False
+    """Whether its result says that it is one: what errors are counted and filtered by."""
     note: str = ""
     """How it ended, in a few words, where that says more than the state."""
     seconds: float | None = None

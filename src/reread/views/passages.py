@@ -44,6 +44,7 @@ ENVELOPE = frozenset(
 """What every record says of itself, and a reader need not be told."""
 RUNS = ("read", "search")
 TITLE = 80
+DETAILS = "details"
 
 Address = Callable[[str, int, n.Picture], str | None]
 """Where a picture can be had: the message or call it belongs to, which of its pictures it is, and the picture."""
@@ -90,6 +91,7 @@ class Pen:
             title=rest if labelled else title,
             sort=sort_of(call.name),
             state=deed.ending.state,
+            is_error=call.is_error,
             note=_note(deed.ending),
             seconds=deed.seconds,
             line=call.line,
@@ -160,10 +162,7 @@ class Pen:
         yield from self._others(message)
         yield from self._asides(message)
         if message.role == "system":
-            record = message.conversation.native(message.records[0])
-            inner = as_dict(record.get("attachment")) or record
-            known = {name: value for name, value in inner.items() if name not in ENVELOPE}
-            yield self._nodes([n.Data(value=known)], title="details")
+            yield self._nodes([n.Data(value=_details(message))], title=DETAILS)
 
     def _output(self, message: Message) -> Iterator[pages.Part]:
         if message.text.strip():
@@ -173,9 +172,7 @@ class Pen:
     def _notification(self, message: Message) -> Iterator[pages.Part]:
         yield from self._text(message.text)
         yield from self._others(message)
-        fields = message.fields
-        report = fields.get("result") if fields.get("summary") else None
-        facts = {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
+        report, facts = reported(message)
         drawn = [*([n.Prose(text=report)] if report else []), *n.facts(**facts)]
         if drawn:
             yield self._nodes(drawn, title="report")
@@ -231,6 +228,24 @@ _KINDS: dict[str, Callable[[Pen, Message], Iterator[pages.Part]]] = {
     "summary": Pen._summary,  # pyright: ignore[reportPrivateUsage]
 }
 """How each kind of message is drawn; all others are notices."""
+
+
+def reported(message: Message) -> tuple[str | None, dict[str, str]]:
+    """What a notification tells besides its text: a report, and facts by name."""
+    fields = message.fields
+    report = fields.get("result") if fields.get("summary") else None
+    return report, {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
+
+
+def details(message: Message) -> dict[str, Any]:
+    """What a notice has besides its text; of any other message, nothing."""
+    return _details(message) if message.role == "system" and message.kind not in _KINDS else {}
+
+
+def _details(message: Message) -> dict[str, Any]:
+    record = message.conversation.native(message.records[0])
+    inner = as_dict(record.get("attachment")) or record
+    return {name: value for name, value in inner.items() if name not in ENVELOPE}
 
 
 def _other_nodes(message: Message) -> list[n.Node]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from reread.context import Fill, Gauge
 from reread.conversation import Agent, Conversation
-from reread.deeds import DENIED, INTERRUPTED, one_line
+from reread.deeds import DENIED, INTERRUPTED
 from reread.errors import NotFound
 from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn
 from reread.money.charges import Usage, total
@@ -18,11 +18,11 @@ from reread.money.prices import in_force
 from reread.views import pages
 from reread.views.scroll import Scroll, sort_of
 from reread.views.steps import Steps
+from reread.views.words import heading
 from reread.when import moment, seconds_between
 
 MARKS = 120
 """How many calls of a turn have a mark in the outline."""
-TITLE = 120
 LAST_FEW = 8
 """Messages at the end whose figures may still change."""
 EDGE = 50
@@ -121,7 +121,7 @@ class Talk:
         agent = cast(Agent, self.conversation)
         given = agent.call.input if agent.call is not None else None
         said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
-        return one_line(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
+        return heading(said if isinstance(said, str) and said.strip() else agent.prompt or "", pages.TITLE)
 
     def context(self) -> Steps[list[Fill]]:
         """How full the context was at the end of turns of the active branch."""
@@ -162,7 +162,7 @@ class Talk:
         own = self._own.get(branch.id, array("I"))
         messages = self.conversation.messages
         start = bisect_right(own, after, key=lambda index: messages[index].records[0])
-        return one_line(messages[own[start]].text, TITLE) if start < len(own) else ""
+        return heading(messages[own[start]].text, pages.TITLE) if start < len(own) else ""
 
     # Turns
 
@@ -218,7 +218,7 @@ class Talk:
         return pages.TurnMark(
             index=turn,
             passage=scroll.turn_passage(turn),
-            title=one_line(prompt.text, TITLE),
+            title=heading(prompt.text, pages.TITLE),
             time=prompt.timestamp,
             marks="".join(map(_mark, calls[:MARKS])),
             more=max(0, len(calls) - MARKS),
