@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli.options import SESSION, asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots, pretty_options, root_options
 
 AS_CLAUDE = "--as-claude"
 
@@ -30,10 +30,9 @@ class Replay(click.Command):
 @click.option("--from", "start", metavar="WHERE", help="Begin there: 90s, 1m30s into it, or a time.")
 @click.option("--to", "stop", metavar="WHERE", help="End there.")
 @click.option("--run", type=int, metavar="N", help="Only this run, from 1.")
-@click.option("--pretty", is_flag=True, help="Draw it, as `reread tail` does, and not its lines.")
-@click.option("--full", is_flag=True, help="With --pretty: draw long output whole.")
+@pretty_options
 @click.option(AS_CLAUDE, is_flag=True, help="Be `claude`, and answer from what was recorded; its arguments follow.")
-@root_option
+@root_options
 @click.pass_context
 def replay(
     ctx: click.Context,
