@@ -221,6 +221,22 @@ def test_show_json_has_the_names_of_the_library() -> None:
     assert shown["branches"][0]["active"] is True
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("show HARBOR --turns 99", "turn 99: this session has 13 turns"),
+        ("show HARBOR --turns 99- --format json", "turn 99: this session has 13 turns"),
+        ("show HARBOR --turns 99-100 --format markdown", "turn 99: this session has 13 turns"),
+        ("show HARBOR --turns 99 --branch 1", "turn 99: branch 1 has 13 turns"),
+        ("export HARBOR --turns 99 --format html", "turn 99: this session has 13 turns"),
+        ("replay HARBOR --run 9", "run 9: this conversation has 1 run"),
+    ],
+)
+def test_asking_for_what_is_beyond_the_end_says_how_much_there_is(words: str, said: str) -> None:
+    done = run(*words.replace("HARBOR", str(HARBOR)).split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"reread: there is no {said}\n")
+
+
 def test_a_session_can_come_through_a_pipe() -> None:
     done = run("show", "-", stdin=HARBOR.read_bytes())
     assert "Dead-letter queue" in done.stdout

@@ -102,6 +102,10 @@ def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
 
 def test_the_help_lists_every_verb_once_in_a_whole_sentence() -> None:
     assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
+
+
+def test_every_verb_has_a_module_of_its_own() -> None:
+    assert len(set(VERBS.values())) == len(VERBS)
     assert "..." not in group.get_help(ABOVE).split("Read:")[1]
 
 

@@ -20,10 +20,12 @@ from reread import jsontext
 from reread.session import Session
 from reread.views import pages
 from reread.views import parts as p
-from reread.views.desk import MOST_FILLS, Desk, at_once
+from reread.views.desk import Desk
 from reread.views.finding import Filter, filtered, find
 from reread.views.passages import Pen
 from reread.views.scroll import LONGEST, Scroll
+from reread.views.steps import at_once
+from reread.views.talks import MOST_FILLS
 
 ADDRESS = "/api/sessions/k"
 

@@ -26,8 +26,9 @@ import reread
 from reread.cli.options import SAMPLES
 from reread.session import Session
 from reread.store import Store
+from reread.views.counts import count
 from reread.views.desk import Desk
-from reread.web.counting import Counter, count
+from reread.web.clerk import Clerk
 from reread.web.guard import HEADERS, Guard
 from reread.web.library import Library
 from reread.web.rooms import Room
@@ -213,7 +214,7 @@ def test_pictures_are_served_as_what_they_are(tmp_path: Path) -> None:
         assert [site.status(url) for url in urls[1:]] == [404, 404]
 
 
-def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clerk_fills_the_library_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     for _ in range(2):  # the second time from what was kept
         library = Library([SAMPLES])
@@ -223,7 +224,7 @@ def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatc
             while (found := site.get("/api/library"))["pending"] and time.monotonic() < until:
                 time.sleep(0.05)
         for row in found["sessions"]:
-            counted = count(library.find(row["key"]))
+            counted = count(reread.open(library.find(row["key"])))
             assert (row["turns"], row["agents"]) == (counted.turns, counted.agents)
             assert counted.figures is not None and row["figures"]["tokens"] == counted.figures.tokens
 
@@ -231,16 +232,16 @@ def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatc
 def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     counted: list[Path] = []
-    counter = Counter(lambda path, _: counted.append(path))
+    clerk = Clerk(lambda path, _: counted.append(path))
     first, *rest = ((path, 0) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
-    counter.want([first])
+    clerk.want([first])
     wait_until(lambda: len(counted) == 1)
-    with counter.held(), counter.held():
-        counter.want(rest)
+    with clerk.held(), clerk.held():
+        clerk.want(rest)
         time.sleep(0.3)
         assert len(counted) == 1
     wait_until(lambda: len(counted) == 4)
-    counter.close()
+    clerk.close()
 
 
 def wait_until(true: Callable[[], bool]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -101,6 +101,16 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
             if above != top and is_session_name(name) and real not in seen:
                 seen.add(real)
                 yield path
+
+
+def once_each(paths: Iterable[Path]) -> Iterator[Path]:
+    """Paths but for those that lead to a file that came before."""
+    seen: set[str] = set()
+    for path in paths:
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            yield path
 
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:

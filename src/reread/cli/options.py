@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from reread.session import Session
-    from reread.views.parts import Choice
+    from reread.views.parts import Selection
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 DEMO = "reread.demo"
@@ -113,7 +113,7 @@ def format_option(*formats: str, default: str | None = None, help: str) -> Calla
     )
 
 
-def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What of a session is shown: the same options for every view."""
     for option in reversed(
         [
@@ -129,10 +129,10 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def chosen(options: dict[str, Any]) -> Choice:
-    from reread.views.parts import Choice, parse_turns
+def selection_of(options: dict[str, Any]) -> Selection:
+    from reread.views.parts import Selection, parse_turns
 
-    return Choice(
+    return Selection(
         turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),
         branch=options["branch"],
         thinking=not options["no_thinking"],

@@ -235,10 +235,10 @@ class _Settlement:
         if not rows:
             place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
             lone = Copy(file, Response(0, None, 0, file.digest.began), place)
-            yield self._spend(lone, _charge(model, name, 0, 0))
+            yield self._spend(lone, _charge(model, name, 0))
             return
         known = [row.best.charge for row in rows]
-        kept = _charge(model, known[0].model, sum(c.write_5m for c in known), sum(c.write_1h for c in known))
+        kept = _charge(model, known[0].model, sum(charge.write_1h for charge in known))
         rest = [a - sum(b) for a, *b in zip(kept.counts, *(charge.counts for charge in known), strict=True)]
         rates = self.prices.rates(known[0].model, None)
         over = rates.over if rates is not None and rates.long is not None else 1 << 62
@@ -293,10 +293,7 @@ def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | N
     return out, whole
 
 
-def _charge(model: ModelReading, name: str | None, known_5m: int, known_1h: int) -> Charge:
-    """A model's total as a charge; the life of its cache writes, where it has none, is that of the rows."""
-    if model.write_1h is not None:
-        hour = min(model.write_1h, model.write)
-    else:
-        hour = min(known_1h, model.write)
+def _charge(model: ModelReading, name: str | None, known_1h: int) -> Charge:
+    """A model's total as a charge; how much was written for an hour, where it does not say, is what the rows know."""
+    hour = min(known_1h if model.write_1h is None else model.write_1h, model.write)
     return Charge(name, model.input, model.output, model.write - hour, hour, model.read, model.searches)

@@ -9,13 +9,14 @@ from typing import Any
 from reread import nodes as n
 from reread import tools
 from reread.blocks import RedactedThinking, Text, Thinking, Use
-from reread.deeds import DENIED, FAILED, INTERRUPTED, Outcome, one_line
+from reread.deeds import DENIED, FAILED, INTERRUPTED, Ending, one_line
 from reread.messages import Call, Message
 from reread.plurals import plural
 from reread.shapes import as_dict
 from reread.tools import generic
 from reread.tools.pictures import measured
 from reread.views import pages
+from reread.views.parts import take_call
 from reread.views.scroll import sort_of
 from reread.views.trimming import CHARS, Trimmer
 
@@ -89,9 +90,9 @@ class Pen:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             sort=sort_of(call.name),
-            state=deed.outcome.state,
+            state=deed.ending.state,
             is_error=call.is_error,
-            note=_note(deed.outcome),
+            note=_note(deed.ending),
             seconds=deed.seconds,
             line=call.line,
             agents=self._agents(call) if deed.agent is not None else [],
@@ -149,10 +150,8 @@ class Pen:
                 took = seconds.get(signature) if isinstance(signature, str) else None
                 yield pages.ThinkingPart(text=shown, chars=chars, seconds=took)
             elif isinstance(block, Use):
-                id = block.id if isinstance(block.id, str) else ""
-                call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
+                call = take_call(calls, block)
                 if call is not None:
-                    calls.pop(call.id, None)
                     yield self.call(call)
             elif not hasattr(block, "tool_use_id"):
                 yield self._nodes([measured(generic.block_node(block))])
@@ -289,9 +288,9 @@ def _progress(call: Call) -> list[n.Node]:
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
 
 
-def _note(outcome: Outcome) -> str:
-    if outcome.state not in (FAILED, DENIED, INTERRUPTED):
+def _note(ending: Ending) -> str:
+    if ending.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
-    code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
-    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
+    code = f"exit code {ending.exit_code}" if ending.exit_code is not None else ""
+    first = one_line(ending.message.strip().split("\n")[0], TITLE) if ending.message.strip() else ""
     return ": ".join(part for part in (code, first) if part)
