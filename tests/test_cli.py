@@ -94,9 +94,16 @@ class TestDemo:
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
     def test_check_reads_them_all_and_show_the_latest(self, shown: dict[str, Any]) -> None:
-        files = json.loads(run("check", str(SAMPLES), "--json").stdout)["files"]
+        files = json.loads(run("--demo", "check", "--json").stdout)["files"]
         assert len([file for file in files if not Path(file["path"]).name.startswith("agent-")]) == len(shown)
         assert run("--demo", "show", "latest").stdout.startswith(next(iter(shown.values())).title)
+
+    def test_the_captured_one_is_played_and_answers_as_claude_would(self) -> None:
+        played = run("--demo", "replay", "latest", "--instant").stdout.splitlines()
+        assert json.loads(played[-1])["result"].startswith("## 0.5.0")
+        asked = "Write the changelog entry for 0.5.0 from the commits since v0.4.2."
+        done = run("--demo", "replay", "latest", "--as-claude", "-p", asked)
+        assert done.stdout.startswith("## 0.5.0"), done.stderr
 
     def test_nothing_is_captured_into_it(self) -> None:
         before = sorted(SAMPLES.rglob("*"))

@@ -624,6 +624,32 @@ def test_ctrl_c_ends_it_cleanly_even_while_someone_watches(tmp_path: Path) -> No
         assert server.stderr.read() == ""
 
 
+SLOW = """
+import threading, reread.cli, reread.web.library
+reread.web.library.Library.usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
+reread.cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_ctrl_c_ends_it_soon_and_quietly_even_while_it_counts() -> None:
+    command = [sys.executable, "-c", SLOW, "--demo", "serve", "--no-open", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        assert server.stdout is not None and server.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
+        assert found
+        asking = threading.Thread(target=Site(int(found[1])).status, args=("/api/usage",))
+        asking.start()
+        assert server.stdout.readline() == "counting\n"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 0
+        asking.join(10)
+        assert server.stderr.read() == ""
+
+
 def test_a_taken_port_is_said_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -93,9 +93,9 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread                         read them in the browser
     reread ls                      sessions, newest first
     reread show latest             read one
-    reread tail 3f2a               follow one while it is written
+    reread tail latest             follow one while it is written
     reread export latest -o it.md  write one to a file
-    reread check ~/.claude         validate everything
+    reread check                   validate everything
     reread usage --since 30d       tokens and cost
     reread capture -- claude -p …  run Claude Code and keep what it prints
     reread replay latest           play it back

@@ -32,9 +32,11 @@ def check(
 ) -> None:
     """Validate sessions, files or folders.
 
-    Exits with 1 where there are errors. A folder stands for every .jsonl file below it.
+    Exits with 1 where there are errors. A folder stands for every .jsonl file below it. Without arguments, all your
+    sessions.
 
     \b
+    reread check
     reread check latest
     reread check ~/.claude/projects --json
     reread check ~/.claude --drift
@@ -43,12 +45,15 @@ def check(
         from reread.records import json_schema
 
         return print_json(json_schema())
-    if not sessions:
-        raise Misuse("name something to check: a session, a file or a folder; or `--schema`")
+    from reread.places import session_folders
     from reread.reports import report
 
+    roots = asked_roots(ctx, root) or None
+    named = sessions or [str(folder) for folder in session_folders(roots)]
+    if not named:
+        raise Misuse("there are no sessions to check: name a file or a folder, or see `reread --demo check`")
     with progress("checking", None) as step:
-        checked = report(sessions, root=asked_roots(ctx, root) or None, progress=lambda _: step(1))
+        checked = report(named, root=roots, progress=lambda _: step(1))
     if as_json:
         print_json(checked)
     else:

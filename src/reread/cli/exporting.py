@@ -54,8 +54,8 @@ def export(
 
     \b
     reread export latest -o session.html
-    reread export 3f2a --turns 3-9 --no-thinking -o session.md
-    reread export 3f2a -f json -o session.json
+    reread export latest --turns -3 --no-thinking -o session.md
+    reread export latest -f json -o session.json
     reread export ~/.claude -f html -o ./sessions
     """
     form = form or FORMS.get(Path(output).suffix, "markdown")

@@ -55,9 +55,9 @@ def replay(
 
     \b
     reread replay latest
-    reread replay 3f2a --speed 4 --max-gap 2s --pretty
-    reread replay 3f2a --instant | jq .type
-    reread replay 3f2a --as-claude -p "the prompt that it answers"
+    reread replay latest --speed 4 --max-gap 2s --pretty
+    reread replay latest --instant | jq .type
+    reread replay latest --as-claude -p "the prompt that it answers"
     """
     if as_claude:
         ctx.exit(_stand_in(ctx, conversation, root))
@@ -99,7 +99,8 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     from reread.standin.repertoire import Settings
 
     settings = Settings.of(os.environ)
-    places = [conversation] if conversation else [str(path) for path in asked_roots(ctx, root)]
+    roots = asked_roots(ctx, root)
+    places = [_found(conversation, roots)] if conversation else [str(path) for path in roots]
     if places:
         settings = replace(settings, places=tuple(places))
     if ctx.params["instant"]:
@@ -107,3 +108,10 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     elif ctx.get_parameter_source("speed") == ParameterSource.COMMANDLINE:
         settings = replace(settings, speed=ctx.params["speed"])
     return stand_in(ctx.meta[AS_CLAUDE], settings)
+
+
+def _found(conversation: str, roots: list[Path]) -> str:
+    """The file of a conversation, where it is looked for elsewhere than usual."""
+    from reread.player import find_recording
+
+    return str(find_recording(conversation, root=roots).path) if roots else conversation

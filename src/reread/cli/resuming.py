@@ -37,7 +37,7 @@ def resume(
 
     \b
     reread resume latest "Now add a test"
-    reread resume 3f2a --print
+    reread resume latest --print
     """
     from reread.resumption import quoted, resume_command
 

@@ -28,9 +28,9 @@ def show(
 
     \b
     reread show latest
-    reread show 3f2a --turns -3 --full
-    reread show 3f2a --format markdown > session.md
-    reread show 3f2a --format json | jq '.turns[].prompt.text'
+    reread show latest --turns -3 --full
+    reread show latest --format markdown > session.md
+    reread show latest --format json | jq '.turns[].prompt.text'
     """
     opened = open_session(ctx, session, root)
     selection = selection_of(options)
