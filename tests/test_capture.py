@@ -185,7 +185,7 @@ class TestSignals:
             child.wait()
             child.stdout.close()
             child.stderr.close()
-            mine = [entry.raw for entry in kept("c").entries() if entry.run == turn]
+            mine = [entry.raw for entry in kept("c").entries() if entry.run == turn + 1]
             assert mine[: len(mine)] == [b'{"n":%d}' % n for n in range(len(mine))]
             assert seen.splitlines()[-1] in mine
         assert kept("c").runs[0].ended is None

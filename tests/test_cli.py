@@ -7,13 +7,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import reread
-from reread.cli import SAMPLES
+from reread.cli import VERBS
+from reread.cli import reread as group
+from reread.cli.options import SAMPLES
+from reread.web.library import Library
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
@@ -47,7 +53,11 @@ def test_ls_groups_sessions_by_project_newest_first() -> None:
     done = run("--demo", "ls")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert lines[0] == "/home/sam/code/lantern"
+    assert [line for line in lines if line.startswith("/")] == [
+        "/home/sam/code/harbor",
+        "/home/sam/code/lantern",
+        "/home/sam/code/almanac",
+    ]
     assert any("d2a94e17" in line and "Dead-letter queue" in line for line in lines)
 
 
@@ -61,14 +71,101 @@ def test_root_goes_before_or_after_the_verb() -> None:
     assert run("--root", str(SAMPLES), "ls").stdout == run("ls", "--root", str(SAMPLES)).stdout
 
 
+class TestDemo:
+    """The bundled samples are the same sessions for every verb, and are only read."""
+
+    @pytest.fixture
+    def shown(self) -> dict[str, Any]:
+        """The samples as the reader lists them."""
+        library = Library([SAMPLES], demo=True, count=False)
+        return {row.id: row for row in library.value().sessions}
+
+    def test_it_goes_before_or_after_the_verb(self) -> None:
+        assert run("--demo", "ls").stdout == run("ls", "--demo").stdout
+
+    def test_ls_lists_what_the_reader_shows(self, shown: dict[str, Any]) -> None:
+        listed = json.loads(run("--demo", "ls", "--json").stdout)
+        assert [header["id"] for header in listed] == list(shown) and len(listed) == 7
+        assert [header["title"] for header in listed] == [row.title for row in shown.values()]
+
+    def test_usage_counts_what_the_reader_counts(self, shown: dict[str, Any]) -> None:
+        counted = json.loads(run("--demo", "usage", "--by", "session", "--json", "--no-cache").stdout)
+        whole = Library([SAMPLES], demo=True, count=False).usage({"by": "session"})
+        assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
+
+    def test_check_reads_them_all_and_show_the_latest(self, shown: dict[str, Any]) -> None:
+        files = json.loads(run("--demo", "check", "--json").stdout)["files"]
+        assert len([file for file in files if not Path(file["path"]).name.startswith("agent-")]) == len(shown)
+        assert run("--demo", "show", "latest").stdout.startswith(next(iter(shown.values())).title)
+
+    def test_the_captured_one_is_played_and_answers_as_claude_would(self) -> None:
+        played = run("--demo", "replay", "latest", "--instant").stdout.splitlines()
+        assert json.loads(played[-1])["result"].startswith("## 0.5.0")
+        asked = "Write the changelog entry for 0.5.0 from the commits since v0.4.2."
+        done = run("--demo", "replay", "latest", "--as-claude", "-p", asked)
+        assert done.stdout.startswith("## 0.5.0"), done.stderr
+
+    def test_nothing_is_captured_into_it(self) -> None:
+        before = sorted(SAMPLES.rglob("*"))
+        done = run("--demo", "capture", "--", "echo", "hi")
+        assert done.returncode == 2 and "leave --demo out" in done.stderr
+        assert sorted(SAMPLES.rglob("*")) == before
+        assert "claude --resume 1d5e92c7" in run("--demo", "resume", "latest", "--print").stdout
+
+
+OWN_WORDS = {("--root", "capture"), ("--root", "resume"), ("--format", "export")}
+"""Where an option says something of its own: a capture is written to its root, and a file's name can tell a format."""
+OWN_LETTERS = {("--format", "tail")}
+"""`tail -f` means something else to everyone."""
+
+
+def options() -> dict[str, dict[str, click.Option]]:
+    """Every option by its long name, and each verb that has it."""
+    found: dict[str, dict[str, click.Option]] = defaultdict(dict)
+    verbs = {verb: group.get_command(click.Context(group), verb) for verb in VERBS}
+    for verb, command in {"reread": group, **verbs}.items():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                found[next(name for name in option.opts if name.startswith("--"))][verb] = option
+    return found
+
+
+class TestOptions:
+    """One name, one meaning: an option is the same for every verb that has it."""
+
+    @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())
+    def test_it_is_said_and_taken_in_one_way(self, name: str, verbs: dict[str, click.Option]) -> None:
+        def one(values: Iterable[Any]) -> bool:
+            return len(set(values)) == 1
+
+        assert one((o.metavar, o.multiple, o.is_flag, type(o.type)) for o in verbs.values())
+        assert one(option.help for verb, option in verbs.items() if (name, verb) not in OWN_WORDS)
+        assert one(tuple(option.opts) for verb, option in verbs.items() if (name, verb) not in OWN_LETTERS)
+
+    @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())
+    def test_it_is_described_in_a_sentence_and_says_whether_it_repeats(
+        self, name: str, verbs: dict[str, click.Option]
+    ) -> None:
+        for verb, option in verbs.items():
+            assert option.help and option.help[0].isupper() and option.help.endswith("."), verb
+            assert option.multiple == ("Repeatable." in option.help) or (name, verb) in OWN_WORDS, verb
+            assert option.is_flag or option.metavar or isinstance(option.type, click.Choice), verb
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
         (["--tool", "NotebookEdit"], {"6a0f8d43"}),
         (["--min-size", "300k"], {"d2a94e17"}),
+        (["--tool", "NotebookEdit", "--tool", "LSP"], {"6a0f8d43", "b90c6f28"}),
         (["--project", "/home/sam/code/almanac"], {"6a0f8d43", "f27b5c90"}),
-        (["--since", "2026-11-12"], {"b90c6f28"}),
-        (["--limit", "1"], {"b90c6f28"}),
+        (
+            ["--project", "/home/sam/code/almanac", "--project", "/home/sam/code/lantern/"],
+            {"6a0f8d43", "f27b5c90", "4e7d31aa", "b90c6f28"},
+        ),
+        (["--since", "2026-11-12"], {"7a3d0c16", "b90c6f28"}),
+        (["--limit", "1"], {"7a3d0c16"}),
+        (["--captured"], {"7a3d0c16"}),
         (["--tool", "NoSuchTool"], set()),
     ],
 )
@@ -122,6 +219,22 @@ def test_show_json_has_the_names_of_the_library() -> None:
     assert shown["agents"].keys() == session.agents.keys()
     assert len(shown["ledger"]) == len(session.records)
     assert shown["branches"][0]["active"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("show HARBOR --turns 99", "turn 99: this session has 13 turns"),
+        ("show HARBOR --turns 99- --format json", "turn 99: this session has 13 turns"),
+        ("show HARBOR --turns 99-100 --format markdown", "turn 99: this session has 13 turns"),
+        ("show HARBOR --turns 99 --branch 1", "turn 99: branch 1 has 13 turns"),
+        ("export HARBOR --turns 99 --format html", "turn 99: this session has 13 turns"),
+        ("replay HARBOR --run 9", "run 9: this conversation has 1 run"),
+    ],
+)
+def test_asking_for_what_is_beyond_the_end_says_how_much_there_is(words: str, said: str) -> None:
+    done = run(*words.replace("HARBOR", str(HARBOR)).split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"reread: there is no {said}\n")
 
 
 def test_a_session_can_come_through_a_pipe() -> None:

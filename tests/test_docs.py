@@ -1,9 +1,11 @@
 """The documents say what the program does: their code runs, their verbs exist, their links lead somewhere."""
 
 import itertools
+import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +17,9 @@ import pytest
 
 import reread
 from reread import tools
-from reread.cli import HEADINGS, SAMPLES, VERBS
+from reread.cli import HEADINGS, VERBS
 from reread.cli import reread as group
+from reread.cli.options import SAMPLES
 from reread.deeds import Deed
 from reread.ledger import FATES
 from reread.views.exports import FORMATS
@@ -99,6 +102,10 @@ def test_every_verb_is_in_the_readme_and_every_verb_there_exists() -> None:
 
 def test_the_help_lists_every_verb_once_in_a_whole_sentence() -> None:
     assert sorted(verb for verbs in HEADINGS.values() for verb in verbs) == sorted(VERBS)
+
+
+def test_every_verb_has_a_module_of_its_own() -> None:
+    assert len(set(VERBS.values())) == len(VERBS)
     assert "..." not in group.get_help(ABOVE).split("Read:")[1]
 
 
@@ -107,6 +114,42 @@ def test_every_verb_says_what_it_does_and_shows_an_example(verb: str) -> None:
     text = COMMANDS[verb].help or ""
     assert text.strip().split("\n")[0].endswith(".")
     assert f"reread {verb}" in text
+
+
+EXAMPLE = re.compile(r"^ *((?:.*\| )?reread (\w+).*?)(?: {2,}.*)?$", re.MULTILINE)
+EXAMPLES = [
+    line for verb, command in COMMANDS.items() for line, named in EXAMPLE.findall(command.help) if named == verb
+]
+ENDLESS = ("reread serve", "reread tail")
+CLAUDE = """#!/bin/sh
+echo '{"type":"system","subtype":"init","cwd":"'$PWD'","session_id":"5e551017-0000-4000-8000-000000000001"}'
+"""
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Someone with sessions, a `claude`, a `jq` and fish, and a captured conversation."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "bin").mkdir()
+    (home / ".config" / "fish" / "completions").mkdir(parents=True)
+    for name, script in {"claude": CLAUDE, "jq": "#!/bin/sh\ncat\n"}.items():
+        (home / "bin" / name).write_text(script)
+        (home / "bin" / name).chmod(0o755)
+    shutil.copytree(SAMPLES, home / ".claude", ignore=shutil.ignore_patterns("conversations"))
+    shutil.copyfile(next(SAMPLES.glob("projects/*/8c1f*.jsonl")), home / "run.jsonl")
+    path = os.pathsep.join([str(home / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "REREAD_HOME": str(home / "kept")}
+    environment = {**os.environ, **own, "REREAD_CACHE": str(home / "cache"), "PATH": path}
+    subprocess.run(["reread", "capture", "-q", "--", "claude"], env=environment, cwd=home, check=True)
+    return environment
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the examples are for a shell")
+@pytest.mark.parametrize("example", [line for line in EXAMPLES if not line.startswith(ENDLESS)])
+def test_every_example_of_the_help_works_as_it_stands(example: str, newcomer: dict[str, str]) -> None:
+    script = f"set -o pipefail; {example}"
+    done = subprocess.run(["bash", "-c", script], env=newcomer, cwd=newcomer["HOME"], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.parametrize("name", ["reference.md", "commands.md"])

@@ -15,7 +15,7 @@ from making import jsonl, reply, text, user
 
 import reread
 from reread import places
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.counting.surveys import Wanted
 from reread.errors import Misuse
 from reread.live import follow

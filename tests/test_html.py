@@ -22,12 +22,12 @@ from test_real_client import TRANSCRIPTS, name
 
 import reread
 from reread import jsontext
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.errors import Unwritable
 from reread.session import Session
 from reread.views import html
 from reread.views.desk import Desk
-from reread.views.parts import Choice
+from reread.views.parts import Selection
 from reread.views.sites import write_site
 
 SCRIPT, STYLE = "'use strict'; /* </script><b> */", "body { color: red }"
@@ -111,9 +111,9 @@ class Opened(HTMLParser):
         return {index: body for page in thread["pages"] for index, body in self.chunk(page)["bodies"].items()}
 
 
-def page_of(session: Session, **choice: Any) -> Opened:
+def page_of(session: Session, **selection: Any) -> Opened:
     """A session's page, opened."""
-    return Opened(b"".join(html.session_html(session, Choice(**choice))))
+    return Opened(b"".join(html.session_html(session, Selection(**selection))))
 
 
 def plain(value: Any) -> Any:
@@ -249,12 +249,12 @@ def test_what_is_left_out_is_not_in_the_page() -> None:
         reply("two", id="c"),
     )
 
-    def parts(**choice: Any) -> list[str]:
-        page = page_of(session, **choice)
+    def parts(**selection: Any) -> list[str]:
+        page = page_of(session, **selection)
         (thread,) = page.index["threads"]
         found = page.passages(thread)
         assert [passage["index"] for passage in found] == list(range(thread["overview"]["passages"]))
-        if not choice.get("tools", True) or choice.get("only") in ("prompts", "text"):
+        if not selection.get("tools", True) or selection.get("only") in ("prompts", "text"):
             assert page.bodies(thread) == {}
         return [part["part"] for passage in found for part in passage["parts"]]
 
@@ -316,6 +316,12 @@ def test_a_site_has_an_index_pages_and_what_they_share(sessions: list[Path], tmp
     assert (folder / "assets" / "reader.js").read_text() == html.reader_file("export.js")
 
 
+def test_the_index_names_the_models_of_agents_too(tmp_path: Path) -> None:
+    (session,) = SAMPLES.rglob("d2a94e17-*.jsonl")
+    write_site([session], tmp_path)
+    assert "opus-5-5 sonnet-5 haiku-5-5 + 3 agents" in (tmp_path / "index.html").read_text()
+
+
 def test_only_what_changed_is_written_again(sessions: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "site"
     write_site(sessions, folder)
@@ -326,9 +332,9 @@ def test_only_what_changed_is_written_again(sessions: list[Path], tmp_path: Path
     done = write_site(sessions, folder)
     assert (done.written, done.unchanged) == (1, 1)
     assert (folder / "one.html").stat().st_mtime > 1 and (folder / "two.html").stat().st_mtime == 1
-    assert write_site(sessions, folder, Choice(thinking=False)).written == 2
+    assert write_site(sessions, folder, Selection(thinking=False)).written == 2
     (folder / "two.html").unlink()
-    assert write_site(sessions, folder, Choice(thinking=False)).written == 1
+    assert write_site(sessions, folder, Selection(thinking=False)).written == 1
 
 
 def test_a_session_that_is_gone_keeps_its_page(sessions: list[Path], tmp_path: Path) -> None:
@@ -343,6 +349,8 @@ def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: 
     folder = tmp_path / "site"
     done = write_site([*sessions, tmp_path / "none.jsonl"], folder)
     assert done.written == 2 and "none.jsonl" in done.faults[0]
+    short = write_site(sessions, folder, Selection(turns=(9, None)))
+    assert short.written == 0 and "one.jsonl: there is no turn 9" in short.faults[0]
     (folder / "site.json").write_text("{")
     with pytest.raises(reread.Unreadable, match=r"site\.json: is not what an earlier export wrote"):
         write_site(sessions, folder)

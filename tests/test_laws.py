@@ -22,7 +22,7 @@ from reread.folding import Folding
 from reread.session import Session
 from reread.sources import MemorySource
 from reread.views.markdown import session_markdown
-from reread.views.parts import Choice
+from reread.views.parts import Selection
 from reread.views.terminal import TerminalView, make_console
 from reread.views.values import session_json
 
@@ -245,10 +245,10 @@ def test_law_4_nothing_said_is_lost(data: bytes) -> None:
 
 @given(TALKS, st.booleans())
 def test_law_4_everything_can_be_shown(data: bytes, full: bool) -> None:
-    session, choice, console = reread.open(data), Choice(full=full), make_console()
-    assert "".join(session_markdown(session, choice)).encode()
+    session, selection, console = reread.open(data), Selection(full=full), make_console()
+    assert "".join(session_markdown(session, selection)).encode()
     assert jsontext.loads(b"".join(session_json(session)))
-    for drawn in TerminalView(choice).session(session):
+    for drawn in TerminalView(selection).session(session):
         with console.capture() as captured:
             console.print(drawn)
         captured.get().encode()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import reread
-from reread.live import Follower
+from reread.live import Follower, ticks
 from reread.views.values import session_json
 
 PATIENCE = 10.0
@@ -177,6 +177,50 @@ def test_a_new_agent_file_is_found_and_followed(tmp_path: Path, watch: Any) -> N
     watcher.wait(lambda changes: sum(bool(c.agent) for c in changes) == 2)
     watcher.stop()
     assert [m.text for m in session.agents["abc"].messages] == ["word 1", "word 2"]
+
+
+def watches() -> int:
+    """How many folders this process has the system watch."""
+    infos = Path("/proc/self/fdinfo").iterdir()
+    return sum(info.read_text().count("inotify wd:") for info in infos if info.exists())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="only Linux tells what is watched")
+def test_only_the_folders_of_the_session_are_watched(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1))
+    (tmp_path / "s" / "subagents").mkdir(parents=True)
+    for number in range(200):
+        (tmp_path / f"other {number}" / "below").mkdir(parents=True)
+        (tmp_path / "s" / f"other {number}").mkdir()
+    before = watches()
+    watcher = watch(path)
+    watcher.wait(lambda _: watches() > before)
+    append(path, line(2))
+    watcher.heard(2)
+    assert watches() - before == 3
+
+
+@pytest.mark.parametrize("name", ["s.jsonl", "./s.jsonl", "below/../s.jsonl"])
+def test_what_happens_is_reported_at_once_however_the_file_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+    Path(name).write_bytes(line(1))
+    stop = threading.Event()
+    reported = ticks(Path(name), stop, int(PATIENCE * 1000))
+
+    def after(change: Callable[[], object]) -> set[str]:
+        threading.Timer(0.2, change).start()
+        return {os.path.realpath(path) for path in next(reported)}
+
+    assert next(reported) == set()
+    assert after(lambda: append(Path(name), line(2))) == {str(tmp_path / "s.jsonl")}
+    assert after((tmp_path / "s").mkdir) == {str(tmp_path / "s")}
+    assert next(reported) == set(), "the new folder is watched from here on"
+    assert after((tmp_path / "s" / "subagents").mkdir) == {str(tmp_path / "s" / "subagents")}
+    stop.set()
 
 
 def agents_heard(changes: Iterator[reread.Change]) -> list[str]:

@@ -20,10 +20,12 @@ from reread import jsontext
 from reread.session import Session
 from reread.views import pages
 from reread.views import parts as p
-from reread.views.desk import MOST_FILLS, Desk, at_once
+from reread.views.desk import Desk
 from reread.views.finding import Filter, filtered, find
 from reread.views.passages import Pen
 from reread.views.scroll import LONGEST, Scroll
+from reread.views.steps import at_once
+from reread.views.talks import MOST_FILLS
 
 ADDRESS = "/api/sessions/k"
 
@@ -307,6 +309,27 @@ def test_a_long_line_comes_cut() -> None:
     assert len(line.text) == 100_000 and line.chars is not None and line.chars > 300_000
     (line,) = desk.lines(line=1, whole=True).lines
     assert line.chars is None and jsontext.loads(line.text.encode())["message"]["content"] == "ü" * 300_000
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("Why does `make test` fail\nin ``a `b` c``?", "Why does make test fail in a `b` c?"),
+        ("```python\nprint(1)\n```\nWhat is this?", "python print(1) What is this?"),
+        ("A lone ` stays, and so do ``two", "A lone ` stays, and so do ``two"),
+        ("`code` " * 60, "code " * 23 + "code…"),
+        ("``" * 100_000, "``" * 59 + "`…"),
+    ],
+)
+def test_titles_are_plain_words(prompt: str, title: str) -> None:
+    desk = told(user(prompt))
+    (turn,) = desk.outline(0, 10).turns
+    assert turn.title == title
+    assert desk.session.title == " ".join(prompt.split())[:120]
+
+
+def test_the_title_of_a_session_is_plain_words_too() -> None:
+    assert told(user("Fix `make test`")).overview().title == "Fix make test"
 
 
 def test_places_by_message_call_line_and_turn() -> None:

@@ -220,3 +220,18 @@ def test_times_are_said_as_people_say_them(text: str, before: timedelta) -> None
 def test_what_is_no_time_says_what_is_one(text: str) -> None:
     with pytest.raises(reread.Misuse, match="is no time"):
         parse_when(text)
+
+
+@pytest.mark.parametrize(
+    ("project", "folders", "within"),
+    [
+        ("/home/sam/code", ["/home/sam/code"], True),
+        ("/home/sam/code/", ["/home/sam"], True),
+        ("/home/samantha", ["/home/sam"], False),
+        ("C:\\code\\app", ["C:\\code"], True),
+        ("/b", ["/a", "/b"], True),
+        (None, ["/a"], False),
+    ],
+)
+def test_a_project_lies_within_folders(project: str | None, folders: list[str], within: bool) -> None:
+    assert places.is_within(project, folders) is within

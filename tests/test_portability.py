@@ -11,7 +11,7 @@ import pytest
 
 import reread
 from reread import places
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reread
 from reread import jsontext
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.envelopes import ERR, IN, OUT
 from reread.invocation import Invocation, call_of
 from reread.standin.archives import read_recordings

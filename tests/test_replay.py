@@ -77,6 +77,17 @@ class TestAConversation:
         with pytest.raises(reread.Misuse, match="more than nothing"):
             list(reread.replay(store.open("c"), speed=0))
 
+    def test_runs_count_from_1_and_one_that_is_not_there_is_said(self, store: Store) -> None:
+        for n in (5, 6):
+            with store.writer("c") as writer:
+                writer.begin(["claude"])
+                writer.extend([b'{"n":%d}\n' % n])
+        assert [entry.run for entry in store.open("c").entries() if entry.stream == "out"] == [1, 1, 1, 1, 1, 2, 3]
+        assert [self.play(store, run=run)[0] for run in (1, 2, 3)] == [[0, 1, 2, 3, 4], [5], [6]]
+        for run in (0, 4):
+            with pytest.raises(reread.Misuse, match=f"there is no run {run}: this conversation has 3 runs"):
+                self.play(store, run=run)
+
     def test_is_found_by_name_before_a_session_is(self, store: Store) -> None:
         played = reread.replay("c", root=store.root, speed=INSTANT)
         assert len(list(played)) == 5
@@ -128,6 +139,13 @@ class TestATranscript:
         again = reread.open(data)
         assert [turn.prompt.text for turn in again.turns if turn.prompt] == ["Hi", "More"]
         assert [outcome.text for outcome in again.outcomes] == ["One.", "Two."]
+
+    def test_is_one_run(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.jsonl"
+        path.write_bytes(jsonl(user("Hello.")))
+        assert len(list(reread.replay(path, run=1))) == len(list(reread.replay(path))) > 0
+        with pytest.raises(reread.Misuse, match="there is no run 2: this conversation has 1 run"):
+            list(reread.replay(path, run=2))
 
     def test_a_stream_is_played_as_it_stands(self, tmp_path: Path) -> None:
         path = tmp_path / "s.jsonl"

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 SAMPLES = Path(__file__).parents[1] / "src" / "reread" / "samples"
-STREAMS = sorted(SAMPLES.glob("streams/*.jsonl"))
+STREAMS = sorted(SAMPLES.glob("conversations/*/*/*.jsonl"))
 AGENTS = sorted(SAMPLES.glob("projects/**/agent-*.jsonl"))
 MAIN = sorted(set(SAMPLES.glob("projects/*/*.jsonl")) - set(AGENTS))
 TRANSCRIPTS = MAIN + AGENTS
@@ -52,7 +52,8 @@ STREAM_TYPES = {
 
 
 def load(path):
-    return [json.loads(line) for line in path.read_bytes().splitlines()]
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return [row.get("claudeMessage", row) for row in rows if "run" not in row]
 
 
 def records(paths=TRANSCRIPTS):
@@ -385,4 +386,5 @@ def test_they_stay_small_and_described():
     assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < 900_000
     readme = (SAMPLES / "README.md").read_text("utf-8")
     assert len(readme.splitlines()) <= 25
-    assert all(f"`{path.stem[:8]}`" in readme for path in MAIN) and len(MAIN) == 6
+    assert all(f"`{path.stem[:8]}`" in readme for path in MAIN + STREAMS)
+    assert len(MAIN + STREAMS) == 7

@@ -208,7 +208,7 @@ class TestConversations:
         ]
         assert all(run.started is not None and run.ended is not None for run in kept.runs)
         assert kept.title == "Second try" and kept.session_ids == ["s-0", "s-3"]
-        assert [entry.run for entry in kept.entries()] == [0, 1]
+        assert [entry.run for entry in kept.entries()] == [1, 2]
 
     def test_of_another_program_have_one_run(self, tmp_path: Path) -> None:
         path = tmp_path / "c.jsonl"
@@ -216,6 +216,17 @@ class TestConversations:
         kept = Kept(path)
         assert [run.started for run in kept.runs] == [datetime(2026, 11, 15, 10, tzinfo=UTC)]
         assert [entry.raw[:9] for entry in kept.entries()] == [b'{"type": '] * 2
+
+    def test_lines_of_another_program_before_the_first_run_are_a_run(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        with store.writer("c") as writer:
+            writer.begin(["claude"])
+            writer.extend([b"{}\n"])
+        path = store.open("c").path
+        path.write_bytes(chorus_line("c") + path.read_bytes())
+        kept = store.open("c")
+        assert [entry.run for entry in kept.entries()] == [1, 2]
+        assert [run.argv for run in kept.runs] == [[], ["claude"]]
 
     def test_a_folder_of_another_program_is_found_in_the_working_directory(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

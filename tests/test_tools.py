@@ -17,7 +17,7 @@ from reread.deeds import Deed
 from reread.nodes import Node, Note
 from reread.tools import generic
 from reread.views.markdown import nodes_markdown
-from reread.views.parts import Choice
+from reread.views.parts import Selection
 from reread.views.terminal import TerminalView, make_console
 
 HERE = Path(__file__).parent
@@ -70,18 +70,18 @@ def deed(name: str, given: Any, content: Any = None, data: Any = None, ok: bool 
 
 def as_markdown(nodes: list[Node]) -> str:
     """The nodes as Markdown, in full."""
-    markdown = "\n".join(nodes_markdown(nodes, Choice(full=True)))
+    markdown = "\n".join(nodes_markdown(nodes, Selection(full=True)))
     assert "\x1b" not in markdown
     return markdown
 
 
 def drawn_in_both_views(nodes: list[Node]) -> str:
     """The nodes as Markdown and on a very wide terminal, in full."""
-    choice = Choice(full=True)
+    selection = Selection(full=True)
     console = make_console(width=100_000, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with console.file:
         for node in nodes:
-            for item in TerminalView(choice).node(node):
+            for item in TerminalView(selection).node(node):
                 console.print(item)
         terminal = console.export_text()
     return as_markdown(nodes) + "\n" + terminal

@@ -13,7 +13,7 @@ import pytest
 
 import reread
 from reread.accounts import FIGURES, report_value
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 
@@ -106,7 +106,7 @@ def test_a_price_file_and_the_environment(run: Any, tmp_path: Path) -> None:
 
 def test_sessions_folders_and_streams_together(run: Any) -> None:
     sessions = sorted(SAMPLES.glob("projects/*/*.jsonl"))
-    streams = sorted(SAMPLES.glob("streams/*.jsonl"))
+    streams = sorted(SAMPLES.glob("conversations/*/*/*.jsonl"))
     words = [str(sessions[0]), str(sessions[1].parent), *map(str, streams)]
     done = run("usage", *words, "--json", "--by", "session")
     assert done.returncode == 0
@@ -114,7 +114,7 @@ def test_sessions_folders_and_streams_together(run: Any) -> None:
 
 
 def test_a_stream_is_counted_from_standard_input_too(run: Any) -> None:
-    path = next(SAMPLES.glob("streams/*.jsonl"))
+    path = next(SAMPLES.glob("conversations/*/*/*.jsonl"))
     piped = json.loads(run("usage", "-", "--json", stdin=path.read_bytes()).stdout)
     assert piped["totals"] == json.loads(run("usage", str(path), "--json").stdout)["totals"]
     assert piped["totals"]["reported_cost_usd"] is not None

@@ -15,12 +15,12 @@ import pytest
 from making import jsonl, printed, reply, use, user
 
 import reread
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.nodes import Picture
 from reread.views import pictures
 from reread.views.exports import FORMATS, export
 from reread.views.markdown import code, fenced, guarded, inline, session_markdown
-from reread.views.parts import Choice, parse_turns
+from reread.views.parts import Selection, parse_turns
 from reread.views.safety import coloured_output, plain_output, safe
 from reread.views.terminal import TerminalView, make_console, watch_change
 
@@ -32,7 +32,7 @@ REAL = """
 """.split()
 SESSIONS = [
     *sorted(SAMPLES.glob("projects/*/*-*.jsonl")),
-    *sorted(SAMPLES.glob("streams/*.jsonl")),
+    *sorted(SAMPLES.glob("conversations/*/*/*.jsonl")),
     *(path for name in REAL for path in sorted((HERE / "real" / name).glob("projects/*/*.jsonl"))),
 ]
 SESSIONS = [path for path in SESSIONS if not path.name.startswith("agent-")]
@@ -47,16 +47,16 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def on_terminal(path: Path, *, width: int = 100, colour: bool = False, **choice: Any) -> str:
+def on_terminal(path: Path, *, width: int = 100, colour: bool = False, **selection: Any) -> str:
     console = make_console(width=width, force_terminal=colour, color_system="truecolor" if colour else None)
     with console.capture() as captured:
-        for item in TerminalView(Choice(**choice)).session(reread.open(path)):
+        for item in TerminalView(Selection(**selection)).session(reread.open(path)):
             console.print(item)
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def as_markdown(path: Path, **choice: Any) -> str:
-    return "\n".join(session_markdown(reread.open(path), Choice(**choice))) + "\n"
+def as_markdown(path: Path, **selection: Any) -> str:
+    return "\n".join(session_markdown(reread.open(path), Selection(**selection))) + "\n"
 
 
 def golden(name: str, text: str) -> None:
@@ -198,13 +198,22 @@ def test_a_call_that_comes_with_its_result_is_told_once_to_someone_who_watches(t
     console = make_console(width=100)
     with console.capture() as captured:
         for index in range(len(talk.records)):
-            for item in watch_change(talk.change(index), TerminalView(Choice())):
+            for item in watch_change(talk.change(index), TerminalView(Selection())):
                 console.print(item)
     shown = captured.get()
     assert shown.count("$ pytest -q --color=yes tests/test_backoff.py") == on_terminal(CEILING).count(
         "$ pytest -q --color=yes tests/test_backoff.py"
     )
     assert "Found it" in shown
+
+
+@pytest.mark.parametrize("view", [on_terminal, as_markdown])
+def test_calls_without_ids_are_shown_once_each(view: Any, tmp_path: Path) -> None:
+    calls = [{"type": "tool_use", "name": "Bash", "input": {"command": f"echo {word}"}} for word in ("one", "two")]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(user("Go."), reply(*calls)))
+    shown = view(path)
+    assert [shown.count(f"$ echo {word}") for word in ("one", "two")] == [1, 1]
 
 
 class TestPictures:
@@ -237,7 +246,7 @@ class TestPictures:
     def printed(self, picture: Picture, how: str | None) -> str:
         console = make_console(width=80, force_terminal=True)
         with console.capture() as captured:
-            for item in TerminalView(Choice(), pictures=how).node(picture):
+            for item in TerminalView(Selection(), pictures=how).node(picture):
                 console.print(item)
         return captured.get()
 
@@ -268,7 +277,7 @@ class TestExport:
         assert [call["id"] for call in last["calls"]] == last["turns"][0]["calls"]
 
     @pytest.mark.parametrize(
-        ("choice", "kinds", "calls"),
+        ("selection", "kinds", "calls"),
         [
             ({"thinking": False}, {"text", "tool_use"}, True),
             ({"tools": False}, {"text", "thinking"}, False),
@@ -277,11 +286,11 @@ class TestExport:
             ({"only": "tools"}, {"tool_use"}, True),
         ],
     )
-    def test_json_has_only_what_is_asked_for(self, choice: dict[str, Any], kinds: set[str], calls: bool) -> None:
-        value = json.loads(export(HARBOR, "json", **choice))
+    def test_json_has_only_what_is_asked_for(self, selection: dict[str, Any], kinds: set[str], calls: bool) -> None:
+        value = json.loads(export(HARBOR, "json", **selection))
         assert {block["type"] for message in value["messages"] for block in message["blocks"]} <= kinds
         assert bool(value["calls"]) is calls and bool(value["agents"]) <= calls
-        if choice.get("only") == "prompts":
+        if selection.get("only") == "prompts":
             assert {message["role"] for message in value["messages"]} == {"user"}
 
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:

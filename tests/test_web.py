@@ -23,11 +23,12 @@ import pytest
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
-from reread.cli import SAMPLES
+from reread.cli.options import SAMPLES
 from reread.session import Session
 from reread.store import Store
+from reread.views.counts import count
 from reread.views.desk import Desk
-from reread.web.counting import Counter, count
+from reread.web.clerk import Clerk
 from reread.web.guard import HEADERS, Guard
 from reread.web.library import Library
 from reread.web.rooms import Room
@@ -171,7 +172,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
         assert page["total"] == overview["passages"] == len(page["passages"])
         assert demo.get(f"{base}/outline")["total"] == overview["turns"]
         assert demo.get(f"{base}/spent")["figures"]["tokens"] > 0
-        assert demo.get(f"{base}/filter?kinds=prompts")["indices"]
+        assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
         for passage in page["passages"]:
             assert demo.get(f"{base}/place?message={passage['key'].replace(' ', '%20')}")["passage"] == passage["index"]
@@ -213,7 +214,7 @@ def test_pictures_are_served_as_what_they_are(tmp_path: Path) -> None:
         assert [site.status(url) for url in urls[1:]] == [404, 404]
 
 
-def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clerk_fills_the_library_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     for _ in range(2):  # the second time from what was kept
         library = Library([SAMPLES])
@@ -223,7 +224,7 @@ def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatc
             while (found := site.get("/api/library"))["pending"] and time.monotonic() < until:
                 time.sleep(0.05)
         for row in found["sessions"]:
-            counted = count(library.find(row["key"]))
+            counted = count(reread.open(library.find(row["key"])))
             assert (row["turns"], row["agents"]) == (counted.turns, counted.agents)
             assert counted.figures is not None and row["figures"]["tokens"] == counted.figures.tokens
 
@@ -231,16 +232,16 @@ def test_counting_fills_the_library_in_the_background(tmp_path: Path, monkeypatc
 def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     counted: list[Path] = []
-    counter = Counter(lambda path, _: counted.append(path))
+    clerk = Clerk(lambda path, _: counted.append(path))
     first, *rest = ((path, 0) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
-    counter.want([first])
+    clerk.want([first])
     wait_until(lambda: len(counted) == 1)
-    with counter.held(), counter.held():
-        counter.want(rest)
+    with clerk.held(), clerk.held():
+        clerk.want(rest)
         time.sleep(0.3)
         assert len(counted) == 1
     wait_until(lambda: len(counted) == 4)
-    counter.close()
+    clerk.close()
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -507,7 +508,7 @@ def test_a_file_that_comes_back_can_be_read_again(tmp_path: Path, capfd: pytest.
         site.get("/api/library")
         path.rename(project / "away")
         assert site.status("/api/sessions/one") == 404
-        assert b"open" not in site.ask("/api/sessions/one/events").body
+        assert b"event: open\n" not in site.ask("/api/sessions/one/events").body
         (project / "away").rename(path)
         assert site.status("/api/sessions/one") == 200
     assert "Traceback" not in capfd.readouterr().err
@@ -620,6 +621,32 @@ def test_ctrl_c_ends_it_cleanly_even_while_someone_watches(tmp_path: Path) -> No
             events.until("open")
             server.send_signal(signal.SIGINT)
             assert server.wait(5) == 0
+        assert server.stderr.read() == ""
+
+
+SLOW = """
+import threading, reread.cli, reread.web.library
+reread.web.library.Library.usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
+reread.cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_ctrl_c_ends_it_soon_and_quietly_even_while_it_counts() -> None:
+    command = [sys.executable, "-c", SLOW, "--demo", "serve", "--no-open", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        assert server.stdout is not None and server.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
+        assert found
+        asking = threading.Thread(target=Site(int(found[1])).status, args=("/api/usage",))
+        asking.start()
+        assert server.stdout.readline() == "counting\n"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 0
+        asking.join(10)
         assert server.stderr.read() == ""
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import shutil
 import sys
@@ -17,6 +18,8 @@ import measure
 import truth
 from manners import alive, loaded, write_hostile
 from programs import PROGRAMS, Case, Failed, Program, Run, run
+
+import reread
 
 DATA = measure.data()
 ROOT = DATA.root / "peers"
@@ -314,20 +317,21 @@ def attempt(work: Callable[[Case], Any], case: Case) -> Any:
 
 
 def copied(tree: Path, program: Program) -> Case:
-    """A tree of its own for a program, so that none finds what another left there."""
+    """A tree of its own for a program, so that none finds what another left there; captures are ours alone."""
     copy = ROOT / "out" / f"{program.name}-tree"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(tree, copy)
+    shutil.copytree(tree, copy, ignore=shutil.ignore_patterns("conversations"))
     return case_of(copy, program.name)
 
 
 def stream_tree() -> Path:
     """What `claude -p --output-format stream-json` printed, put where a session would be."""
-    printed = next(SAMPLES.glob("streams/*.jsonl"))
-    id = next(row["session_id"] for row in truth.rows(printed.read_bytes()))
+    kept = next(SAMPLES.glob("conversations/*/*/*.jsonl"))
+    printed = b"".join(entry.raw + entry.end for entry in reread.replay(kept, speed=math.inf))
+    id = next(row["session_id"] for row in truth.rows(printed))
     path = ROOT / "stream" / "projects" / "-home-sam-code-harbor" / f"{id}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(printed, path)
+    path.write_bytes(printed)
     return ROOT / "stream"
 
 

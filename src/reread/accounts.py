@@ -19,6 +19,7 @@ from reread.counting.surveys import Survey, Wanted
 from reread.counting.tallies import Filter, Report, tally
 from reread.errors import Misuse
 from reread.garbage import no_collection
+from reread.money.charges import COUNTS
 from reread.money.prices import Prices, in_force
 from reread.sources import read_stream
 from reread.when import When, edge, time_zone
@@ -57,7 +58,7 @@ def usage(
     keep = Filter(
         since=edge(since, zone),
         until=edge(until, zone, end=True),
-        projects=tuple(os.path.realpath(places.named(p)) for p in _several(project)),
+        projects=places.named_folders(project),
         models=tuple(_words(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
@@ -139,16 +140,12 @@ def report_value(report: Report) -> dict[str, Any]:
 
 FIGURES = (
     "responses",
-    "input_tokens",
-    "output_tokens",
-    "cache_write_5m_tokens",
-    "cache_write_1h_tokens",
-    "cache_read_tokens",
-    "web_searches",
+    *COUNTS,
     "cost_usd",
     "reported_cost_usd",
     "unconfirmed_responses",
 )
+"""What a report says of each row, by its public names."""
 
 
 def figures(usage: Any) -> dict[str, Any]:

@@ -106,7 +106,7 @@ FATE, SPEAKS = 0b1111, 4
 SILENCE, PROMPT, SPOKEN, RESULT = (adds << SPEAKS for adds in range(4))
 """What a record adds to the talk; a lone call adds nothing until it is answered."""
 OTHER_BIT, MANY_BIT = 4, 8
-BITS = {"text": 1, "thinking": 2}
+BITS = {"text": 1, "thinking": 2, "redacted_thinking": 2}
 MOST_WITHIN = 32
 """How many agents are taken in that are retold one within the other; real ones are retold by the main thread."""
 FAR = 64

@@ -40,8 +40,8 @@ class AgentStats(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended."""
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended, if it did."""
 
     state: str
     """running, done, failed, denied or interrupted."""
@@ -110,19 +110,19 @@ class Deed:
         return [block for block in self.blocks if isinstance(block, b.Image)]
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def ending(self) -> Ending:
         """How it ended."""
         if self.ok is None:
-            return Outcome(state=RUNNING)
+            return Ending(state=RUNNING)
         told = self.data if isinstance(self.data, str) else self.text
         text = (self.text or told).strip()
         if self.denial == "interrupted" or text.startswith(_INTERRUPTS):
-            return Outcome(state=INTERRUPTED, message=text)
+            return Ending(state=INTERRUPTED, message=text)
         if self.denial or (self.ok is False and text.removeprefix("Error: ").startswith(_DENIALS)):
-            return Outcome(state=DENIED, message=text.removeprefix("Error: "))
+            return Ending(state=DENIED, message=text.removeprefix("Error: "))
         if self.ok:
-            return Outcome(state=DONE)
-        return Outcome(state=FAILED, message=error_text(text), exit_code=exit_code(told) or exit_code(text))
+            return Ending(state=DONE)
+        return Ending(state=FAILED, message=error_text(text), exit_code=exit_code(told) or exit_code(text))
 
 
 def exit_code(text: str) -> int | None:

@@ -37,8 +37,8 @@ class Entry(msgspec.Struct, frozen=True):
     """How it ended; empty where the stream ended first."""
     stream: str = OUT
     """`out`, `in` or `err`: what the program printed, was told, or printed aside."""
-    run: int = 0
-    """Which of the conversation's runs it belongs to, from 0."""
+    run: int = 1
+    """Which of the conversation's runs it belongs to, from 1."""
     cost_usd: float | None = None
     """What the turn that it ends cost."""
     duration_ms: float | None = None
@@ -176,7 +176,7 @@ class Sealer:
         return b"%b-%b-4%b-a%b-%b" % (d[:8], d[8:12], d[13:16], d[17:20], d[20:])
 
 
-def unseal(line: bytes, run: int = 0) -> Entry | Mark | None:
+def unseal(line: bytes, run: int = 1) -> Entry | Mark | None:
     """What a line of the file keeps, or says of a run; None where it is no such line."""
     try:
         sealed = _open(line)

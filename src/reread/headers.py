@@ -16,7 +16,7 @@ from reread.errors import Unreadable
 from reread.heads import BlockHead, Head
 from reread.messages import TURN_STARTERS
 from reread.speech import kind_of, take_apart
-from reread.when import moment
+from reread.when import When, edge, moment
 
 PEEK = 1 << 14
 """How much of a file's head is read at once."""
@@ -180,7 +180,7 @@ class _Glance:
 
 def first_prompt(head: Head) -> str | None:
     """What a person typed in this record, or None."""
-    if head.isMeta or head.isCompactSummary or head.isSidechain or head.message is None:
+    if head.isMeta or head.isCompactSummary or head.isSidechain or head.parentToolUseID or head.message is None:
         return None
     content = head.message.content
     if isinstance(content, str):
@@ -205,11 +205,14 @@ def _text(block: BlockHead) -> str:
 
 def sessions(
     *,
-    project: str | Path | None = None,
-    since: datetime | None = None,
+    project: str | Path | Sequence[str | Path] | None = None,
+    since: When | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Header]:
-    """The headers of all sessions, newest first; no file is read in full."""
+    """The headers of all sessions, newest first; no file is read in full.
+
+    `project` is a folder, or several, and all below; `since` a moment, or what the command line takes (`7d`).
+    """
     roots = [root] if isinstance(root, str | Path) else root
     found: list[Header] = []
     for path in places.session_paths(roots):
@@ -217,12 +220,12 @@ def sessions(
             found.append(read_header(path))
         except Unreadable:
             continue
-    wanted = None if project is None else _folder(project)
+    folders, earliest = places.named_folders(project), edge(since, None)
     transcripts = {header.id: header for header in found if not header.captured}
     for header in sorted((filled(header, transcripts) for header in found), key=_recency, reverse=True):
-        if wanted is not None and not _within(header.project, wanted):
+        if folders and not places.is_within(header.project, folders):
             continue
-        if since is not None and (header.updated is None or header.updated < since):
+        if earliest is not None and (header.updated is None or header.updated.timestamp() * 1000 < earliest):
             continue
         yield header
 
@@ -252,12 +255,3 @@ def filled(header: Header, transcripts: Mapping[str, Header]) -> Header:
 
 def _recency(header: Header) -> tuple[datetime, str]:
     return (header.updated or datetime.fromtimestamp(0, UTC), header.id)
-
-
-def _folder(project: str | Path) -> str:
-    return os.path.realpath(places.named(project)).rstrip("/\\")
-
-
-def _within(project: str, folder: str) -> bool:
-    name = project.rstrip("/\\")
-    return name == folder or name.startswith(folder + os.sep)

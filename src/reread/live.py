@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from watchfiles import watch
@@ -63,28 +63,46 @@ def _place(source: str | Path) -> Path:
 
 
 def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
-    """The paths that changed each time something did, and nothing at each heartbeat."""
+    """The absolute paths that changed each time something did, and nothing at each heartbeat."""
+    path = path.absolute()
     while not os.path.isdir(path.parent):
         if stop.wait(heartbeat / 1000):
             return
-    beside = str(path.with_suffix(""))
-    wanted = (str(path), beside, str(path.parent / places.AGENT))
-    watched = watch(
-        path.parent,
-        watch_filter=lambda _, changed: changed.startswith(wanted),
-        debounce=STEP,
-        step=STEP,
-        stop_event=stop,
-        rust_timeout=heartbeat,
-        yield_on_timeout=True,
-        ignore_permission_denied=True,
-    )
-    yield set()
+    beginnings = (str(path), str(path.with_suffix("")), str(path.parent / places.AGENT))
+
+    def matters(_: object, changed: str) -> bool:
+        return changed.startswith(beginnings)
+
     with suppress(RuntimeError, OSError):  # no more watches to be had, a folder that is gone, a name that is no UTF-8
-        for changes in watched:
-            yield {Path(changed) for _, changed in changes}
+        while not stop.is_set():
+            yield set()
+            folders = _folders(path)
+            watched = watch(
+                *folders,
+                recursive=False,
+                watch_filter=matters,
+                debounce=STEP,
+                step=STEP,
+                stop_event=stop,
+                rust_timeout=heartbeat,
+                yield_on_timeout=True,
+                ignore_permission_denied=True,
+            )
+            with closing(watched):
+                for changes in watched:
+                    touched = {Path(changed) for _, changed in changes}
+                    yield touched
+                    if touched != {path} and _folders(path) != folders:
+                        break
     while not stop.wait(heartbeat / 1000):
         yield set()
+
+
+def _folders(path: Path) -> set[str]:
+    """The folders in which files of a session can appear: the one that it lies in, its own, and those of agents."""
+    own = path.with_suffix("")
+    below = (folder for folder, _, _ in os.walk(own / places.SUBAGENTS))
+    return {str(path.parent), *([str(own)] if os.path.isdir(own) else []), *below}
 
 
 class Follower:
@@ -105,8 +123,8 @@ class Follower:
         for folding in list(self.session.agent_foldings.values()):
             yield from self._agent(folding)
         self._beats += 1
-        known = {self.session.path, *(folding.source.path for folding in self.session.agent_foldings.values())}
-        if not touched <= known:
+        sources = (self.session.source, *(folding.source for folding in self.session.agent_foldings.values()))
+        if not touched <= {source.path.absolute() for source in sources if source.path is not None}:
             self._looks = AFTERLOOKS
         if self._looks or self._beats % RESCAN == 0:
             self._looks = max(0, self._looks - 1)

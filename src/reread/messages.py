@@ -17,7 +17,7 @@ from reread.money.prices import in_force
 from reread.nodes import Node
 from reread.shapes import as_int, as_str
 from reread.speech import Aside, Command, Speech, take_apart
-from reread.when import milliseconds, moment
+from reread.when import milliseconds, moment, seconds_between
 
 if TYPE_CHECKING:
     from reread.conversation import Agent, Conversation
@@ -385,8 +385,7 @@ class Call(msgspec.Struct, eq=False):
     @property
     def duration(self) -> float | None:
         """Seconds from the call to its result, by the records' times."""
-        started, ended = self.started, self.ended
-        return None if started is None or ended is None else max(0.0, (ended - started).total_seconds())
+        return seconds_between(self.started, self.ended)
 
     @property
     def line(self) -> int:

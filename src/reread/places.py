@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +23,8 @@ CONVERSATIONS = "conversations"
 FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that hold sessions."""
 NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
-BESIDE = frozenset({"subagents", "workflows", "tool-results", "memory"})
+SUBAGENTS = "subagents"
+BESIDE = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
 _DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder of a project on Windows begins."""
@@ -42,6 +43,18 @@ def named(path: str | Path) -> Path:
     if not possible:
         raise Misuse(f"{str(path)!r} is no name that a file or a folder can have")
     return Path(os.path.expanduser(path))
+
+
+def named_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
+    """Folders as someone typed them, one or several, with their links followed."""
+    several = [folders] if isinstance(folders, str | Path) else folders or ()
+    return tuple(os.path.realpath(named(folder)).rstrip("/\\") for folder in several)
+
+
+def is_within(project: str | None, folders: Sequence[str]) -> bool:
+    """Whether a project is one of the folders, or lies below one."""
+    name = (project or "").rstrip("/\\")
+    return any(name == folder or name.startswith((folder + "/", folder + "\\")) for folder in folders)
 
 
 def config_folders() -> list[Path]:
@@ -88,6 +101,16 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
             if above != top and is_session_name(name) and real not in seen:
                 seen.add(real)
                 yield path
+
+
+def once_each(paths: Iterable[Path]) -> Iterator[Path]:
+    """Paths but for those that lead to a file that came before."""
+    seen: set[str] = set()
+    for path in paths:
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            yield path
 
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
@@ -167,7 +190,7 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     """The files of a session's agents by agent id, both layouts; of an agent, those that it started."""
     if session.name.startswith(AGENT):
         return _started_by({_agent_id(session)}, _siblings(session.parent))
-    inner = session.with_suffix("") / "subagents"
+    inner = session.with_suffix("") / SUBAGENTS
     paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if os.path.isdir(inner) else []
     paths += [path for path in _siblings(session.parent) if _session_of(path) in ids]
     return {_agent_id(path): path for path in reversed(paths)}

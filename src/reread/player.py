@@ -15,6 +15,7 @@ import msgspec
 from reread import places
 from reread.envelopes import OUT, Entry
 from reread.errors import Misuse, NotFound
+from reread.plurals import plural
 from reread.printouts import printouts
 from reread.recorder import Capture
 from reread.session import Session
@@ -79,10 +80,13 @@ def replay(
     """
     if not speed > 0:
         raise Misuse("a speed is more than nothing: 1 is the recorded pace, 4 four times as fast")
+    recording = find_recording(source, root=root)
+    if run is not None:
+        _check_run(recording, run)
     due = time.monotonic()
     began = False
-    for entry, beat in _timed(_entries(source, root), speed, max_gap):
-        if run not in (None, entry.run + 1) or _is_before(entry, beat, start):
+    for entry, beat in _timed(_entries(recording), speed, max_gap):
+        if run not in (None, entry.run) or _is_before(entry, beat, start):
             continue
         if stop is not None and not _is_before(entry, beat, stop):
             continue
@@ -105,13 +109,16 @@ def _is_before(entry: Entry, beat: Beat, bound: Bound | None) -> bool:
     return bound is not None and beat.at < bound
 
 
-def _entries(
-    source: str | Path | Kept | Capture | Session, root: str | Path | Sequence[str | Path] | None
-) -> Iterator[Entry]:
-    found = find_recording(source, root=root)
-    if isinstance(found, Session):
-        return printouts(found)
-    return (entry for entry in found.entries() if entry.stream == OUT)
+def _entries(recording: Kept | Session) -> Iterator[Entry]:
+    if isinstance(recording, Session):
+        return printouts(recording)
+    return (entry for entry in recording.entries() if entry.stream == OUT)
+
+
+def _check_run(recording: Kept | Session, run: int) -> None:
+    count = len(recording.runs) if isinstance(recording, Kept) else 1
+    if not 0 < run <= count:
+        raise Misuse(f"there is no run {run}: this conversation has {plural(count, 'run')}")
 
 
 def find_recording(

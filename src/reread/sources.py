@@ -7,12 +7,16 @@ import os
 import stat
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from reread.errors import Misuse, NotFound, Unreadable
+
+LIVE_SECONDS = 30.0
+"""A file written to within so long counts as being written."""
 
 
 class Source(Protocol):
@@ -128,3 +132,20 @@ def identity_at(path: Path) -> tuple[object, int]:
     """The identity and size of whatever is at a path now."""
     status = path.stat()
     return (status.st_dev, status.st_ino), status.st_size
+
+
+def state_of(path: Path) -> tuple[int, ...] | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def is_fresh(path: Path) -> bool:
+    """Whether a file was written to just now."""
+    try:
+        return time.time() - path.stat().st_mtime < LIVE_SECONDS
+    except OSError:
+        return False

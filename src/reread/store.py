@@ -139,14 +139,8 @@ class Store:
         return folder / f"{name_of(conversation)}{ENDING}"
 
     def _files(self) -> Iterator[Path]:
-        seen: set[str] = set()
-        for root in self.roots:
-            folder = root / FOLDER
-            for path in folder.glob(f"*/*/*{ENDING}") if os.path.isdir(folder) else ():
-                real = os.path.realpath(path)
-                if real not in seen:
-                    seen.add(real)
-                    yield path
+        folders = [folder for root in self.roots if os.path.isdir(folder := root / FOLDER)]
+        return places.once_each(path for folder in folders for path in folder.glob(f"*/*/*{ENDING}"))
 
 
 def stores(root: str | Path | Sequence[str | Path] | None = None) -> list[Store]:
@@ -219,12 +213,13 @@ class Kept:
 
     def entries(self) -> Iterator[Entry]:
         """Every captured line in order, read as it is asked for; what is damaged is passed over."""
-        run = -1
+        run = 0
         for line in self._lines():
-            found = unseal(line, max(run, 0))
+            found = unseal(line, max(run, 1))
             if isinstance(found, Mark):
                 run += found.event == START
             elif found is not None:
+                run = found.run
                 yield found
 
     def _lines(self) -> Iterator[bytes]:

@@ -103,3 +103,8 @@ def milliseconds(stamp: str | None) -> int | None:
         return None
     since = when - _EPOCH
     return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+
+
+def seconds_between(first: datetime | None, last: datetime | None) -> float | None:
+    """How long it is from one moment to another, and never less than nothing; None where one is not known."""
+    return None if first is None or last is None else max(0.0, (last - first).total_seconds())

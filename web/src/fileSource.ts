@@ -2,7 +2,8 @@
 
 import { Chunks } from "./chunks";
 import type { Embedded, EmbeddedThread, MapChunk, PageChunk } from "./embedded";
-import { fitsFilter, hitsIn } from "./looking";
+import { fitsFilter } from "./filter";
+import { hitsIn, needle } from "./looking";
 import { passageMarkdown } from "./markdownOf";
 import { sessionHref } from "./route";
 import { Missing, type Source, type Target, type Thread } from "./source";
@@ -114,7 +115,7 @@ export function fileSource(page: Document): Source {
       return null;
     },
     find: async (at, text, start) => {
-      const wanted = text.toLowerCase();
+      const wanted = needle(text);
       const agents = at.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
       const step = await look<Hit>([threadAt(at), ...agents], start, (passage, { bodies }, { agent }) =>
         hitsIn(passage, bodies, wanted, agent),

@@ -1,75 +1,79 @@
-/** Searching and filtering passages that are here: what the server does, for an exported page. */
+/** Searching passages that are here: what the server does (`finding.py`), for an exported page. */
 
-import { fitsPart, isPrompt } from "./filter";
-import type { Filter } from "./source";
+import { whereOf } from "./filter";
 import type { CallBody, Hit, Node, Part, Passage } from "./values";
 
-const AROUND = 40;
+/** How many characters are shown on each side of a hit. */
+const AROUND = 60;
+const LONGEST = 500;
 
-interface Place {
-  where: string;
-  call: number | null;
-  text: string;
+/** What finds a text, whatever its case. */
+export const needle = (text: string): RegExp =>
+  new RegExp(text.slice(0, LONGEST).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
+
+export function hitsIn(passage: Passage, bodies: Record<string, CallBody>, wanted: RegExp, agent: string | null): Hit[] {
+  const said = passage.parts.map((part) => (part.part === "text" ? part.text : "")).join("\n");
+  return passage.parts.flatMap((part) => {
+    const where = whereOf(part, passage);
+    const text = textOf(part, bodies, said);
+    const found = wanted.exec(text);
+    if (!where || !found) return [];
+    const [match] = found;
+    const end = found.index + match.length;
+    return [
+      {
+        passage: passage.index,
+        key: passage.key,
+        turn: passage.turn,
+        agent,
+        call: part.part === "call" ? part.index : null,
+        where,
+        before: text.slice(Math.max(0, found.index - AROUND), found.index),
+        match,
+        after: text.slice(end, end + AROUND),
+      },
+    ];
+  });
 }
 
-export function hitsIn(passage: Passage, bodies: Record<string, CallBody>, wanted: string, agent: string | null): Hit[] {
-  return passage.parts.flatMap((part) =>
-    placesIn(part, passage, bodies).flatMap(({ where, call, text }) => {
-      const at = text.toLowerCase().indexOf(wanted);
-      if (at < 0) return [];
-      const end = at + wanted.length;
-      return [
-        {
-          passage: passage.index,
-          key: passage.key,
-          turn: passage.turn,
-          agent,
-          call,
-          where,
-          before: text.slice(Math.max(0, at - AROUND), at),
-          match: text.slice(at, end),
-          after: text.slice(end, end + AROUND),
-        },
-      ];
-    }),
-  );
-}
-
-function placesIn(part: Part, passage: Passage, bodies: Record<string, CallBody>): Place[] {
-  const said = isPrompt(passage) ? "prompt" : passage.kind === "response" ? "text" : "notice";
+/** The text of a part; of a notice's details, what its text does not say already. */
+function textOf(part: Part, bodies: Record<string, CallBody>, said: string): string {
   switch (part.part) {
     case "text":
-      return [{ where: said, call: null, text: part.text }];
     case "thinking":
-      return [{ where: "thinking", call: null, text: part.text }];
+      return part.text;
     case "compaction":
-      return [{ where: "notice", call: null, text: part.summary }];
+      return part.summary;
     case "nodes":
-      return [{ where: said, call: null, text: nodesText(part.nodes) }];
-    case "call": {
-      const text = [part.name, part.title, nodesText(bodies[part.index]?.nodes ?? [])].join(" ");
-      return [{ where: "call", call: part.index, text }];
-    }
+      if (part.title !== "details") return nodesText(part.nodes);
+      return part.nodes.flatMap(nodeTexts).filter((text) => !said.includes(text)).join("\n");
+    case "call":
+      return [`${part.name} ${part.title}`, part.note, nodesText(bodies[part.index]?.nodes ?? [])].join("\n");
     case "fork":
-      return [];
+      return "";
   }
 }
 
 /** Every text in the nodes. */
-export function nodesText(nodes: Node[]): string {
-  const texts: string[] = [];
-  const walk = (value: unknown, name: string) => {
-    if (typeof value === "string") {
-      if (!UNREAD.has(name)) texts.push(value);
-    } else if (Array.isArray(value)) for (const item of value) walk(item, name);
-    else if (value && typeof value === "object") for (const [inner, item] of Object.entries(value)) walk(item, inner);
-  };
-  walk(nodes, "");
-  return texts.join("\n");
+export const nodesText = (nodes: Node[]): string => nodes.flatMap(nodeTexts).join("\n");
+
+function nodeTexts(node: Node): string[] {
+  if (node.node === "data") return textsIn(node.value, HIDDEN);
+  if (node.node === "section") return [node.title, ...node.nodes.flatMap(nodeTexts)];
+  if (node.node === "facts") return node.items.map(({ value }) => value);
+  if (node.node === "picture") return node.name ? [node.name] : [];
+  return textsIn(node, DRAWING);
 }
 
-/** Fields that say how to draw, not what. */
-const UNREAD = new Set(["node", "language", "stream", "state", "level", "data", "url", "media_type"]);
+function textsIn(value: unknown, unread: ReadonlySet<string>): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, unread));
+  if (!value || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, item]) => (unread.has(name) ? [] : textsIn(item, unread)));
+}
 
-export const fitsFilter = (passage: Passage, filter: Filter): boolean =>
-  passage.parts.some((part) => fitsPart(part, passage, filter));
+/** Fields of a node that say how to draw, not what. */
+const DRAWING = new Set(["node", "language", "stream", "state", "level"]);
+
+/** Fields of what was recorded whose text is no text. */
+const HIDDEN = new Set(["signature", "base64", "data", "image_data"]);

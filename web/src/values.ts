@@ -291,6 +291,7 @@ export interface CallPart {
   title: string;
   sort: string;
   state: string;
+  is_error: boolean;
   note: string;
   seconds: number | null;
   line: number;

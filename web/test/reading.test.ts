@@ -97,7 +97,7 @@ test("what is open stays open, and thinking opens everywhere", () => {
 });
 
 test("a filter keeps the parts that fit", () => {
-  const call = { part: "call", name: "Bash", state: "failed" } as Part;
+  const call = { part: "call", name: "Bash", is_error: true } as Part;
   const thought = { part: "thinking", text: "hm", chars: null, seconds: null } as Part;
   const mixed = { ...passage(0), parts: [...passage(0).parts, thought, call] };
   const kept = (filter: object) => keptParts(mixed, { ...EVERYTHING, ...filter }).map((part) => part.part);

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from reread import __version__
-from reread.cli.options import SAMPLES, root_option
+from reread.cli.options import root_options
 from reread.errors import RereadError
 from reread.streams import flush_or_let_go, open_standard_streams
 
@@ -28,11 +28,11 @@ VERBS = {
     "ls": "listing",
     "show": "showing",
     "tail": "following",
-    "export": "showing",
+    "export": "exporting",
     "check": "checking",
-    "usage": "counting",
+    "usage": "accounting",
     "capture": "capturing",
-    "resume": "capturing",
+    "resume": "resuming",
     "replay": "replaying",
     "completion": "completing",
 }
@@ -84,19 +84,18 @@ class Verbs(click.Group):
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="reread")
-@root_option
-@click.option("--demo", is_flag=True, help="Use the bundled sample sessions.")
+@root_options
 @click.pass_context
-def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
+def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     """Read, check, follow, capture and replay Claude Code sessions.
 
     \b
     reread                         read them in the browser
     reread ls                      sessions, newest first
     reread show latest             read one
-    reread tail 3f2a               follow one while it is written
+    reread tail latest             follow one while it is written
     reread export latest -o it.md  write one to a file
-    reread check ~/.claude         validate everything
+    reread check                   validate everything
     reread usage --since 30d       tokens and cost
     reread capture -- claude -p …  run Claude Code and keep what it prints
     reread replay latest           play it back
@@ -104,7 +103,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...], demo: bool) -> None:
 
     A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
     """
-    ctx.obj = [SAMPLES] if demo else list(root)
+    ctx.obj = list(root)
     if ctx.invoked_subcommand is not None:
         return
     if sys.stdout.isatty():

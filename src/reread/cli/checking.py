@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, json_option, root_option
+from reread.cli.options import SESSION, asked_roots, json_option, root_options
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -14,16 +14,16 @@ OK, FOUND_ERRORS = 0, 1
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=SESSION, metavar="PATH…")
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @json_option
 @click.option("--drift", is_flag=True, help="Only what the types do not know yet: new types, subtypes and fields.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and stop.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what is merely worth knowing.")
-@root_option
+@root_options
 @click.pass_context
 def check(
     ctx: click.Context,
-    paths: tuple[str, ...],
+    sessions: tuple[str, ...],
     as_json: bool,
     drift: bool,
     schema: bool,
@@ -32,11 +32,11 @@ def check(
 ) -> None:
     """Validate sessions, files or folders.
 
-    Exits with 1 where there are errors.
-
-    A PATH is a session, or a folder, which stands for every .jsonl file below it.
+    Exits with 1 where there are errors. A folder stands for every .jsonl file below it. Without arguments, all your
+    sessions.
 
     \b
+    reread check
     reread check latest
     reread check ~/.claude/projects --json
     reread check ~/.claude --drift
@@ -45,12 +45,15 @@ def check(
         from reread.records import json_schema
 
         return print_json(json_schema())
-    if not paths:
-        raise Misuse("name something to check: a session, a file or a folder; or `--schema`")
+    from reread.places import session_folders
     from reread.reports import report
 
+    roots = asked_roots(ctx, root) or None
+    named = sessions or [str(folder) for folder in session_folders(roots)]
+    if not named:
+        raise Misuse("there are no sessions to check: name a file or a folder, or see `reread --demo check`")
     with progress("checking", None) as step:
-        checked = report(paths, root=asked_roots(ctx, root) or None, progress=lambda _: step(1))
+        checked = report(named, root=roots, progress=lambda _: step(1))
     if as_json:
         print_json(checked)
     else:

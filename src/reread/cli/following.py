@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import SESSION, open_session, root_option
+from reread.cli.options import SESSION, full_option, open_session, root_options
 from reread.cli.output import echo_json
 
 
@@ -31,8 +31,8 @@ from reread.cli.output import echo_json
     metavar="N",
     help="How many turns to show first.",
 )
-@click.option("--full", is_flag=True, help="Show long output whole.")
-@root_option
+@full_option
+@root_options
 @click.pass_context
 def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
     """Follow a session while it is written, agents included.
@@ -56,14 +56,14 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
             echo_json(jsontext.dumps(change_value(change)))
             sys.stdout.flush()
         return
-    from reread.views.parts import Choice, parts
+    from reread.views.parts import Selection, parts
     from reread.views.pictures import protocol
     from reread.views.terminal import TerminalView, make_console, watch_change
 
     pictures = protocol() if sys.stdout.isatty() else None
-    console, view = make_console(), TerminalView(Choice(full=full), pictures=pictures)
+    console, view = make_console(), TerminalView(Selection(full=full), pictures=pictures)
     if opened is not None and last > 0:
-        for part in parts(opened.conversation, Choice(turns=(-last, None), full=full)):
+        for part in parts(opened.conversation, Selection(turns=(-last, None), full=full)):
             for item in view.part(part):
                 console.print(item)
     for change in follow(opened or session):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli.options import asked_roots, json_option, root_option
+from reread.cli.options import asked_roots, json_option, project_option, root_options, since_option
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -20,23 +20,23 @@ _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
 @click.command()
-@click.option("--project", metavar="DIR", help="Only sessions that worked in this folder or below.")
-@click.option("--since", metavar="WHEN", help="Only sessions written to since then: 7d, yesterday, 2026-11-15.")
+@project_option
+@since_option
 @click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
-@click.option("--tool", metavar="NAME", help="Only sessions that called this tool (reads the files).")
-@click.option("--errors", is_flag=True, help="Only sessions in which something failed (reads the files).")
+@click.option("--tool", multiple=True, metavar="NAME", help="Only with this tool (reads the files). Repeatable.")
+@click.option("--errors", is_flag=True, help="Only where something failed (reads the files).")
 @click.option("--captured", is_flag=True, help="Only captured conversations.")
-@click.option("--branches", is_flag=True, help="Only sessions on several git branches (reads the files).")
+@click.option("--branches", is_flag=True, help="Only on several git branches (reads the files).")
 @click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="At most so many.")
 @json_option
-@root_option
+@root_options
 @click.pass_context
 def ls(
     ctx: click.Context,
-    project: str | None,
+    project: tuple[str, ...],
     since: str | None,
     min_size: str | None,
-    tool: str | None,
+    tool: tuple[str, ...],
     errors: bool,
     captured: bool,
     branches: bool,
@@ -52,10 +52,9 @@ def ls(
     reread ls --captured
     """
     from reread.headers import sessions
-    from reread.when import parse_when
 
     roots = asked_roots(ctx, root)
-    headers = sessions(project=project, since=parse_when(since) if since is not None else None, root=roots or None)
+    headers = sessions(project=project, since=since, root=roots or None)
     if captured:
         headers = (header for header in headers if header.captured)
     if min_size is not None:
@@ -84,10 +83,10 @@ def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iter
             step(1)
 
 
-def _fits(session: Session, tool: str | None, errors: bool, branches: bool) -> bool:
+def _fits(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
     talks = [session.conversation, *session.agents.values()]
     calls = [call for talk in talks for call in talk.calls]
-    if tool and not any(call.name == tool for call in calls):
+    if tools and not any(call.name in tools for call in calls):
         return False
     if branches and len(set(session.facts.git_branches)) < 2:
         return False

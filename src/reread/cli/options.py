@@ -12,9 +12,11 @@ from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from reread.session import Session
-    from reread.views.parts import Choice
+    from reread.views.parts import Selection
 
 SAMPLES = Path(__file__).parent.parent / "samples"
+DEMO = "reread.demo"
+"""Where a context notes that the samples are asked for."""
 LATEST = "latest"
 MOST = 50
 """How many ids the shell is offered."""
@@ -35,7 +37,7 @@ class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
         from reread.views.safety import safe
 
         above = ctx.parent.params if ctx.parent is not None else {}
-        roots = [SAMPLES] if above.get("demo") else [*above.get("root", ()), *ctx.params.get("root", ())]
+        roots = [*_samples(ctx), *above.get("root", ()), *ctx.params.get("root", ())]
         fits = (header for header in sessions(root=roots or None) if header.id.startswith(incomplete))
         shown = [
             CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60]) for header in islice(fits, MOST)
@@ -56,14 +58,49 @@ class FolderName(click.Path):
         return super().convert(value, param, ctx)
 
 
-def root_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
+def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where sessions are looked for: before the verb or after it."""
+    root = click.option(
         "--root",
         multiple=True,
         type=FolderName(path_type=Path),
         metavar="DIR",
         help="Look for sessions here instead: a configuration or projects folder. Repeatable.",
-    )(command)
+    )
+    demo = click.option(
+        "--demo", is_flag=True, expose_value=False, callback=_note_demo, help="Use the bundled sample sessions."
+    )
+    return root(demo(command))
+
+
+def _note_demo(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    ctx.meta[DEMO] = wanted or ctx.meta.get(DEMO, False)
+
+
+def _samples(ctx: click.Context) -> list[Path]:
+    return [SAMPLES] if ctx.meta.get(DEMO) else []
+
+
+def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--project", multiple=True, metavar="DIR", help="Only in this folder or below. Repeatable.")(
+        command
+    )
+
+
+def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--since", metavar="WHEN", help="Only since then: 7d, yesterday, 2026-11-15.")(command)
+
+
+def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--full", is_flag=True, help="Show everything: long output, every branch, all of each call.")(
+        command
+    )
+
+
+def pretty_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a stream is printed: as it came, or drawn."""
+    pretty = click.option("--pretty", is_flag=True, help="Draw it, as `reread tail` does, instead of its lines.")
+    return pretty(full_option(command))
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +113,7 @@ def format_option(*formats: str, default: str | None = None, help: str) -> Calla
     )
 
 
-def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What of a session is shown: the same options for every view."""
     for option in reversed(
         [
@@ -85,17 +122,17 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--no-thinking", is_flag=True, help="Leave thinking out."),
             click.option("--no-tools", is_flag=True, help="Leave tool calls out."),
             click.option("--only", type=click.Choice(["prompts", "text", "tools"]), help="Only one kind of thing."),
-            click.option("--full", is_flag=True, help="Everything: long output, every branch, all text of each call."),
+            full_option,
         ]
     ):
         command = option(command)
     return command
 
 
-def chosen(options: dict[str, Any]) -> Choice:
-    from reread.views.parts import Choice, parse_turns
+def selection_of(options: dict[str, Any]) -> Selection:
+    from reread.views.parts import Selection, parse_turns
 
-    return Choice(
+    return Selection(
         turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),
         branch=options["branch"],
         thinking=not options["no_thinking"],
@@ -107,7 +144,7 @@ def chosen(options: dict[str, Any]) -> Choice:
 
 
 def asked_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
-    return [*ctx.obj, *root]
+    return [*_samples(ctx), *ctx.obj, *root]
 
 
 def sessions_below(folder: Path) -> list[Path]:

@@ -1,10 +1,10 @@
-"""What several verbs print: JSON, and progress."""
+"""What several verbs print: JSON, progress, and what they have to say."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -36,3 +36,11 @@ def progress(label: str, length: int | None) -> Generator[Callable[[int], None]]
     with Progress(transient=True) as bar:
         task = bar.add_task(label, total=length)
         yield lambda steps: bar.advance(task, steps)
+
+
+def say(words: str) -> None:
+    """Say something on standard error, with nothing in it that a terminal would obey."""
+    from reread.views.safety import safe
+
+    with suppress(OSError):  # nobody listens any more
+        click.echo(f"reread: {safe(words)}", err=True)

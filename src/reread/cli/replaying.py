@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli.options import SESSION, asked_roots, root_option
+from reread.cli.options import SESSION, asked_roots, pretty_options, root_options
 
 AS_CLAUDE = "--as-claude"
 
@@ -30,10 +30,9 @@ class Replay(click.Command):
 @click.option("--from", "start", metavar="WHERE", help="Begin there: 90s, 1m30s into it, or a time.")
 @click.option("--to", "stop", metavar="WHERE", help="End there.")
 @click.option("--run", type=int, metavar="N", help="Only this run, from 1.")
-@click.option("--pretty", is_flag=True, help="Draw it, as `reread tail` does, and not its lines.")
-@click.option("--full", is_flag=True, help="With --pretty: draw long output whole.")
+@pretty_options
 @click.option(AS_CLAUDE, is_flag=True, help="Be `claude`, and answer from what was recorded; its arguments follow.")
-@root_option
+@root_options
 @click.pass_context
 def replay(
     ctx: click.Context,
@@ -56,9 +55,9 @@ def replay(
 
     \b
     reread replay latest
-    reread replay 3f2a --speed 4 --max-gap 2s --pretty
-    reread replay 3f2a --instant | jq .type
-    reread replay 3f2a --as-claude -p "the prompt that it answers"
+    reread replay latest --speed 4 --max-gap 2s --pretty
+    reread replay latest --instant | jq .type
+    reread replay latest --as-claude -p "the prompt that it answers"
     """
     if as_claude:
         ctx.exit(_stand_in(ctx, conversation, root))
@@ -100,7 +99,8 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     from reread.standin.repertoire import Settings
 
     settings = Settings.of(os.environ)
-    places = [conversation] if conversation else [str(path) for path in asked_roots(ctx, root)]
+    roots = asked_roots(ctx, root)
+    places = [_found(conversation, roots)] if conversation else [str(path) for path in roots]
     if places:
         settings = replace(settings, places=tuple(places))
     if ctx.params["instant"]:
@@ -108,3 +108,10 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     elif ctx.get_parameter_source("speed") == ParameterSource.COMMANDLINE:
         settings = replace(settings, speed=ctx.params["speed"])
     return stand_in(ctx.meta[AS_CLAUDE], settings)
+
+
+def _found(conversation: str, roots: list[Path]) -> str:
+    """The file of a conversation, where it is looked for elsewhere than usual."""
+    from reread.player import find_recording
+
+    return str(find_recording(conversation, root=roots).path) if roots else conversation

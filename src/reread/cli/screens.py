@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reread.session import Session
 from reread.sources import Tape
-from reread.views.parts import Choice
+from reread.views.parts import Selection
 from reread.views.terminal import TerminalView, make_console, watch_change
 
 
@@ -15,7 +15,7 @@ class Screen:
         self._tape = Tape()
         self._session = Session(self._tape)
         self._session.folding = self._session.new_folding()
-        self._view = TerminalView(Choice(full=full))
+        self._view = TerminalView(Selection(full=full))
         self._console = make_console()
 
     def feed(self, data: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli.options import SAMPLES, SESSION, asked_roots, root_option, sessions_below
+from reread.cli.options import SAMPLES, SESSION, asked_roots, root_options, sessions_below
 from reread.errors import Misuse
 
 
@@ -24,10 +24,10 @@ from reread.errors import Misuse
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Listen on this address; one that others can reach needs a token.",
+    help="Listen on this address; where others can reach it, the link holds a token.",
 )
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
-@root_option
+@root_options
 @click.pass_context
 def serve(
     ctx: click.Context, sessions: tuple[str, ...], port: int | None, host: str, no_open: bool, root: tuple[Path, ...]
@@ -45,16 +45,12 @@ def serve(
     from reread.web.serving import serve as run
 
     roots = asked_roots(ctx, root)
-    files = _named(sessions, roots)
-    demo = SAMPLES in roots
-    if demo and not sessions:
-        files = sorted((SAMPLES / "streams").glob("*.jsonl"))
     run(
-        *files,
+        *_named(sessions, roots),
         roots=[] if sessions else roots,
         host=host,
         port=port,
-        demo=demo,
+        demo=SAMPLES in roots,
         open_browser=not no_open,
         say=lambda text: click.echo(text),
     )

@@ -8,7 +8,7 @@ from itertools import chain
 
 import msgspec
 
-from reread.counting.copies import Copy, Partings, Sessions, gather, wanted_places, worth
+from reread.counting.copies import Copy, Partings, Sessions, gather, sessions_of, wanted_places, worth
 from reread.counting.counters import Counters
 from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
 from reread.counting.readings import ModelReading, Reading, Stretch
@@ -150,11 +150,11 @@ class _Settlement:
         """Each response once, whether one row tells of it or several."""
         groups = [group for copies in shared for group in gather(copies)]
         if groups:
-            self.partings = Partings(chain(groups, ([copy] for copy in single)))
+            self.partings = Partings(groups, single)
         return [*map(self._join, groups), *map(_alone, single)]
 
     def _join(self, copies: list[Copy]) -> Settled:
-        sessions = frozenset(copy.place.session for copy in copies)
+        sessions = sessions_of(copies)
         first = min(copies, key=lambda copy: self._age(copy, sessions))
         self.counters.note_copies(first, copies)
         for copy in copies:
@@ -253,10 +253,10 @@ class _Settlement:
         if not rows:
             place, when = self._noted(file, reading)
             place = msgspec.structs.replace(place, session=reading.session, printed=True)
-            yield self._spend(Copy(file, Response(0, None, 0, when), place), _charge(model, name, 0, 0))
+            yield self._spend(Copy(file, Response(0, None, 0, when), place), _charge(model, name, 0))
             return
         known = [row.best.charge for row in rows]
-        kept = _charge(model, known[0].model, sum(c.write_5m for c in known), sum(c.write_1h for c in known))
+        kept = _charge(model, known[0].model, sum(charge.write_1h for charge in known))
         rest = [a - sum(b) for a, *b in zip(kept.counts, *(charge.counts for charge in known), strict=True)]
         rates = self.prices.rates(known[0].model, None)
         over = rates.over if rates is not None and rates.long is not None else 1 << 62
@@ -313,10 +313,7 @@ def _models(part: Stretch, rows: list[Settled]) -> dict[str | None, ModelReading
     return {main[-1] if main else None: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
 
 
-def _charge(model: ModelReading, name: str | None, known_5m: int, known_1h: int) -> Charge:
-    """A model's total as a charge; the life of its cache writes, where it has none, is that of the rows."""
-    if model.write_1h is not None:
-        hour = min(model.write_1h, model.write)
-    else:
-        hour = min(known_1h, model.write)
+def _charge(model: ModelReading, name: str | None, known_1h: int) -> Charge:
+    """A model's total as a charge; how much was written for an hour, where it does not say, is what the rows know."""
+    hour = min(known_1h if model.write_1h is None else model.write_1h, model.write)
     return Charge(name, model.input, model.output, model.write - hour, hour, model.read, model.searches)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from reread import places
 from reread.counting.digests import SLOT_MS
 from reread.counting.spends import Spend, sum_of
 from reread.errors import Misuse
@@ -75,8 +76,7 @@ class Filter(msgspec.Struct, frozen=True):
     def _in_projects(self) -> Callable[[Spend], bool] | None:
         if not self.projects:
             return None
-        folders = [folder.rstrip("/\\") for folder in self.projects]
-        return lambda spend: any(_within(spend.project, folder) for folder in folders)
+        return lambda spend: places.is_within(spend.project, self.projects)
 
     def _of_models(self, prices: Prices) -> Callable[[Spend], bool] | None:
         if not self.models:
@@ -90,11 +90,6 @@ class Filter(msgspec.Struct, frozen=True):
             return known[model]
 
         return test
-
-
-def _within(project: str | None, folder: str) -> bool:
-    name = (project or "").rstrip("/\\")
-    return name == folder or name.startswith((folder + "/", folder + "\\"))
 
 
 def is_model(model: str | None, pattern: str, prices: Prices) -> bool:

@@ -84,7 +84,7 @@ def _runs(kept: Kept) -> list[list[Frame]]:
     """The lines of a captured conversation, run by run; its runs are asked for one after the other."""
     frames: list[list[Frame]] = [[] for _ in kept.runs]
     for entry in kept.entries():
-        frames[entry.run] += frames_of(entry.stream, entry.raw + entry.end, _seconds(entry))
+        frames[entry.run - 1] += frames_of(entry.stream, entry.raw + entry.end, _seconds(entry))
     return frames
 
 

@@ -172,7 +172,7 @@ def _output(deed: Deed) -> Output:
     output = deed.output(Output)
     if output is not None:
         return output
-    return _told(deed) if deed.outcome.state == DONE else Output()
+    return _told(deed) if deed.ending.state == DONE else Output()
 
 
 def _told(deed: Deed) -> Output:

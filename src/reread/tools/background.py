@@ -158,7 +158,7 @@ def draw_shell(deed: Deed) -> Iterator[Node]:
 def _shell(deed: Deed) -> ShellOutput | None:
     """What the shell told; from the tags of the result where only those were kept."""
     output = deed.output(ShellOutput)
-    if output is not None or deed.outcome.state != DONE:
+    if output is not None or deed.ending.state != DONE:
         return output
     told = tagged(deed.text, "status", "exit_code", "stdout", "stderr", "timestamp")
     return fit({**told, "exitCode": _whole(told.get("exit_code"))}, ShellOutput) if "status" in told else None
@@ -201,7 +201,7 @@ def draw_task(deed: Deed) -> Iterator[Node]:
 def _output(deed: Deed) -> TaskOutput | None:
     """What was told of the task; from the tags of the result where only those were kept."""
     output = deed.output(TaskOutput)
-    if output is not None or deed.outcome.state != DONE:
+    if output is not None or deed.ending.state != DONE:
         return output
     told = tagged(deed.text, *TAGS)
     task = {**told, "exitCode": _whole(told.get("exit_code"))}

@@ -69,22 +69,22 @@ def draw(deed: Deed) -> Iterator[Node]:
     yield Terminal(text=words(given.command), stream="in")
     if given.dangerouslyDisableSandbox is True:
         yield Note(text="run outside the sandbox", level="warning")
-    if deed.outcome.state == FAILED:
+    if deed.ending.state == FAILED:
         yield from _failure(deed)
     else:
         yield from generic.ending(deed)
     if output:
         yield from _printed(deed, output)
         yield from _remarks(output)
-    elif deed.outcome.state == DONE:
+    elif deed.ending.state == DONE:
         yield from _told(deed)
 
 
 def _failure(deed: Deed) -> Iterator[Node]:
-    code = deed.outcome.exit_code
+    code = deed.ending.exit_code
     yield Note(text="failed" if code is None else f"exit code {code}", level="error")
-    if deed.outcome.message:
-        yield Terminal(text=deed.outcome.message, stream="err")
+    if deed.ending.message:
+        yield Terminal(text=deed.ending.message, stream="err")
 
 
 def _told(deed: Deed) -> Iterator[Node]:
@@ -111,7 +111,7 @@ def _printed(deed: Deed, output: Output) -> Iterator[Node]:
     if first(output.backgroundTaskId):
         known = f"running in the background as {words(output.backgroundTaskId)}"
         yield Note(text=deed.text if deed.text.startswith(BACKGROUND) else known)
-    elif not out and not err and deed.outcome.state == DONE:
+    elif not out and not err and deed.ending.state == DONE:
         yield from _told(deed)
 
 

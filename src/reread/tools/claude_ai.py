@@ -203,7 +203,7 @@ def draw_artifact(deed: Deed) -> Iterator[Node]:
         scope=words(given.scope),
         asset=words(given.asset_id),
     )
-    if output is None or deed.outcome.state != DONE:
+    if output is None or deed.ending.state != DONE:
         yield from replies.links((given.url, given.title))
         yield from replies.reply(deed)
         return
@@ -262,7 +262,7 @@ def draw_project(deed: Deed) -> Iterator[Node]:
         does=words(given.method), document=words(given.path), query=words(given.query), file=words(given.local_path)
     )
     yield from replies.text(given.content)
-    if output is None or deed.outcome.state != DONE:
+    if output is None or deed.ending.state != DONE:
         yield from replies.reply(deed)
     else:
         yield from _known(output)
@@ -321,7 +321,7 @@ def draw_design(deed: Deed) -> Iterator[Node]:
     yield from facts(does=first(given.operation, given.method), project=words(given.projectId), file=words(given.path))
     if given.arguments:
         yield from replies.section("arguments", [Data(value=given.arguments)], open=True)
-    if output is None or deed.outcome.state != DONE:
+    if output is None or deed.ending.state != DONE:
         yield from replies.reply(deed)
         return
     if output.isError is True:

@@ -120,7 +120,7 @@ def _computed(deed: Deed, edits: list[Edit], original: str) -> list[Hunk]:
 
 def _place(deed: Deed, new: str) -> int:
     """The line of a new text, where the result shows it in its surroundings."""
-    shown = numbered(deed.text) if deed.outcome.state == DONE and new else None
+    shown = numbered(deed.text) if deed.ending.state == DONE and new else None
     at = shown.text.find(new) if shown else -1
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 

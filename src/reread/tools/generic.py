@@ -60,11 +60,11 @@ def draw(deed: Deed) -> Iterator[Node]:
 
 def ending(deed: Deed) -> Iterator[Node]:
     """How the call ended, where that is worth a word."""
-    outcome = deed.outcome
-    if outcome.state in WORDS:
-        word, level = WORDS[outcome.state]
-        code = f" with exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
-        said = f": {outcome.message}" if outcome.message else ""
+    ended = deed.ending
+    if ended.state in WORDS:
+        word, level = WORDS[ended.state]
+        code = f" with exit code {ended.exit_code}" if ended.exit_code is not None else ""
+        said = f": {ended.message}" if ended.message else ""
         yield Note(text=f"{word}{code}{said}", level=level)
 
 
@@ -72,7 +72,7 @@ def result(deed: Deed) -> Iterator[Node]:
     """The content of the result, block by block; failures have said theirs already."""
     for block in deed.blocks:
         if isinstance(block, b.Text) and isinstance(block.text, str):
-            if block.text.strip() and deed.outcome.state not in WORDS:
+            if block.text.strip() and deed.ending.state not in WORDS:
                 yield Code(text=block.text)
         else:
             yield block_node(block)

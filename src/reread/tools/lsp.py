@@ -48,7 +48,7 @@ def draw(deed: Deed) -> Iterator[Node]:
     yield from generic.ending(deed)
     output = deed.output(Output)
     told = deed.text if output is None or output.result is None else output.result
-    if deed.outcome.state != DONE and output is None:
+    if deed.ending.state != DONE and output is None:
         return
     if not isinstance(told, str):
         yield Data(value=told)

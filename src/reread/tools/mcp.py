@@ -116,7 +116,7 @@ def _given(deed: Deed) -> Iterator[Node]:
 
 def _is_told(deed: Deed, block: b.Text, structured: Any) -> bool:
     """Whether the ending or the structured content says the text already."""
-    if deed.outcome.state != DONE:
+    if deed.ending.state != DONE:
         return True
     return structured is not None and parsed(words(block.text)) == structured
 
@@ -127,7 +127,7 @@ def _structured(deed: Deed, output: ToolOutput | None) -> Any:
         return output.structuredContent
     if output is not None and not output.content:
         return deed.data
-    return parsed(deed.text) if deed.outcome.state == DONE else None
+    return parsed(deed.text) if deed.ending.state == DONE else None
 
 
 def _block(block: b.Block) -> Iterator[Node]:
@@ -163,7 +163,7 @@ def draw_list(deed: Deed) -> Iterator[Node]:
     yield from _ending(deed)
     if found:
         yield Table(columns=["name", "address", "type", "server", "about"], rows=[_row(one) for one in found])
-    elif deed.outcome.state == DONE:
+    elif deed.ending.state == DONE:
         yield from replies.content(getattr(deed.block, "content", None))
 
 
@@ -181,7 +181,7 @@ def draw_read(deed: Deed) -> Iterator[Node]:
     contents = each(output.contents, Resource)
     for one in contents:
         yield from _read(one)
-    if not contents and deed.outcome.state == DONE:
+    if not contents and deed.ending.state == DONE:
         yield from replies.content(getattr(deed.block, "content", None))
 
 

@@ -66,7 +66,7 @@ def draw(deed: Deed) -> Iterator[Node]:
     )
     shown = list(_source(given, output))
     yield from shown
-    if not shown and deed.outcome.state == DONE:
+    if not shown and deed.ending.state == DONE:
         yield from replies.note(deed.text)
 
 

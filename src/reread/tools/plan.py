@@ -90,7 +90,7 @@ def draw_exit(deed: Deed) -> Iterator[Node]:
 
 
 def _decision(deed: Deed, output: ExitOutput | None) -> Iterator[Node]:
-    if output is None or deed.outcome.state != DONE:
+    if output is None or deed.ending.state != DONE:
         yield from replies.reply(deed)
     elif output.awaitingLeaderApproval is True:
         yield Note(text="waits for the team leader to approve")

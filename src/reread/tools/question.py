@@ -117,7 +117,7 @@ def _answers(deed: Deed) -> dict[str, str]:
     if given:
         return {question: names(answer) for question, answer in given.items()}
     found: dict[str, str] = {}
-    for question in _asked(deed) if deed.outcome.state == DONE else []:
+    for question in _asked(deed) if deed.ending.state == DONE else []:
         said = words(question.question)
         told = re.search(rf'"{re.escape(said)}"="(.*?)"(?=[,.\s]|$)', deed.text, re.DOTALL)
         if told:

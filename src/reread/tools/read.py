@@ -163,7 +163,7 @@ def draw(deed: Deed) -> Iterator[Node]:
     yield from drawn
     if drawn:
         yield from unwrap(deed.text).warning()
-    elif deed.outcome.state == DONE:
+    elif deed.ending.state == DONE:
         yield from _told(reading)
 
 
@@ -182,7 +182,7 @@ def _extent(reading: Reading) -> Extent:
         lines = line_number(file.numLines)
         lines = file.content.count("\n") + 1 if lines is None else lines
         return Extent(line_number(file.startLine) or 1, lines, line_number(file.totalLines))
-    told = numbered(unwrap(reading.deed.text).text) if reading.deed.outcome.state == DONE else None
+    told = numbered(unwrap(reading.deed.text).text) if reading.deed.ending.state == DONE else None
     if told:
         return Extent(told.start, told.text.count("\n") + 1, None)
     return Extent(line_number(given.offset) or 1, line_number(given.limit), None)

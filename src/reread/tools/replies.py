@@ -81,20 +81,20 @@ def drawn(block: b.Block) -> Iterator[Node]:
 def ending(deed: Deed, message: object = "") -> Iterator[Node]:
     """How a call ended: in the result's own words where it has some, else as any call's ending."""
     said = words(message).strip()
-    if said and deed.outcome.state in (DONE, FAILED):
-        yield Note(text=said, level="error" if deed.outcome.state == FAILED else "info")
+    if said and deed.ending.state in (DONE, FAILED):
+        yield Note(text=said, level="error" if deed.ending.state == FAILED else "info")
     else:
         yield from generic.ending(deed)
 
 
 def refusal(deed: Deed) -> Iterator[Node]:
     """How a call ended that was never carried through; others say so in their own way."""
-    if deed.outcome.state not in (DONE, FAILED):
+    if deed.ending.state not in (DONE, FAILED):
         yield from generic.ending(deed)
 
 
 def reply(deed: Deed) -> Iterator[Node]:
     """How a call ended and what it answered in words."""
     yield from generic.ending(deed)
-    if deed.outcome.state == DONE:
+    if deed.ending.state == DONE:
         yield from content(getattr(deed.block, "content", None))

@@ -193,7 +193,7 @@ def draw_trigger(deed: Deed) -> Iterator[Node]:
     )
     if given.body:
         yield from replies.section("body", [Data(value=given.body)], open=True)
-    if output is None or deed.outcome.state != DONE:
+    if output is None or deed.ending.state != DONE:
         yield from replies.reply(deed)
     else:
         yield from _answered(output)

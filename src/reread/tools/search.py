@@ -126,7 +126,7 @@ def draw_glob(deed: Deed) -> Iterator[Node]:
 
 def _globbed(deed: Deed) -> Found | None:
     """The files of a search that has ended well."""
-    if deed.outcome.state != DONE:
+    if deed.ending.state != DONE:
         return None
     output = deed.output(GlobOutput)
     if output is None or not isinstance(output.filenames, list):
@@ -176,7 +176,7 @@ def draw_grep(deed: Deed) -> Iterator[Node]:
 
 def _grepped(deed: Deed) -> Found | None:
     """What a search that has ended well found."""
-    if deed.outcome.state != DONE:
+    if deed.ending.state != DONE:
         return None
     output = deed.output(GrepOutput)
     if output is None or not (isinstance(output.filenames, list) or isinstance(output.content, str)):
@@ -264,7 +264,7 @@ def draw_ls(deed: Deed) -> Iterator[Node]:
 
 
 def _tree(deed: Deed) -> str:
-    if deed.outcome.state != DONE:
+    if deed.ending.state != DONE:
         return ""
     return deed.data if isinstance(deed.data, str) else unwrap(deed.text).text
 

@@ -34,7 +34,7 @@ class Output(Struct, kw_only=True):
 def title(deed: Deed) -> str:
     """Which tools are wanted, and how many were found."""
     found = _found(deed)
-    said = f" → {count(found, 'tool')}" if found or deed.outcome.state == DONE else ""
+    said = f" → {count(found, 'tool')}" if found or deed.ending.state == DONE else ""
     return f'{deed.name} "{line(deed.input(Input).query)}"{said}'
 
 

@@ -137,7 +137,7 @@ def draw_update(deed: Deed) -> Iterator[Node]:
     if after:
         note = f"was {_said(change.before)}" if change else None
         text = f"{_hash(given.taskId)} {words(given.subject)}".strip()
-        done = deed.outcome.state != FAILED
+        done = deed.ending.state != FAILED
         yield Checklist(items=[Item(text=text, state=state(after), changed=done, note=note)])
     yield from facts(**_changes(given))
     yield from replies.prose(given.description)

@@ -103,7 +103,7 @@ def draw_search(deed: Deed) -> Iterator[Node]:
 def _searched(deed: Deed) -> SearchOutput | None:
     """What was found; from the result's text where only that was kept."""
     output = deed.output(SearchOutput)
-    if output is not None or deed.outcome.state != DONE:
+    if output is not None or deed.ending.state != DONE:
         return output
     pieces = _LINKS.split(_HEAD.sub("", deed.text))
     parts = [{"content": parsed(piece)} if place % 2 else piece.strip() for place, piece in enumerate(pieces)]

@@ -2,62 +2,34 @@
 
 from __future__ import annotations
 
-import time
-from array import array
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 from reread.accounts import usage
-from reread.context import Fill, Gauge
+from reread.context import Fill
 from reread.conversation import Agent, Conversation
-from reread.deeds import DENIED, INTERRUPTED, one_line
 from reread.errors import Misuse, NotFound
-from reread.headers import Header
 from reread.ledger import MALFORMED
-from reread.messages import TURN_STARTERS, Branch, Call, Message, Turn
+from reread.messages import Call, Message, Turn
 from reread.money.charges import Usage, total
-from reread.money.prices import in_force
 from reread.nodes import Picture
+from reread.plurals import plural
 from reread.session import Session
-from reread.sources import FileSource
+from reread.sources import FileSource, is_fresh
 from reread.views import pages
+from reread.views.lookups import find_message, look_up, records_of
 from reread.views.markdown import talk_markdown
 from reread.views.parts import EVERYTHING, message_parts, turn_parts
 from reread.views.passages import Address, Pen, run_title
-from reread.views.scroll import RECORD, Scroll, sort_of
-from reread.when import moment
+from reread.views.scroll import Scroll
+from reread.views.steps import Steps
+from reread.views.talks import Talk
+from reread.views.words import heading
+from reread.when import moment, seconds_between
 
-LIVE_SECONDS = 30.0
-"""A file written to within so long counts as being written."""
-MARKS = 120
-"""How many calls of a turn have a mark in the outline."""
-TITLE = 120
 RAW_CHARS = 100_000
-LAST_FEW = 8
-"""Messages at the end whose figures may still change."""
-EDGE = 50
-"""How many records at each end are asked for their dialect."""
 MOST_PROBLEMS = 500
-MOST_FILLS = 160
-"""How many turns the chart of the context tells apart."""
-
-T = TypeVar("T")
-Steps: TypeAlias = Generator[None, None, T]
-"""Long work in small steps, between which the session may grow."""
-
-
-def at_once(steps: Steps[T]) -> T:
-    """The result of work in steps, without a pause."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
 
 
 def no_address(owner: str, number: int, picture: Picture) -> str | None:
@@ -139,7 +111,7 @@ class Desk:
         return pages.Overview(
             key=self.key,
             id=session.id,
-            title=one_line(mark.title if mark is not None else session.title, TITLE),
+            title=heading(mark.title if mark is not None else session.title, pages.TITLE),
             project=session.project,
             project_guessed=session.project_guessed,
             path=str(session.path) if session.path is not None else None,
@@ -172,8 +144,8 @@ class Desk:
             title=kept.agent_title(),
             calls=len(agent.calls),
             errors=kept.errors,
-            figures=figures(kept.usage()),
-            seconds=_between(first, last),
+            figures=pages.Figures.of(kept.usage()),
+            seconds=seconds_between(first, last),
             running=agent.path is not None and is_fresh(Path(agent.path)),
             parent=agent.parent.id if agent.parent is not None else None,
             call=agent.call.id if agent.call is not None else None,
@@ -207,14 +179,12 @@ class Desk:
         talk = self.talk(agent)
         scroll = talk.scroll(branch)
         if message is not None:
-            found = _find_message(talk.conversation, message)
+            found = find_message(talk.conversation, message)
             if found is None:
                 raise NotFound(f"there is no message {message!r} here")
             drawn = message_parts(found, EVERYTHING)
         elif turn is not None:
-            if not 0 < turn <= scroll.turns:
-                raise NotFound(f"there is no turn {turn}: this branch has {scroll.turns}")
-            start, end = scroll.turn_messages(turn)
+            start, end = scroll.turn_messages(_turn(scroll, turn))
             drawn = turn_parts(talk.conversation, [Turn(turn, None, scroll.messages[start:end])])
         else:
             raise Misuse("say which message or which turn")
@@ -276,7 +246,7 @@ class Desk:
             title=run_title(members) if run else "",
             model=first.model,
             flags=sorted({flag for message in members for flag in _flags(message)}),
-            figures=figures(talk.turn_usage(scroll, turn)) if ends else None,
+            figures=pages.Figures.of(talk.turn_usage(scroll, turn)) if ends else None,
             seconds=talk.turn_seconds(scroll, turn) if ends else None,
         )
 
@@ -331,14 +301,7 @@ class Desk:
     ) -> pages.RawLines:
         """The lines that a message or a call was made of, or one by its number."""
         conversation = self.talk(agent).conversation
-        if line is not None:
-            indices = _records_at(conversation, line)
-        elif call is not None:
-            made = conversation.find_call(call)
-            indices = [] if made is None else sorted({made.use, *made.attached, *([made.answer] * (made.answer >= 0))})
-        else:
-            said = _find_message(conversation, message or "")
-            indices = [] if said is None else sorted({*said.records, *said.attached})
+        indices = records_of(conversation, message, call, line)
         if not indices:
             raise NotFound("no line is known of that")
         path = conversation.path if isinstance(conversation, Agent) and conversation.path else self.session.path
@@ -361,13 +324,11 @@ class Desk:
         talk = self.talk(agent)
         if turn is not None:
             scroll = talk.scroll(branch)
-            if not 0 < turn <= scroll.turns:
-                raise NotFound(f"there is no turn {turn}: this branch has {scroll.turns}")
-            return self._placed(agent, scroll, scroll.turn_passage(turn))
+            return self._placed(agent, scroll, scroll.turn_passage(_turn(scroll, turn)))
         others = [None, *self.session.agents] if line is None else []
         for name in [agent, *(other for other in others if other != agent)]:
             conversation = self.talk(name).conversation
-            found, made = _look_up(conversation, message, call, line)
+            found, made = look_up(conversation, message, call, line)
             if found is not None:
                 return self._place_of(name, found, made, branch if name == agent else None)
         raise NotFound("there is nothing of that name here")
@@ -388,241 +349,22 @@ class Desk:
         return pages.Place(passage=passage, key=scroll.key(passage), branch=scroll.branch, agent=agent, call=index)
 
 
-class Talk:
-    """What is kept of one conversation: its scrolls, and what it counts."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
-        self.tools: Counter[str] = Counter()
-        self.errors = 0
-        """Calls whose result is marked as an error, and errors of the API."""
-        self.scrolls: dict[int, Scroll] = {}
-        self._own: dict[int, array[int]] = {}
-        """The messages of each branch alone, by index."""
-        self._own_turns: Counter[int] = Counter()
-        self._records = len(conversation.records)
-        self._messages = 0
-        self._calls = 0
-        self._open: list[Call] = []
-        self._spent: dict[object, tuple[int, Usage]] = {}
-        """What was spent from some message on, up to another that can change no more."""
-        self._touched: dict[int, Message] = {}
-        self._marks: dict[tuple[int, int], pages.TurnMark] = {}
-        """The turns of the outlines, by branch and number."""
-        self._gauge = Gauge(conversation)
-        self.grow()
-
-    def touch(self, message: Message) -> None:
-        """A message looks another way, though none of its records changed."""
-        self._touched[message.index] = message
-
-    def grow(self) -> None:
-        """Take in what has come since."""
-        conversation = self.conversation
-        touched, self._touched = self._touched, {}
-        for index in range(self._records, len(conversation.records)):
-            touched |= {m.index: m for m in conversation.touched(index) if m.index < self._messages}
-        self._records = len(conversation.records)
-        self._gauge.remeasure(touched.values())
-        self._count()
-        if touched:
-            earliest = min(touched)
-            self._spent = {name: kept for name, kept in self._spent.items() if kept[0] <= earliest}
-        for scroll in self.scrolls.values():
-            first = scroll.grow(touched.values())
-            if first < len(scroll):
-                self._forget_marks(scroll.branch, scroll.turn_of(first))
-
-    def _forget_marks(self, branch: int, turn: int) -> None:
-        """Turns from this one on look another way."""
-        stale = [name for name in self._marks if name[0] == branch and name[1] >= turn]
-        for name in stale:
-            del self._marks[name]
-
-    def _count(self) -> None:
-        conversation = self.conversation
-        for message in conversation.messages[self._messages :]:
-            self._own.setdefault(message.branch, array("I")).append(message.index)
-            self._own_turns[message.branch] += message.kind in TURN_STARTERS
-            self.errors += message.kind == "error"
-        self._messages = len(conversation.messages)
-        fresh = conversation.calls[self._calls :]
-        self._calls += len(fresh)
-        self.tools.update([call.name for call in fresh])
-        self.errors += sum([call.is_error for call in (*self._open, *fresh) if call.answer >= 0])
-        self._open = [call for call in (*self._open, *fresh) if call.answer < 0]
-
-    def scroll(self, branch: int | None = None) -> Scroll:
-        """A branch; without a number, the active one."""
-        number = self.conversation.active_branch if branch is None else branch
-        if number not in self.scrolls:
-            if not 0 <= number < len(self.conversation.branches):
-                known = ", ".join(str(b.id) for b in sorted(self.conversation.branches, key=lambda b: b.id))
-                raise NotFound(f"there is no branch {branch}: this conversation has {known}")
-            parent = next(b.parent for b in self.conversation.branches if b.id == number)
-            self.scrolls[number] = Scroll(self.conversation, number, self.scrolls.get(-1 if parent is None else parent))
-        return self.scrolls[number]
-
-    def shared(self, one: int, other: int) -> int:
-        """How many passages two branches begin with alike."""
-        return max(0, self.scroll(one).shared(self.scroll(other)) - 1)
-
-    def dialects(self) -> list[str]:
-        """The dialects that the first and the last records are written in."""
-        records = self.conversation.records
-        edges = [*range(min(EDGE, len(records))), *range(max(EDGE, len(records) - EDGE), len(records))]
-        return list(dict.fromkeys(records[index].dialect for index in edges))
-
-    def agent_title(self) -> str:
-        """What an agent was asked to do, in a few words."""
-        agent = cast(Agent, self.conversation)
-        given = agent.call.input if agent.call is not None else None
-        said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
-        return one_line(said if isinstance(said, str) and said.strip() else agent.prompt or "", TITLE)
-
-    def context(self) -> Steps[list[Fill]]:
-        """How full the context was at the end of turns of the active branch."""
-        yield from self._gauge.measure()
-        scroll = self.scroll()
-        stretches = ((turn, scroll.turn_messages(turn)) for turn in range(1, scroll.turns + 1))
-        turns = (Turn(turn, None, scroll.messages[start:end]) for turn, (start, end) in stretches)
-        return _fullest(self._gauge.fills(turns, in_force()))
-
-    # Branches
-
-    def branch_marks(self) -> list[pages.BranchMark]:
-        """All branches, the active one first."""
-        return list(map(self.branch_mark, self.conversation.branches))
-
-    def branch_mark(self, branch: Branch) -> pages.BranchMark:
-        """A branch, where one can be chosen."""
-        return pages.BranchMark(
-            id=branch.id,
-            active=branch.active,
-            title=self._beginning(branch),
-            turns=self._own_turns[branch.id],
-            parent=branch.parent,
-        )
-
-    def fork(self, scroll: Scroll, leaving: Sequence[Branch]) -> pages.ForkPart:
-        """The branches that part here, the one that the others leave first."""
-        by_id = {branch.id: branch for branch in self.conversation.branches}
-        stays = by_id[leaving[0].parent or 0]
-        ways = [pages.Way(id=stays.id, title=self._beginning(stays, leaving[0].fork))]
-        ways += [pages.Way(id=branch.id, title=self._beginning(branch)) for branch in leaving]
-        above = _above(by_id, scroll.branch)
-        shown = next((branch.id for branch in leaving if branch.id in above), stays.id)
-        return pages.ForkPart(branches=ways, shown=shown)
-
-    def _beginning(self, branch: Branch, after: int = -1) -> str:
-        """The first words of a branch, or those after a record where others leave it."""
-        own = self._own.get(branch.id, array("I"))
-        messages = self.conversation.messages
-        start = bisect_right(own, after, key=lambda index: messages[index].records[0])
-        return one_line(messages[own[start]].text, TITLE) if start < len(own) else ""
-
-    # Turns
-
-    def usage(self) -> Usage:
-        """What all messages spent."""
-        messages = self.conversation.messages
-        return self._sum("all", messages, 0, len(messages))
-
-    def turn_usage(self, scroll: Scroll, turn: int) -> Usage:
-        """What the messages of a turn spent."""
-        return self._sum((scroll.branch, turn), scroll.messages, *scroll.turn_messages(turn))
-
-    def _sum(self, name: object, messages: Sequence[Message], start: int, end: int) -> Usage:
-        """The sum over a stretch of messages; all but its last few are counted once."""
-        settled = max(start, end - LAST_FEW)
-        upto, usage = self._kept(name, messages, start)
-        if upto < settled:
-            usage = total((usage, *(message.usage for message in messages[upto:settled])))
-            self._spent[name] = (messages[settled].index if settled < len(messages) else 1 << 62, usage)
-        return total((usage, *(message.usage for message in messages[settled:end])))
-
-    def _kept(self, name: object, messages: Sequence[Message], start: int) -> tuple[int, Usage]:
-        kept = self._spent.get(name)
-        if kept is None:
-            return start, Usage()
-        return bisect_left(messages, kept[0], key=lambda message: message.index), kept[1]
-
-    def turn_seconds(self, scroll: Scroll, turn: int) -> float | None:
-        """From the first message of a turn to the last record of its last one."""
-        start, end = scroll.turn_messages(turn)
-        messages = scroll.messages
-        prompt = next((m for m in messages[start : start + LAST_FEW] if m.kind in TURN_STARTERS), messages[start])
-        last = messages[end - 1]
-        ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
-        stamps = [moment(self.conversation.records[index].head.timestamp) for index in ends]
-        return _between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
-
-    def turn_mark(self, scroll: Scroll, turn: int) -> pages.TurnMark:
-        """A turn in the outline; of one that can change no more, what was made before."""
-        name = (scroll.branch, turn)
-        if name not in self._marks or turn == scroll.turns:
-            self._marks[name] = self._turn_mark(scroll, turn)
-        return self._marks[name]
-
-    def _turn_mark(self, scroll: Scroll, turn: int) -> pages.TurnMark:
-        start, end = scroll.turn_messages(turn)
-        messages = scroll.messages[start:end]
-        prompt = next((m for m in messages if m.kind in TURN_STARTERS), messages[0])
-        calls = [call for message in messages for call in message.calls]
-        sorts = Counter(sort_of(call.name) for call in calls)
-        failed = sum(call.is_error for call in calls) + sum(m.kind == "error" for m in messages)
-        leaving = sum(len(scroll.forks.get(message.index, ())) for message in messages) if scroll.forks else 0
-        return pages.TurnMark(
-            index=turn,
-            passage=scroll.turn_passage(turn),
-            title=one_line(prompt.text, TITLE),
-            time=prompt.timestamp,
-            marks="".join(map(_mark, calls[:MARKS])),
-            more=max(0, len(calls) - MARKS),
-            errors=failed,
-            edits=sorts["edit"],
-            agents=sorts["agent"],
-            branches=leaving,
-            compacted=any(message.kind == "compaction" for message in messages),
-        )
-
-
-def listed(key: str, header: Header) -> pages.Listed:
-    """A session as a row of the library, as far as its header tells."""
-    return pages.Listed(
-        key=key,
-        id=header.id,
-        title=header.title,
-        project=header.project,
-        project_guessed=header.project_guessed,
-        git_branch=header.git_branch,
-        version=header.version,
-        started=header.started,
-        updated=header.updated,
-        size=header.size,
-        captured=header.captured,
-        models=[header.model] if header.model else [],
-    )
-
-
-def figures(usage: Usage) -> pages.Figures:
-    """What was spent, as the reader shows it."""
-    return pages.Figures(
-        tokens=usage.tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd,
-        unconfirmed_responses=usage.unconfirmed_responses,
-        unpriced_models=list(usage.unpriced_models),
-    )
+def _turn(scroll: Scroll, turn: int) -> int:
+    """The number of a turn that there is."""
+    if not 0 < turn <= scroll.turns:
+        raise NotFound(f"there is no turn {turn}: this branch has {plural(scroll.turns, 'turn')}")
+    return turn
 
 
 def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> pages.Spent:
     report = usage(source, by=["agent", "model"])
     rows = [row for row in report.rows if agent is None or row["agent"] == agent]
-    models = dict.fromkeys(str(row["model"]) for row in rows)
+    by_model: dict[str, list[Usage]] = {}
+    for row in rows:
+        by_model.setdefault(str(row["model"]), []).append(row.usage)
     return pages.Spent(
-        figures=figures(report.totals if agent is None else total(row.usage for row in rows)),
-        by_model={model: figures(total(r.usage for r in rows if str(r["model"]) == model)) for model in models},
+        figures=pages.Figures.of(report.totals if agent is None else total(row.usage for row in rows)),
+        by_model={model: pages.Figures.of(total(spent)) for model, spent in by_model.items()},
         context=context,
     )
 
@@ -634,31 +376,6 @@ def _problems(session: Session) -> pages.Problems:
     found = apart.problems
     shown = [pages.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MOST_PROBLEMS]]
     return pages.Problems(problems=shown, more=len(found) - len(shown))
-
-
-def _fullest(fills: list[Fill]) -> list[Fill]:
-    """No more than can be told apart: of each stretch of turns, the one in which the context was fullest."""
-    known = [fill for fill in fills if fill.tokens is not None]
-    size = max(1, -(-len(known) // MOST_FILLS))
-    stretches = (known[at : at + size] for at in range(0, len(known), size))
-    return [max(stretch, key=lambda fill: fill.peak or 0) for stretch in stretches]
-
-
-def state_of(path: Path) -> tuple[int, ...] | None:
-    """What changes when a file does; None where there is none."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def is_fresh(path: Path) -> bool:
-    """Whether a file was written to just now."""
-    try:
-        return time.time() - path.stat().st_mtime < LIVE_SECONDS
-    except OSError:
-        return False
 
 
 def _standing(agent: Agent) -> tuple[int, Call | None]:
@@ -673,65 +390,6 @@ def _kind(message: Message) -> str:
 def _flags(message: Message) -> Iterable[str]:
     queued = message.role == "user" and message.conversation.records[message.records[0]].type == "attachment"
     return {*message.flags, "queued"} if queued else message.flags
-
-
-def _mark(call: Call) -> str:
-    """How a call looks in the outline; only of one that failed is the result read."""
-    if call.answer < 0:
-        return "r"
-    if call.is_error:
-        return "?" if call.deed.outcome.state in (DENIED, INTERRUPTED) else "x"
-    return {"edit": "e", "agent": "a"}.get(sort_of(call.name), ".")
-
-
-def _above(by_id: dict[int, Branch], branch: int) -> set[int]:
-    """A branch and those it leaves."""
-    found: set[int] = set()
-    at: int | None = branch
-    while at is not None and at not in found:
-        found.add(at)
-        at = by_id[at].parent
-    return found
-
-
-def _between(first: datetime | None, last: datetime | None) -> float | None:
-    return None if first is None or last is None else max(0.0, (last - first).total_seconds())
-
-
-def _records_at(conversation: Conversation, line: int) -> list[int]:
-    """The records that begin on a line, else the last before it."""
-    records = conversation.records
-    start = bisect_left(range(len(records)), line, key=records.line)
-    end = bisect_right(range(len(records)), line, key=records.line)
-    return list(range(start, end)) or ([start - 1] if 0 < start <= len(records) else [])
-
-
-def _find_message(conversation: Conversation, name: str) -> Message | None:
-    """A message by its key, its id, or the uuid of one of its records."""
-    word, _, number = name.partition(" ")
-    if word == RECORD and number.isdecimal() and int(number) < len(conversation.records):
-        return next((m for m in conversation.touched(int(number)) if int(number) in m.records), None)
-    return conversation.find_message(name)
-
-
-def _look_up(
-    conversation: Conversation, message: str | None, call: str | None, line: int | None
-) -> tuple[Message | None, Call | None]:
-    """The message that something is in, and the call that it is."""
-    if call is not None:
-        made = conversation.find_call(call)
-        return (made.message, made) if made is not None else (None, None)
-    if message is not None:
-        return _find_message(conversation, message), None
-    for index in _records_at(conversation, line or 0):
-        fate = conversation.fate(index)
-        made = conversation.find_call(fate.call) if fate.call is not None else None
-        if made is not None:
-            return made.message, made
-        for at in range(index, max(-1, index - EDGE), -1):
-            for found in conversation.touched(at):
-                return found, None
-    return None, None
 
 
 def _raw_line(conversation: Conversation, index: int, whole: bool) -> pages.RawLine:

@@ -10,25 +10,25 @@ from typing import IO, Any
 from reread.errors import Misuse, Unwritable
 from reread.session import Session, open  # noqa: A004
 from reread.views.markdown import session_markdown
-from reread.views.parts import Choice
+from reread.views.parts import Selection
 from reread.views.values import session_json
 from reread.writing import write_whole
 
-Format = Callable[[Session, Choice], Iterator[bytes]]
+Format = Callable[[Session, Selection], Iterator[bytes]]
 
 
-def _markdown(session: Session, choice: Choice) -> Iterator[bytes]:
-    return (line.encode() + b"\n" for line in session_markdown(session, choice))
+def _markdown(session: Session, selection: Selection) -> Iterator[bytes]:
+    return (line.encode() + b"\n" for line in session_markdown(session, selection))
 
 
-def _json(session: Session, choice: Choice) -> Iterator[bytes]:
-    return session_json(session, choice)
+def _json(session: Session, selection: Selection) -> Iterator[bytes]:
+    return session_json(session, selection)
 
 
-def _html(session: Session, choice: Choice) -> Iterator[bytes]:
+def _html(session: Session, selection: Selection) -> Iterator[bytes]:
     from reread.views.html import session_html
 
-    return session_html(session, choice)
+    return session_html(session, selection)
 
 
 FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": _json}
@@ -41,7 +41,7 @@ def export(
     *,
     to: str | Path | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
-    **choice: Any,
+    **selection: Any,
 ) -> bytes:
     """A session in another format, as bytes; also written to a file where `to` names one.
 
@@ -50,7 +50,7 @@ def export(
     if form not in FORMATS:
         raise Misuse(f"{form!r} is no format: say {' or '.join(FORMATS)}")
     session = open(source, root=root)
-    document = b"".join(FORMATS[form](session, Choice(**choice)))
+    document = b"".join(FORMATS[form](session, Selection(**selection)))
     if to is not None:
         write_document(session, [document], Path(to))
     return document

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any, NamedTuple, cast
 
-from reread.blocks import Text, Thinking
+from reread.blocks import Block, RedactedThinking, Text, Thinking, Use
 from reread.conversation import BITS, Conversation
 from reread.messages import TURN_STARTERS, Call, Message
+from reread.nodes import Data
+from reread.shapes import as_dict
+from reread.tools import generic
 from reread.tools.generic import HIDDEN
 from reread.views import pages
 from reread.views.desk import Desk
+from reread.views.passages import details, reported
 from reread.views.scroll import Scroll
 
 SECONDS = 0.2
@@ -27,10 +31,17 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
 
 WHERE = {"prompt": "prompts", "text": "text", "thinking": "thinking", "call": "tools", "notice": "notices"}
 """The kind that a filter calls each place."""
+SPOKEN = ("text", "thinking")
+CALL = frozenset({"tools"})
+KIND = HIDDEN | {"type"}
 
 
 class Filter(NamedTuple):
-    """Which passages are wanted: of one of the kinds or with one of the tools; where asked, those with an error."""
+    """What is wanted: what is of one of the kinds, or a call of one of the tools; where asked, only what failed.
+
+    A passage fits where one of its parts does. The exported page, which has no server, keeps the same rule
+    (`filter.ts`): `tests/fixtures/finding.json` holds both to it.
+    """
 
     kinds: frozenset[str] = frozenset()
     """prompts, text, thinking, tools or notices."""
@@ -38,37 +49,31 @@ class Filter(NamedTuple):
     errors: bool = False
 
     def fits(self, messages: list[Message]) -> bool:
-        """Whether a passage is wanted; nothing is read for it."""
-        if not any(map(self._wants, messages)):
+        """Whether a passage is wanted; next to nothing is read for it."""
+        return any(
+            self.wants(self._kinds(message), message) or any(self.wants(CALL, message, call) for call in message.calls)
+            for message in messages
+        )
+
+    def wants(self, kinds: Set[str], message: Message, call: Call | None = None) -> bool:
+        """Whether something of these kinds is wanted that stands in a message, or in one of its calls."""
+        if self.errors and not (message.kind == "error" if call is None else call.is_error):
             return False
-        return not self.errors or any(_failed(message) for message in messages)
+        named = call is not None and call.name in self.tools
+        return not (self.kinds or self.tools) or named or not self.kinds.isdisjoint(kinds)
 
-    def _wants(self, message: Message) -> bool:
-        if not self.kinds and not self.tools:
-            return True
-        return bool(self.kinds & _kinds(message)) or any(call.name in self.tools for call in message.calls)
-
-    def wants_text(self, where: str, call: Call | None) -> bool:
-        """Whether a text is looked through that stands somewhere."""
-        if not self.kinds and not self.tools:
-            return True
-        return WHERE[where] in self.kinds or (call is not None and call.name in self.tools)
+    def _kinds(self, message: Message) -> set[str]:
+        """The kinds of what a message holds besides calls."""
+        if message.kind == "response":
+            found = {name for name in SPOKEN if message.seen & BITS[name]}
+            found = found or ({"text"} if not message.calls else set())
+        else:
+            found = {"prompts" if message.kind in TURN_STARTERS else "notices"}
+        noted = bool(message.attached) or ("notices" in self.kinds and bool(message.asides))
+        return found | {"notices"} if noted else found
 
 
 EVERYTHING = Filter()
-
-
-def _kinds(message: Message) -> set[str]:
-    if message.kind in TURN_STARTERS:
-        return {"prompts"}
-    if message.kind != "response":
-        return {"notices"}
-    found = {name for name, bit in BITS.items() if message.seen & bit}
-    return found | {"tools"} if message.calls else found or {"text"}
-
-
-def _failed(message: Message) -> bool:
-    return message.kind == "error" or any(call.is_error for call in message.calls)
 
 
 def filtered(
@@ -146,10 +151,10 @@ def _hits(agent: str | None, scroll: Scroll, index: int, needle: Needle, wanted:
     if not wanted.fits(messages):
         return
     for message in messages:
-        if not any(needle.may_be_in(raw) for raw in _raw(message)):
-            continue
+        if message.role != "system" and not any(needle.may_be_in(raw) for raw in _raw(message)):
+            continue  # a notice may be told in our words, which are not in the file
         for where, call, text in _texts(message):
-            found = needle.find(text) if wanted.wants_text(where, call) else None
+            found = needle.find(text) if wanted.wants({WHERE[where]}, message, call) else None
             if found is not None:
                 before, match, after = found
                 yield pages.Hit(
@@ -176,16 +181,23 @@ def _raw(message: Message) -> Iterator[bytes]:
 
 def _texts(message: Message) -> Iterator[tuple[str, Call | None, str]]:
     """Every text of a message with where it stands."""
-    if message.kind != "response":
-        yield ("prompt" if message.kind in TURN_STARTERS else "notice"), None, message.text
-        for aside in message.asides:
-            yield "notice", None, aside.text
-    else:
+    if message.kind == "response":
         for block in message.blocks:
             if isinstance(block, Text) and isinstance(block.text, str):
                 yield "text", None, block.text
             elif isinstance(block, Thinking) and isinstance(block.thinking, str):
                 yield "thinking", None, block.thinking
+            elif not isinstance(block, RedactedThinking | Use) and not hasattr(block, "tool_use_id"):
+                yield "text", None, _drawn(block)
+    else:
+        where = "prompt" if message.kind in TURN_STARTERS else "notice"
+        yield where, None, message.said if message.kind == "meta" else message.text
+        for block in message.blocks:
+            if not isinstance(block, Text):
+                yield where, None, _drawn(block)
+        for aside in message.asides:
+            yield "notice", None, aside.text
+        yield "notice", None, "\n".join(_beside(message))
     for call in message.calls:
         given = getattr(call.result, "content", None)
         yield "call", call, "\n".join([call.title, *strings(call.input), *strings(given), *strings(call.data)])
@@ -193,10 +205,24 @@ def _texts(message: Message) -> Iterator[tuple[str, Call | None, str]]:
         yield "notice", None, text
 
 
+def _beside(message: Message) -> Iterator[str]:
+    """What a notification or a notice tells besides its text."""
+    if message.kind == "notification":
+        yield from strings(list(reported(message)))
+    yield from (text for text in strings(details(message)) if text not in message.text)
+
+
+def _drawn(block: Block) -> str:
+    """What can be read of a block that is no text."""
+    node = generic.block_node(block)
+    return "\n".join(strings(node.value)) if isinstance(node, Data) else ""
+
+
 def _attached(talk: Conversation, message: Message) -> Iterator[str]:
     for index in message.attached:
         record = talk.native(index)
-        yield "\n".join(strings(record.get("attachment") or record.get("data")))
+        payload = as_dict(record.get("attachment")) or as_dict(record.get("data"))
+        yield "\n".join(text for name, item in payload.items() if name not in KIND for text in strings(item))
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -23,11 +23,13 @@ from reread.nodes import Picture
 from reread.plurals import plural
 from reread.session import Session
 from reread.views import pages
-from reread.views.desk import Desk, Talk, at_once, figures
-from reread.views.parts import EVERYTHING, Choice
+from reread.views.desk import Desk
+from reread.views.parts import EVERYTHING, Selection, agents_below
 from reread.views.passages import Pen
 from reread.views.safety import safe
 from reread.views.scroll import Scroll
+from reread.views.steps import at_once
+from reread.views.talks import Talk
 
 STATIC = Path(__file__).parent.parent / "web" / "static"
 PAGE = 40
@@ -94,21 +96,21 @@ def _digest(text: str) -> str:
 
 def session_html(
     session: Session,
-    choice: Choice = EVERYTHING,
+    selection: Selection = EVERYTHING,
     *,
     assets: Assets | None = None,
     home: str | None = None,
 ) -> Iterator[bytes]:
     """A session as a page, in pieces: no more than one chunk is in memory."""
-    return _Writer(session, choice, assets=assets or inline_assets(), home=home).pieces()
+    return _Writer(session, selection, assets=assets or inline_assets(), home=home).pieces()
 
 
 class _Writer:
     """Writes one page."""
 
-    def __init__(self, session: Session, choice: Choice, *, assets: Assets, home: str | None) -> None:
+    def __init__(self, session: Session, selection: Selection, *, assets: Assets, home: str | None) -> None:
         self.desk = Desk(session, session.id or "session")
-        self.choice = choice
+        self.selection = selection
         self.assets = assets
         self.home = home
         self.plain = _Plain()
@@ -122,9 +124,10 @@ class _Writer:
 
     def pieces(self) -> Iterator[bytes]:
         """The page from its head to its end."""
+        self.selected_passages(None, self.desk.scroll(branch=self.selection.branch))  # before a word is written
         yield self._head().encode()
         yield from self._main_thread()
-        agents = self._agents() if self.choice.shows("tools") else []
+        agents = self._agents() if self.selection.shows("tools") else []
         for agent in agents:
             kept = self.desk.talk_of(agent)
             yield from self._thread(_Thread(self, agent, kept, kept.scroll()))
@@ -160,14 +163,14 @@ class _Writer:
     def _main_thread(self) -> Iterator[bytes]:
         """The main thread on each branch, which begins with the pages of the one it leaves; or as it was chosen."""
         talk = self.desk.talk()
-        if self.choice.narrows:
-            yield from self._thread(_Thread(self, None, talk, talk.scroll(self.choice.branch)))
+        if self.selection.narrows:
+            yield from self._thread(_Thread(self, None, talk, talk.scroll(self.selection.branch)))
             return
         known: dict[int | None, _Thread] = {}
         for branch in self._branches(talk):
             thread = known[branch.id] = _Thread(self, None, talk, talk.scroll(branch.id))
             above = known.get(branch.parent)
-            if above is not None and self.choice.shows_all:
+            if above is not None and self.selection.shows_all:
                 thread.share(above, talk.shared(above.scroll.branch, branch.id))
             yield from self._thread(thread)
         active = talk.conversation.active_branch
@@ -191,25 +194,17 @@ class _Writer:
         yield thread.map()
 
     def _agents(self) -> list[Agent]:
-        """All agents; of chosen turns, those that they started, and those that these started in turn."""
-        if not self.choice.narrows:
-            return list(self.desk.session.agents.values())
-        scroll = self.desk.scroll(branch=self.choice.branch)
-        passages = self.chosen_passages(None, scroll)
-        waiting = [call for n in passages for message in scroll.passage(n) for call in message.calls]
-        found: dict[str, Agent] = {}
-        while waiting:
-            for agent in waiting.pop().agents:
-                if agent.id not in found:
-                    found[agent.id] = agent
-                    waiting += agent.calls
-        return list(found.values())
+        """All agents; of chosen turns, those that they started."""
+        if not self.selection.narrows:
+            return agents_below(self.desk.session)
+        scroll = self.desk.scroll(branch=self.selection.branch)
+        passages = self.selected_passages(None, scroll)
+        calls = (call for n in passages for message in scroll.passage(n) for call in message.calls)
+        return agents_below(self.desk.session, calls)
 
-    def chosen_passages(self, agent: Agent | None, scroll: Scroll) -> range:
+    def selected_passages(self, agent: Agent | None, scroll: Scroll) -> range:
         """The passages that are written: of an agent, all."""
-        first, last = self.choice.turns if agent is None else (1, None)
-        turns = range(1, scroll.turns + 1)
-        wanted = turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
+        wanted = (self.selection if agent is None else self.selection.of_agents).among(scroll.turns)
         if not wanted:
             return range(0)
         end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)
@@ -231,7 +226,7 @@ class _Writer:
     def address(self, owner: str, number: int, picture: Picture) -> str | None:
         """A picture as a chunk of its own, each once."""
         data = picture.data or ""
-        if not self.choice.images or not _BASE64.fullmatch(data) or len(data) % 4:
+        if not self.selection.images or not _BASE64.fullmatch(data) or len(data) % 4:
             return None
         if not base64.b64decode(data[:16]).startswith(MAGIC):
             return None
@@ -260,8 +255,8 @@ class _Pen(Pen):
 
     def call(self, call: Call) -> pages.CallPart:
         part = super().call(call)
-        if self._page.choice.shows("tools"):
-            self.bodies[str(call.index)] = self.body(call, full=self._page.choice.full)
+        if self._page.selection.shows("tools"):
+            self.bodies[str(call.index)] = self.body(call, full=self._page.selection.full)
         return part
 
 
@@ -295,7 +290,7 @@ class _Thread:
     def pieces(self) -> Iterator[bytes]:
         """The chunks of the thread that no other has."""
         batch: list[pages.Passage] = []
-        for index in self.page.chosen_passages(self.agent, self.scroll)[len(self.keys) :]:
+        for index in self.page.selected_passages(self.agent, self.scroll)[len(self.keys) :]:
             passage = self._drawn(index)
             if passage is not None:
                 batch.append(passage)
@@ -322,14 +317,14 @@ class _Thread:
         return passage
 
     def _shows(self, passage: pages.Passage, part: pages.Part) -> bool:
-        choice = self.page.choice
+        selection = self.page.selection
         if isinstance(part, pages.ThinkingPart):
-            return choice.shows("thinking")
+            return selection.shows("thinking")
         if isinstance(part, pages.CallPart):
-            return choice.shows("tools")
+            return selection.shows("tools")
         if isinstance(part, pages.TextPart):
-            return choice.shows("prompts" if passage.kind in TURN_STARTERS else "text")
-        return choice.only is None
+            return selection.shows("prompts" if passage.kind in TURN_STARTERS else "text")
+        return selection.only is None
 
     def _written(self, batch: Sequence[pages.Passage]) -> Iterator[bytes]:
         bodies, self.pen.bodies = self.pen.bodies, {}
@@ -362,7 +357,8 @@ class _Thread:
         }
 
     def _spent(self) -> pages.Spent:
-        return pages.Spent(figures=figures(self.talk.usage()), by_model={}, context=at_once(self.talk.context()))
+        spent, context = pages.Figures.of(self.talk.usage()), at_once(self.talk.context())
+        return pages.Spent(figures=spent, by_model={}, context=context)
 
 
 class _Plain:

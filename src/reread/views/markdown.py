@@ -40,8 +40,9 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _RUN = re.compile(r"`{3,}")
 
 
-def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
+def session_markdown(session: Session, selection: p.Selection) -> Iterator[str]:
     """A session as lines of Markdown."""
+    parts = p.parts(session.conversation, selection)
     yield f"# {inline(session.title or 'Session')}"
     yield ""
     facts = [session.project, *session.git_branches[-1:], *session.models, *session.versions[-1:]]
@@ -50,10 +51,10 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
     if session.usage.responses:
         facts.append(usage_text(session.usage))
     yield " · ".join(inline(fact) for fact in facts if fact)
-    yield from talk_markdown(p.parts(session.conversation, choice), choice)
-    if choice.only is None and choice.turns == (1, None):
-        for agent, why in p.apart(session, choice):
-            yield from _agent(agent, choice, f"agent {agent.id}: {why}")
+    yield from talk_markdown(parts, selection)
+    if selection.only is None and selection.turns == (1, None):
+        for agent, why in p.apart(session, selection):
+            yield from _agent(agent, selection, f"agent {agent.id}: {why}")
         for outcome in session.outcomes:
             yield ""
             yield f"*{inline(outcome_text(outcome))}*"
@@ -62,20 +63,20 @@ def session_markdown(session: Session, choice: p.Choice) -> Iterator[str]:
             yield f"*{unread_text(lines)}*"
 
 
-def talk_markdown(parts: Iterable[p.Part], choice: p.Choice) -> Iterator[str]:
+def talk_markdown(parts: Iterable[p.Part], selection: p.Selection) -> Iterator[str]:
     """Parts as lines of Markdown."""
     for part in parts:
-        drawn = list(_PARTS[type(part)](part, choice))
+        drawn = list(_PARTS[type(part)](part, selection))
         if drawn:
             yield ""
             yield from drawn
 
 
-def _turn(part: p.TurnStart, choice: p.Choice) -> Iterator[str]:
+def _turn(part: p.TurnStart, selection: p.Selection) -> Iterator[str]:
     yield "---"
 
 
-def _prompt(part: p.Prompt, choice: p.Choice) -> Iterator[str]:
+def _prompt(part: p.Prompt, selection: p.Selection) -> Iterator[str]:
     message = part.message
     when = time_text(message.timestamp)
     who = "Task" if isinstance(message.conversation, Agent) else WHO[message.kind]
@@ -85,11 +86,11 @@ def _prompt(part: p.Prompt, choice: p.Choice) -> Iterator[str]:
     yield from (f"> {line}".rstrip() for line in text.split("\n"))
 
 
-def _said(part: p.Said, choice: p.Choice) -> Iterator[str]:
+def _said(part: p.Said, selection: p.Selection) -> Iterator[str]:
     yield guarded(part.text.strip())
 
 
-def _thought(part: p.Thought, choice: p.Choice) -> Iterator[str]:
+def _thought(part: p.Thought, selection: p.Selection) -> Iterator[str]:
     took = f" · {seconds_text(part.seconds)}" if part.seconds is not None else ""
     if not part.text.strip():
         yield f"*thinking (not recorded){took}*"
@@ -97,16 +98,16 @@ def _thought(part: p.Thought, choice: p.Choice) -> Iterator[str]:
     yield from folded(f"thinking{took}", [guarded(part.text.strip())])
 
 
-def _shown(part: p.Shown, choice: p.Choice) -> Iterator[str]:
-    yield from nodes_markdown(part.nodes, choice)
+def _shown(part: p.Shown, selection: p.Selection) -> Iterator[str]:
+    yield from nodes_markdown(part.nodes, selection)
 
 
-def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
+def _did(part: p.Did, selection: p.Selection) -> Iterator[str]:
     call = part.call
     name, _, rest = call.title.partition(" ")
     took = f" · {seconds_text(call.duration)}" if call.duration is not None else ""
     heading = f"{MARKS[call.ok]} **{inline(name)}** {inline(rest)}{took}".replace("  ", " ")
-    drawn = list(nodes_markdown(call.draw(full=choice.full), choice))
+    drawn = list(nodes_markdown(call.draw(full=selection.full), selection))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
         summary = f"{MARKS[call.ok]} {name} {rest}{took}"
         yield from folded(summary, drawn)
@@ -119,16 +120,16 @@ def _did(part: p.Did, choice: p.Choice) -> Iterator[str]:
         if p.is_deep(agent):
             yield f"*◇ agent {inline(agent.id)} is shown at the end*"
         else:
-            yield from _agent(agent, choice, f"{agent.type or 'agent'}: {plural(len(agent.calls), 'call')}")
+            yield from _agent(agent, selection, f"{agent.type or 'agent'}: {plural(len(agent.calls), 'call')}")
 
 
-def _agent(agent: Agent, choice: p.Choice, title: str) -> Iterator[str]:
-    inner = p.Choice(thinking=choice.thinking, tools=choice.tools, only=choice.only, full=choice.full)
+def _agent(agent: Agent, selection: p.Selection, title: str) -> Iterator[str]:
+    inner = selection.of_agents
     yield ""
     yield from folded(f"◇ {title}", list(talk_markdown(p.parts(agent, inner), inner)))
 
 
-def _notice(part: p.Notice, choice: p.Choice) -> Iterator[str]:
+def _notice(part: p.Notice, selection: p.Selection) -> Iterator[str]:
     message = part.message
     text = message.text.strip()
     if text.count("\n") < 3:
@@ -137,7 +138,7 @@ def _notice(part: p.Notice, choice: p.Choice) -> Iterator[str]:
         yield from folded(message.kind, [fenced(plain_output(text))])
 
 
-def _compacted(part: p.Compacted, choice: p.Choice) -> Iterator[str]:
+def _compacted(part: p.Compacted, selection: p.Selection) -> Iterator[str]:
     compaction = part.compaction
     figures = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
     words = ["compacted", compaction.trigger or "", " → ".join(figures) + " tokens" if figures else ""]
@@ -148,19 +149,19 @@ def _compacted(part: p.Compacted, choice: p.Choice) -> Iterator[str]:
         yield from folded(title, [guarded(compaction.summary.text.strip())])
 
 
-def _forked(part: p.Forked, choice: p.Choice) -> Iterator[str]:
+def _forked(part: p.Forked, selection: p.Selection) -> Iterator[str]:
     for branch in part.branches:
         first = " ".join(branch.own[0].text.split())[:80] if branch.own else ""
         yield f"*⑂ branch {branch.id} leaves here{' (the one shown)' if branch.active else ''}: {inline(first)}*"
 
 
-def _abandoned(part: p.Abandoned, choice: p.Choice) -> Iterator[str]:
+def _abandoned(part: p.Abandoned, selection: p.Selection) -> Iterator[str]:
     yield "---"
     yield ""
     yield f"**⑂ Branch {part.branch.id}**, which was left"
 
 
-def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
+def _ended(part: p.Ended, selection: p.Selection) -> Iterator[str]:
     message = part.message
     words = [model_text(message.model)]
     usage = message.usage
@@ -171,11 +172,11 @@ def _ended(part: p.Ended, choice: p.Choice) -> Iterator[str]:
         yield f"<sub>{inline(shown)}</sub>"
 
 
-def nodes_markdown(drawn: Iterable[nodes.Node], choice: p.Choice) -> Iterator[str]:
+def nodes_markdown(drawn: Iterable[nodes.Node], selection: p.Selection) -> Iterator[str]:
     """Nodes as Markdown, a blank line between them."""
     first = True
     for node in drawn:
-        lines = list(_NODES[type(node)](node, choice))
+        lines = list(_NODES[type(node)](node, selection))
         if lines:
             if not first:
                 yield ""
@@ -183,41 +184,41 @@ def nodes_markdown(drawn: Iterable[nodes.Node], choice: p.Choice) -> Iterator[st
             first = False
 
 
-def _cut(text: str, choice: p.Choice) -> str:
+def _cut(text: str, selection: p.Selection) -> str:
     lines = text.split("\n")
-    if choice.full or len(lines) <= CUT:
+    if selection.full or len(lines) <= CUT:
         return text
     return "\n".join([*lines[:CUT], f"… {plural(len(lines) - CUT, 'more line')}"])
 
 
-def _prose(node: nodes.Prose, choice: p.Choice) -> Iterator[str]:
-    yield guarded(_cut(node.text.strip(), choice))
+def _prose(node: nodes.Prose, selection: p.Selection) -> Iterator[str]:
+    yield guarded(_cut(node.text.strip(), selection))
 
 
-def _code(node: nodes.Code, choice: p.Choice) -> Iterator[str]:
-    yield fenced(plain_output(_cut(node.text.rstrip("\n"), choice)), node.language or "")
+def _code(node: nodes.Code, selection: p.Selection) -> Iterator[str]:
+    yield fenced(plain_output(_cut(node.text.rstrip("\n"), selection)), node.language or "")
 
 
-def _diff(node: nodes.Diff, choice: p.Choice) -> Iterator[str]:
+def _diff(node: nodes.Diff, selection: p.Selection) -> Iterator[str]:
     lines: list[str] = []
     for hunk in node.hunks:
         lines += [f"@@ -{hunk.old_start} +{hunk.new_start} @@", *hunk.lines]
-    yield fenced(safe(_cut("\n".join(lines), choice)), "diff")
+    yield fenced(safe(_cut("\n".join(lines), selection)), "diff")
 
 
-def _terminal(node: nodes.Terminal, choice: p.Choice) -> Iterator[str]:
-    text = plain_output(_cut(node.text.rstrip("\n"), choice))
+def _terminal(node: nodes.Terminal, selection: p.Selection) -> Iterator[str]:
+    text = plain_output(_cut(node.text.rstrip("\n"), selection))
     if node.stream == "in":
         yield fenced("$ " + text.replace("\n", "\n  "), "console")
     elif text:
         yield fenced(text, "text")
 
 
-def _files(node: nodes.Files, choice: p.Choice) -> Iterator[str]:
-    yield fenced(_cut(safe("\n".join(file_lines(node.entries, tree=len(node.entries) > SHORT))), choice), "text")
+def _files(node: nodes.Files, selection: p.Selection) -> Iterator[str]:
+    yield fenced(_cut(safe("\n".join(file_lines(node.entries, tree=len(node.entries) > SHORT))), selection), "text")
 
 
-def _checklist(node: nodes.Checklist, choice: p.Choice) -> Iterator[str]:
+def _checklist(node: nodes.Checklist, selection: p.Selection) -> Iterator[str]:
     for item in node.items:
         text = inline(item.text)
         text = f"**{text}**" if item.changed else text
@@ -226,7 +227,7 @@ def _checklist(node: nodes.Checklist, choice: p.Choice) -> Iterator[str]:
         yield f"- [{'x' if item.state == 'done' else ' '}] {text}{state}{note}"
 
 
-def _choice(node: nodes.Choice, choice: p.Choice) -> Iterator[str]:
+def _choice(node: nodes.Choice, selection: p.Selection) -> Iterator[str]:
     header = f"{inline(node.header)}: " if node.header else ""
     yield f"**{header}{inline(node.question)}**"
     yield ""
@@ -239,54 +240,54 @@ def _choice(node: nodes.Choice, choice: p.Choice) -> Iterator[str]:
         yield f"- → {inline(node.answer)}"
 
 
-def _table(node: nodes.Table, choice: p.Choice) -> Iterator[str]:
+def _table(node: nodes.Table, selection: p.Selection) -> Iterator[str]:
     yield "| " + " | ".join(cell(column) for column in node.columns) + " |"
     yield "|" + "---|" * len(node.columns)
-    shown = node.rows if choice.full else node.rows[:CUT]
+    shown = node.rows if selection.full else node.rows[:CUT]
     yield from ("| " + " | ".join(cell(value) for value in row) + " |" for row in shown)
     if len(shown) < len(node.rows):
         yield f"\n… {plural(len(node.rows) - len(shown), 'more row')}"
 
 
-def _picture(node: nodes.Picture, choice: p.Choice) -> Iterator[str]:
+def _picture(node: nodes.Picture, selection: p.Selection) -> Iterator[str]:
     yield f"*▣ {inline(picture_text(node))}*"
 
 
-def _facts(node: nodes.Facts, choice: p.Choice) -> Iterator[str]:
+def _facts(node: nodes.Facts, selection: p.Selection) -> Iterator[str]:
     for fact in node.items:
         value = safe(fact.value)
         shown = f"\n\n{fenced(value)}" if "\n" in value else f" {inline(value)}"
         yield f"- {inline(fact.name)}:{shown}"
 
 
-def _links(node: nodes.Links, choice: p.Choice) -> Iterator[str]:
+def _links(node: nodes.Links, selection: p.Selection) -> Iterator[str]:
     for target in node.targets:
         title = f"{inline(target.title)}: " if target.title else ""
         yield f"- {title}{code(target.url)}"
 
 
-def _note(node: nodes.Note, choice: p.Choice) -> Iterator[str]:
+def _note(node: nodes.Note, selection: p.Selection) -> Iterator[str]:
     text = plain_output(node.text).strip()
     if "\n" in text:
-        yield fenced(_cut(text, choice), "text")
+        yield fenced(_cut(text, selection), "text")
     else:
         yield f"*{inline(text)}*"
 
 
-def _data(node: nodes.Data, choice: p.Choice) -> Iterator[str]:
-    yield fenced(_cut(safe("\n".join(data_lines(node.value))), choice), "yaml")
+def _data(node: nodes.Data, selection: p.Selection) -> Iterator[str]:
+    yield fenced(_cut(safe("\n".join(data_lines(node.value))), selection), "yaml")
 
 
-def _section(node: nodes.Section, choice: p.Choice) -> Iterator[str]:
+def _section(node: nodes.Section, selection: p.Selection) -> Iterator[str]:
     if node.open:
         yield f"*{inline(node.title)}*"
         yield ""
-        yield from nodes_markdown(node.nodes, choice)
-    elif choice.full:
-        yield from folded(node.title, list(nodes_markdown(node.nodes, choice)))
+        yield from nodes_markdown(node.nodes, selection)
+    elif selection.full:
+        yield from folded(node.title, list(nodes_markdown(node.nodes, selection)))
 
 
-Draw = Callable[[Any, p.Choice], Iterator[str]]
+Draw = Callable[[Any, p.Selection], Iterator[str]]
 
 _PARTS: dict[type[p.Part], Draw] = {
     p.TurnStart: _turn,

@@ -10,7 +10,13 @@ from datetime import datetime
 import msgspec
 
 from reread.context import Fill
+from reread.headers import Header
+from reread.money.charges import Usage
 from reread.nodes import Node
+from reread.views.words import heading
+
+TITLE = 120
+"""How long a title is at most."""
 
 
 class Value(msgspec.Struct, kw_only=True, frozen=True):
@@ -28,6 +34,17 @@ class Figures(Value, frozen=True):
     unconfirmed_responses: int = 0
     """Responses without a final token count: the figures are a lower bound."""
     unpriced_models: list[str] = []
+
+    @classmethod
+    def of(cls, usage: Usage) -> Figures:
+        """What was spent, as the reader shows it."""
+        return cls(
+            tokens=usage.tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=usage.cost_usd,
+            unconfirmed_responses=usage.unconfirmed_responses,
+            unpriced_models=list(usage.unpriced_models),
+        )
 
 
 class Listed(Value, frozen=True):
@@ -52,6 +69,24 @@ class Listed(Value, frozen=True):
     turns: int | None = None
     agents: int | None = None
     figures: Figures | None = None
+
+    @classmethod
+    def of(cls, key: str, header: Header) -> Listed:
+        """A session as far as its header tells."""
+        return cls(
+            key=key,
+            id=header.id,
+            title=heading(header.title, TITLE),
+            project=header.project,
+            project_guessed=header.project_guessed,
+            git_branch=header.git_branch,
+            version=header.version,
+            started=header.started,
+            updated=header.updated,
+            size=header.size,
+            captured=header.captured,
+            models=[header.model] if header.model else [],
+        )
 
 
 class Library(Value, frozen=True):
@@ -187,6 +222,8 @@ class CallPart(Part, frozen=True, tag="call"):
     """read, search, edit, run, agent, web, plan or other."""
     state: str
     """running, done, failed, denied or interrupted."""
+    is_error: bool = False
+    """Whether its result says that it is one: what errors are counted and filtered by."""
     note: str = ""
     """How it ended, in a few words, where that says more than the state."""
     seconds: float | None = None

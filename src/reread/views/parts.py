@@ -1,9 +1,9 @@
-"""Parts: a session as the sequence of things a view shows, and the choice of which."""
+"""Parts: a session as the sequence of things a view shows, and the selection of which."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from reread.decode import Record
 from reread.errors import Misuse
 from reread.messages import Branch, Call, Compaction, Message, Turn, thinking_seconds
 from reread.nodes import Node
+from reread.plurals import plural
 from reread.session import Session
 from reread.tools import generic
 from reread.views.scroll import forks_of
@@ -24,7 +25,7 @@ ONLY = ("prompts", "text", "tools")
 _RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """What of a session is shown; every view takes the same."""
 
     turns: tuple[int, int | None] = (1, None)
@@ -50,6 +51,20 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         """Whether nothing is left out but pictures, and what is recorded besides."""
         return self.thinking and self.tools and self.only is None and not self.narrows
 
+    @property
+    def of_agents(self) -> Selection:
+        """What is shown of an agent where it was called: the same of all its turns."""
+        return msgspec.structs.replace(self, turns=(1, None), branch=None)
+
+    def among(self, count: int) -> range:
+        """Which of so many turns are asked for, from 1."""
+        first, last = self.turns
+        if first > count and self.turns != (1, None):
+            where = "this session" if self.branch is None else f"branch {self.branch}"
+            raise Misuse(f"there is no turn {first}: {where} has {plural(count, 'turn')}")
+        turns = range(1, count + 1)
+        return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
+
     def shows(self, kind: str) -> bool:
         """Whether prompts, text, thinking or tools are shown."""
         if (kind == "thinking" and not self.thinking) or (kind == "tools" and not self.tools):
@@ -57,7 +72,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return self.only is None or kind == self.only or (self.only == "text" and kind == "prompts")
 
 
-EVERYTHING = Choice()
+EVERYTHING = Selection()
 
 
 def parse_turns(text: str) -> tuple[int, int | None]:
@@ -148,27 +163,31 @@ class Ended(Part, frozen=True):
     message: Message
 
 
-def parts(talk: Conversation, choice: Choice) -> Iterator[Part]:
+def parts(talk: Conversation, selection: Selection) -> Iterator[Part]:
     """The chosen turns of a conversation, in order; in full, then what stands on other branches."""
-    speaker = _Speaker(talk, choice)
-    yield from speaker.turns(chosen_turns(talk, choice))
-    if choice.full and not choice.narrows:
+    return _parts(talk, selection, selected_turns(talk, selection))
+
+
+def _parts(talk: Conversation, selection: Selection, turns: Sequence[Turn]) -> Iterator[Part]:
+    speaker = _Speaker(talk, selection)
+    yield from speaker.turns(turns)
+    if selection.full and not selection.narrows:
         for branch, messages in _left(talk):
             yield Abandoned(branch)
             for message in messages:
                 yield from speaker.message(message)
 
 
-def turn_parts(talk: Conversation, turns: Sequence[Turn], choice: Choice = EVERYTHING) -> Iterator[Part]:
+def turn_parts(talk: Conversation, turns: Sequence[Turn], selection: Selection = EVERYTHING) -> Iterator[Part]:
     """Some turns of a conversation, in order."""
-    return _Speaker(talk, choice).turns(turns)
+    return _Speaker(talk, selection).turns(turns)
 
 
 class _Speaker:
     """Takes messages apart, with the compactions and forks that stand at them."""
 
-    def __init__(self, talk: Conversation, choice: Choice) -> None:
-        self._choice = choice
+    def __init__(self, talk: Conversation, selection: Selection) -> None:
+        self._selection = selection
         self._forks = forks_of(talk)
         self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
 
@@ -183,7 +202,7 @@ class _Speaker:
         if compaction is not None:
             yield Compacted(compaction)
         elif message.kind != "summary":
-            yield from message_parts(message, self._choice)
+            yield from message_parts(message, self._selection)
         if message.index in self._forks:
             yield Forked(self._forks[message.index])
 
@@ -207,23 +226,23 @@ def _branch(talk: Conversation, id: int | None) -> Branch:
     return found
 
 
-def chosen_turns(talk: Conversation, choice: Choice) -> Sequence[Turn]:
+def selected_turns(talk: Conversation, selection: Selection) -> Sequence[Turn]:
     """The turns that are asked for."""
-    branch = _branch(talk, choice.branch)
-    turns = branch.turns if choice.branch is not None else talk.turns
-    first, last = choice.turns
-    return turns[first:] if first < 0 else turns[max(first - 1, 0) : last]
+    branch = _branch(talk, selection.branch)
+    turns = branch.turns if selection.branch is not None else talk.turns
+    wanted = selection.among(len(turns))
+    return turns[wanted.start - 1 : wanted.stop - 1]
 
 
-def message_parts(message: Message, choice: Choice) -> Iterator[Part]:
+def message_parts(message: Message, selection: Selection) -> Iterator[Part]:
     """One message as parts, as far as they are wanted."""
-    return (part for part in _message_parts(message) if wanted(part, choice))
+    return (part for part in _message_parts(message) if wanted(part, selection))
 
 
-def record_parts(message: Message, record: Record, choice: Choice) -> Iterator[Part]:
+def record_parts(message: Message, record: Record, selection: Selection) -> Iterator[Part]:
     """What one record adds to a message; of a response that was streamed, nothing that was shown already."""
     if message.role != "assistant" or message.kind != "response":
-        yield from message_parts(message, choice) if record.line == message.line else ()
+        yield from message_parts(message, selection) if record.line == message.line else ()
         return
     calls = {call.id: call for call in message.calls}
     native = record.native
@@ -233,7 +252,7 @@ def record_parts(message: Message, record: Record, choice: Choice) -> Iterator[P
         if message.partial is None or isinstance(block, Use):
             for part in _block_parts(message, block, calls, seconds):
                 answered = isinstance(part, Did) and part.call.answer >= 0  # its result is told by itself
-                if wanted(part, choice) and not answered:
+                if wanted(part, selection) and not answered:
                     yield part
 
 
@@ -265,12 +284,19 @@ def _block_parts(message: Message, block: Block, calls: dict[str, Call], seconds
     elif isinstance(block, RedactedThinking):
         yield Thought(message, "")
     elif isinstance(block, Use):
-        id = block.id if isinstance(block.id, str) else ""
-        call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
+        call = take_call(calls, block)
         if call is not None:
             yield Did(call)
     elif not hasattr(block, "tool_use_id"):
         yield Shown(message, [generic.block_node(block)])
+
+
+def take_call(calls: dict[str, Call], block: Use) -> Call | None:
+    """Take the call that a block makes out of its message's: by its id, else by its name."""
+    id = block.id if isinstance(block.id, str) else ""
+    if id not in calls:
+        id = next((call.id for call in calls.values() if call.name == block.name), id)
+    return calls.pop(id, None)
 
 
 def _pictures(message: Message, blocks: Sequence[Block]) -> Iterator[Part]:
@@ -279,16 +305,16 @@ def _pictures(message: Message, blocks: Sequence[Block]) -> Iterator[Part]:
         yield Shown(message, nodes)
 
 
-def wanted(part: Part, choice: Choice) -> bool:
+def wanted(part: Part, selection: Selection) -> bool:
     """Whether a part is to be shown."""
-    if isinstance(part, Thought) and not choice.thinking:
+    if isinstance(part, Thought) and not selection.thinking:
         return False
-    if isinstance(part, Did) and not choice.tools:
+    if isinstance(part, Did) and not selection.tools:
         return False
-    if choice.only is None:
+    if selection.only is None:
         return True
-    kinds = {"prompts": (Prompt, Shown), "text": (Prompt, Said, Shown), "tools": (Did,)}[choice.only]
-    return isinstance(part, kinds) and not (choice.only == "prompts" and part_role(part) != "user")
+    kinds = {"prompts": (Prompt, Shown), "text": (Prompt, Said, Shown), "tools": (Did,)}[selection.only]
+    return isinstance(part, kinds) and not (selection.only == "prompts" and part_role(part) != "user")
 
 
 def part_role(part: Part) -> str:
@@ -306,14 +332,29 @@ def is_deep(agent: Agent) -> bool:
     return level % DEEPEST == 0
 
 
-def apart(session: Session, choice: Choice) -> Iterator[tuple[Agent, str]]:
+def apart(session: Session, selection: Selection) -> Iterator[tuple[Agent, str]]:
     """The agents that are shown at the end, and why; the client's own warm-ups only in full."""
     for agent in session.agents.values():
         if agent.call is None and agent.parent is None:
-            if choice.full or not agent.warmup:
+            if selection.full or not agent.warmup:
                 yield agent, "no call is known to have started it"
         elif agent.parent is not None and is_deep(agent):
             yield agent, f"started by agent {agent.parent.id}"
+
+
+def agents_below(session: Session, calls: Iterable[Call] | None = None) -> list[Agent]:
+    """The agents that some calls started, and those that these started in turn; without calls, all."""
+    agents = list(session.agents.values())
+    if calls is None:
+        return agents
+    found: set[str] = set()
+    waiting = list(calls)
+    while waiting:
+        for agent in waiting.pop().agents:
+            if agent.id not in found:
+                found.add(agent.id)
+                waiting += agent.calls
+    return [agent for agent in agents if agent.id in found]
 
 
 def unread(session: Session) -> int:

@@ -9,13 +9,14 @@ from typing import Any
 from reread import nodes as n
 from reread import tools
 from reread.blocks import RedactedThinking, Text, Thinking, Use
-from reread.deeds import DENIED, FAILED, INTERRUPTED, Outcome, one_line
+from reread.deeds import DENIED, FAILED, INTERRUPTED, Ending, one_line
 from reread.messages import Call, Message
 from reread.plurals import plural
 from reread.shapes import as_dict
 from reread.tools import generic
 from reread.tools.pictures import measured
 from reread.views import pages
+from reread.views.parts import take_call
 from reread.views.scroll import sort_of
 from reread.views.trimming import CHARS, Trimmer
 
@@ -43,6 +44,7 @@ ENVELOPE = frozenset(
 """What every record says of itself, and a reader need not be told."""
 RUNS = ("read", "search")
 TITLE = 80
+DETAILS = "details"
 
 Address = Callable[[str, int, n.Picture], str | None]
 """Where a picture can be had: the message or call it belongs to, which of its pictures it is, and the picture."""
@@ -88,8 +90,9 @@ class Pen:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             sort=sort_of(call.name),
-            state=deed.outcome.state,
-            note=_note(deed.outcome),
+            state=deed.ending.state,
+            is_error=call.is_error,
+            note=_note(deed.ending),
             seconds=deed.seconds,
             line=call.line,
             agents=self._agents(call) if deed.agent is not None else [],
@@ -147,10 +150,8 @@ class Pen:
                 took = seconds.get(signature) if isinstance(signature, str) else None
                 yield pages.ThinkingPart(text=shown, chars=chars, seconds=took)
             elif isinstance(block, Use):
-                id = block.id if isinstance(block.id, str) else ""
-                call = calls.pop(id, None) or next((c for c in calls.values() if c.name == block.name), None)
+                call = take_call(calls, block)
                 if call is not None:
-                    calls.pop(call.id, None)
                     yield self.call(call)
             elif not hasattr(block, "tool_use_id"):
                 yield self._nodes([measured(generic.block_node(block))])
@@ -161,10 +162,7 @@ class Pen:
         yield from self._others(message)
         yield from self._asides(message)
         if message.role == "system":
-            record = message.conversation.native(message.records[0])
-            inner = as_dict(record.get("attachment")) or record
-            known = {name: value for name, value in inner.items() if name not in ENVELOPE}
-            yield self._nodes([n.Data(value=known)], title="details")
+            yield self._nodes([n.Data(value=_details(message))], title=DETAILS)
 
     def _output(self, message: Message) -> Iterator[pages.Part]:
         if message.text.strip():
@@ -174,9 +172,7 @@ class Pen:
     def _notification(self, message: Message) -> Iterator[pages.Part]:
         yield from self._text(message.text)
         yield from self._others(message)
-        fields = message.fields
-        report = fields.get("result") if fields.get("summary") else None
-        facts = {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
+        report, facts = reported(message)
         drawn = [*([n.Prose(text=report)] if report else []), *n.facts(**facts)]
         if drawn:
             yield self._nodes(drawn, title="report")
@@ -234,6 +230,24 @@ _KINDS: dict[str, Callable[[Pen, Message], Iterator[pages.Part]]] = {
 """How each kind of message is drawn; all others are notices."""
 
 
+def reported(message: Message) -> tuple[str | None, dict[str, str]]:
+    """What a notification tells besides its text: a report, and facts by name."""
+    fields = message.fields
+    report = fields.get("result") if fields.get("summary") else None
+    return report, {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
+
+
+def details(message: Message) -> dict[str, Any]:
+    """What a notice has besides its text; of any other message, nothing."""
+    return _details(message) if message.role == "system" and message.kind not in _KINDS else {}
+
+
+def _details(message: Message) -> dict[str, Any]:
+    record = message.conversation.native(message.records[0])
+    inner = as_dict(record.get("attachment")) or record
+    return {name: value for name, value in inner.items() if name not in ENVELOPE}
+
+
 def _other_nodes(message: Message) -> list[n.Node]:
     """The blocks of a message that are no text."""
     return [measured(generic.block_node(block)) for block in message.blocks if not isinstance(block, Text)]
@@ -274,9 +288,9 @@ def _progress(call: Call) -> list[n.Node]:
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
 
 
-def _note(outcome: Outcome) -> str:
-    if outcome.state not in (FAILED, DENIED, INTERRUPTED):
+def _note(ending: Ending) -> str:
+    if ending.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
-    code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
-    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
+    code = f"exit code {ending.exit_code}" if ending.exit_code is not None else ""
+    first = one_line(ending.message.strip().split("\n")[0], TITLE) if ending.message.strip() else ""
     return ": ".join(part for part in (code, first) if part)

@@ -16,13 +16,12 @@ from reread.headers import read_header
 from reread.plurals import plural
 from reread.session import Session, wanted_of
 from reread.sources import FileSource
-from reread.views.desk import figures, listed
+from reread.views.counts import count
 from reread.views.html import Assets, reader_file, session_html, shared_assets
 from reread.views.keys import key_for
 from reread.views.pages import Listed
-from reread.views.parts import EVERYTHING, Choice
+from reread.views.parts import EVERYTHING, Selection
 from reread.views.safety import safe
-from reread.views.scroll import Scroll
 from reread.views.words import count_text, date_text, model_text
 from reread.writing import write_whole
 
@@ -61,21 +60,21 @@ class Site(msgspec.Struct, frozen=True):
 def write_site(
     sessions: Sequence[Path],
     folder: Path,
-    choice: Choice = EVERYTHING,
+    selection: Selection = EVERYTHING,
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Site:
     """Write a page for each session and an index of all; pages of sessions that are gone stay."""
     try:
-        return _Writer(folder, choice).write(sessions, progress)
+        return _Writer(folder, selection).write(sessions, progress)
     except OSError as error:
         raise Unwritable.at(folder, error) from error
 
 
 class _Writer:
-    def __init__(self, folder: Path, choice: Choice) -> None:
+    def __init__(self, folder: Path, selection: Selection) -> None:
         self.folder = folder
-        self.choice = choice
+        self.selection = selection
         self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
         self.notes = _read_notes(folder / NOTES)
         made_with = self._made_with()
@@ -98,7 +97,7 @@ class _Writer:
             try:
                 written += self._write_page(key, place, assets)
             except RereadError as fault:
-                faults.append(str(fault))
+                faults.append(str(fault) if fault.path is not None else f"{place}: {fault}")
             progress(1)
         write_whole(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
         rows = {key: page.row for key, page in self.notes.pages.items()}
@@ -112,8 +111,9 @@ class _Writer:
         state = repr(wanted_of(session).state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_whole(page, session_html(session, self.choice, assets=assets, home=INDEX))
-        self.notes.pages[key] = Written(_noted(path), state, _row(key, path, session))
+        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        row = count(session).on(Listed.of(key, read_header(path)))
+        self.notes.pages[key] = Written(_noted(path), state, row)
         return True
 
     def _write_assets(self) -> None:
@@ -122,24 +122,13 @@ class _Writer:
             write_whole(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
-        said = msgspec.json.encode([FORMAT, __version__, self.choice, self.scripts])
+        said = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
         return hashlib.blake2b(said, digest_size=16).hexdigest()
 
 
 def _noted(path: Path) -> str:
     """A path as text that can be kept, also where its name is no UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _row(key: str, path: Path, session: Session) -> Listed:
-    talk = session.conversation
-    return msgspec.structs.replace(
-        listed(key, read_header(path)),
-        models=session.models,
-        turns=Scroll(talk, talk.active_branch).turns,
-        agents=sum(not agent.warmup for agent in session.agents.values()),
-        figures=figures(session.usage),
-    )
 
 
 def _read_notes(path: Path) -> Notes:

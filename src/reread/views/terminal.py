@@ -82,19 +82,20 @@ def make_console(**options: Any) -> Console:
 class TerminalView:
     """Draws parts on a console."""
 
-    def __init__(self, choice: p.Choice, *, pictures: str | None = None) -> None:
-        self.choice = choice
+    def __init__(self, selection: p.Selection, *, pictures: str | None = None) -> None:
+        self.selection = selection
         self._pictures = pictures
         """How the terminal shows pictures, where it can."""
 
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its end."""
+        parts = p.parts(session.conversation, self.selection)
         yield Text(safe(session.title or "(no title)"), style="bold")
         yield Text(safe(" · ".join(_facts(session))), style="quiet")
-        for part in p.parts(session.conversation, self.choice):
+        for part in parts:
             yield from self.part(part)
-        if self.choice.only is None and self.choice.turns == (1, None):
-            for agent, why in p.apart(session, self.choice):
+        if self.selection.only is None and self.selection.turns == (1, None):
+            for agent, why in p.apart(session, self.selection):
                 yield Text()
                 yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {why}"))
                 yield from self._nested(agent)
@@ -128,7 +129,7 @@ class TerminalView:
     def thought(self, part: p.Thought) -> Iterator[RenderableType]:
         """A thought, dimmed."""
         lines = (safe(part.text).strip() or "thinking (not recorded)").split("\n")
-        shown = lines if self.choice.full else lines[:THOUGHT]
+        shown = lines if self.selection.full else lines[:THOUGHT]
         took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
         yield Text(f"∴ {took}" + "\n  ".join(shown), style="thought")
         yield from self._hidden(len(lines) - len(shown), 2)
@@ -141,7 +142,7 @@ class TerminalView:
         """A call, what it did below it, and its agent below that."""
         call = part.call
         yield call_line(call)
-        yield from self._indented(call.draw(full=self.choice.full))
+        yield from self._indented(call.draw(full=self.selection.full))
         for agent in call.agents:
             if p.is_deep(agent):
                 yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
@@ -152,7 +153,7 @@ class TerminalView:
         """Something the client says."""
         message = part.message
         lines = (safe(message.text).strip() or message.kind).split("\n")
-        shown = lines if self.choice.full else lines[:THOUGHT]
+        shown = lines if self.selection.full else lines[:THOUGHT]
         style = "failed" if message.kind == "error" else "odd" if message.kind == "interrupt" else "quiet"
         yield Text(f"· {message.kind}: " + "\n  ".join(shown), style=style)
         yield from self._hidden(len(lines) - len(shown), 2)
@@ -165,7 +166,7 @@ class TerminalView:
         yield Rule(Text(" · ".join(word for word in words if word), style="odd"), style="odd")
         if compaction.summary is not None:
             lines = safe(compaction.summary.text).strip().split("\n")
-            shown = lines if self.choice.full else lines[:THOUGHT]
+            shown = lines if self.selection.full else lines[:THOUGHT]
             yield Text("  " + "\n  ".join(shown), style="quiet")
             yield from self._hidden(len(lines) - len(shown), 2)
 
@@ -192,8 +193,8 @@ class TerminalView:
         yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
 
     def _nested(self, agent: Agent) -> Iterator[RenderableType]:
-        inner = TerminalView(_everything(self.choice), pictures=self._pictures)
-        drawn = itertools.chain.from_iterable(inner.part(part) for part in p.parts(agent, inner.choice))
+        inner = TerminalView(self.selection.of_agents, pictures=self._pictures)
+        drawn = itertools.chain.from_iterable(inner.part(part) for part in p.parts(agent, inner.selection))
         yield Padding(Group(*drawn), (0, 0, 0, 4))
 
     def _indented(self, drawn: Iterable[nodes.Node]) -> Iterator[RenderableType]:
@@ -210,7 +211,7 @@ class TerminalView:
             yield Text(" " * indent + f"… {plural(count, 'more line')} (--full)", style="quiet")
 
     def _cut(self, lines: Sequence[str]) -> tuple[Sequence[str], int]:
-        if self.choice.full or len(lines) <= SHORT + 2:
+        if self.selection.full or len(lines) <= SHORT + 2:
             return lines, 0
         return lines[:SHORT], len(lines) - SHORT
 
@@ -246,7 +247,7 @@ class TerminalView:
     def diff(self, node: nodes.Diff) -> Iterator[RenderableType]:
         """Changed lines with their numbers."""
         rows = [row for hunk in node.hunks for row in _diff_rows(hunk)]
-        shown = rows if self.choice.full or len(rows) <= 2 * SHORT + 2 else rows[: 2 * SHORT]
+        shown = rows if self.selection.full or len(rows) <= 2 * SHORT + 2 else rows[: 2 * SHORT]
         width = max((len(str(number)) for number, _ in shown), default=1)
         for number, line in shown:
             style = {"+": "added", "-": "removed"}.get(line[:1], "")
@@ -298,7 +299,7 @@ class TerminalView:
     def table(self, node: nodes.Table) -> Iterator[RenderableType]:
         """Rows and columns."""
         drawn = RichTable(*(safe(column) for column in node.columns), box=None, pad_edge=False, header_style="quiet")
-        shown = node.rows if self.choice.full else node.rows[: SHORT * 2]
+        shown = node.rows if self.selection.full else node.rows[: SHORT * 2]
         for row in shown:
             drawn.add_row(*(Text(safe(cell)) for cell in row))
         yield drawn
@@ -336,7 +337,7 @@ class TerminalView:
 
     def section(self, node: nodes.Section) -> Iterator[RenderableType]:
         """Nodes under a heading."""
-        if not node.open and not self.choice.full:
+        if not node.open and not self.selection.full:
             return
         yield Text(safe(node.title), style="quiet")
         for inner in node.nodes:
@@ -406,10 +407,6 @@ def _spent(session: Session) -> Iterator[RenderableType]:
         yield Text(f"\n{unread_text(lines)}", style="odd")
 
 
-def _everything(choice: p.Choice) -> p.Choice:
-    return p.Choice(thinking=choice.thinking, tools=choice.tools, only=choice.only, full=choice.full)
-
-
 def _diff_rows(hunk: nodes.Hunk) -> Iterator[tuple[int | None, str]]:
     """Each line of a hunk with its number: the old one for removed lines, else the new one."""
     old, new = hunk.old_start, hunk.new_start
@@ -448,7 +445,7 @@ def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
         if piece:
             yield Text(safe(piece), end="")
     elif change.message is not None and change.record is not None:
-        for part in p.record_parts(change.message, change.record, view.choice):
+        for part in p.record_parts(change.message, change.record, view.selection):
             if not isinstance(part, p.Ended):
                 yield from view.part(part)
 

@@ -18,7 +18,7 @@ BAR = 8
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 GAP = "  "
 HEADS = ("resp", "in", "out", "write", "read", "cost")
-NARROWEST = 8
+NARROWEST = 7
 SHORT_ID = 8
 
 PLAIN, STRONG, LOUD = "plain", "strong", "loud"

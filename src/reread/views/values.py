@@ -12,21 +12,21 @@ from reread.blocks import Block, RedactedThinking, Thinking, Use
 from reread.conversation import Agent, Change, Conversation
 from reread.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.session import Session
-from reread.views.parts import EVERYTHING, Choice, chosen_turns
+from reread.views.parts import EVERYTHING, Selection, agents_below, selected_turns
 
 
-def session_json(session: Session, choice: Choice = EVERYTHING) -> Iterator[bytes]:
+def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterator[bytes]:
     """What is chosen of a session as JSON, in pieces, so that a large one need not fit in memory."""
+    turns = selected_turns(session.conversation, selection) if selection.narrows else None
     yield b"{"
     yield from _pairs(_facts(session))
-    turns = chosen_turns(session.conversation, choice) if choice.narrows else None
-    yield from _talk(session.conversation, choice, turns)
+    yield from _talk(session.conversation, selection, turns)
     yield b',\n"agents": {'
-    agents = session.agents if turns is None else _agents_below(session, turns)
-    for n, (id, agent) in enumerate(agents.items() if choice.shows("tools") else ()):
-        yield (b",\n" if n else b"\n") + jsontext.dumps(id) + b": {"
+    agents = agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls))
+    for n, agent in enumerate(agents if selection.shows("tools") else ()):
+        yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
         yield from _pairs(agent_facts(agent))
-        yield from _talk(agent, choice, None)
+        yield from _talk(agent, selection, None)
         yield b"}"
     yield b"}}\n"
 
@@ -34,19 +34,6 @@ def session_json(session: Session, choice: Choice = EVERYTHING) -> Iterator[byte
 def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
     for name, value in values.items():
         yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
-
-
-def _agents_below(session: Session, turns: Sequence[Turn]) -> dict[str, Agent]:
-    """The agents that these turns started, and those that they started in turn."""
-    found: dict[str, Agent] = {}
-    waiting = [call for turn in turns for call in turn.calls]
-    while waiting:
-        call = waiting.pop()
-        for agent in call.agents:
-            if agent.id not in found:
-                found[agent.id] = agent
-                waiting += agent.calls
-    return {id: agent for id, agent in session.agents.items() if id in found}
 
 
 def _facts(session: Session) -> dict[str, Any]:
@@ -87,13 +74,13 @@ def agent_facts(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _talk(talk: Conversation, choice: Choice, turns: Sequence[Turn] | None) -> Iterator[bytes]:
+def _talk(talk: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> Iterator[bytes]:
     """A conversation; of chosen turns only what is in them, for the rest tells of the whole file."""
     messages = talk.messages if turns is None else [message for turn in turns for message in turn.messages]
     calls = talk.calls if turns is None else [call for turn in turns for call in turn.calls]
-    yield from _array("messages", (value for m in messages if (value := _chosen_value(m, choice)) is not None))
-    shown = calls if choice.shows("tools") else ()
-    yield from _array("calls", (call_value(call, full=choice.full) for call in shown))
+    yield from _array("messages", (value for m in messages if (value := _selected_value(m, selection)) is not None))
+    shown = calls if selection.shows("tools") else ()
+    yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
     yield from _array("turns", map(turn_value, talk.turns if turns is None else turns), last=turns is not None)
     if turns is None:
         yield from _array("branches", map(branch_value, talk.branches))
@@ -101,19 +88,19 @@ def _talk(talk: Conversation, choice: Choice, turns: Sequence[Turn] | None) -> I
         yield from _array("ledger", map(plain, talk.ledger), last=True)
 
 
-def _chosen_value(message: Message, choice: Choice) -> dict[str, Any] | None:
+def _selected_value(message: Message, selection: Selection) -> dict[str, Any] | None:
     """A message with the blocks that are wanted; None where none of it is."""
-    if choice.only == "prompts" and message.kind not in TURN_STARTERS:
+    if selection.only == "prompts" and message.kind not in TURN_STARTERS:
         return None
-    blocks = [block for block in message.blocks if choice.shows(_block_kind(message, block))]
-    if choice.only is not None and not blocks:
+    blocks = [block for block in message.blocks if selection.shows(_block_kind(message, block))]
+    if selection.only is not None and not blocks:
         return None
     value = message_value(message, blocks)
-    return value if choice.shows("tools") else {**value, "calls": []}
+    return value if selection.shows("tools") else {**value, "calls": []}
 
 
 def _block_kind(message: Message, block: Block) -> str:
-    """The word by which a choice takes a block or leaves it."""
+    """The word by which a selection takes a block or leaves it."""
     if isinstance(block, Use):
         return "tools"
     if isinstance(block, Thinking | RedactedThinking):

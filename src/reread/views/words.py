@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from reread.deeds import one_line
 from reread.money.prices import read_name
 from reread.plurals import plural
 
@@ -19,7 +21,14 @@ LARGEST = 10**15
 """No count is written larger: files hold numbers of any size."""
 MARKS = {True: "✓", False: "✗", None: "…"}
 """A call that went well, that failed, that still runs."""
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
+
+
+def heading(text: str, length: int) -> str:
+    """Prose as a title: one line, not too long, without the marks around code."""
+    line = " ".join(text.split())[: 4 * length]
+    return one_line(_CODE.sub(lambda found: found[2].strip(), line), length)
 
 
 def size_text(size: int) -> str:

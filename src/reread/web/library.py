@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +16,11 @@ from reread import places
 from reread.accounts import report_value, usage
 from reread.errors import NotFound, Unreadable
 from reread.headers import Header, filled, read_header
+from reread.sources import is_fresh, state_of
 from reread.views import pages
-from reread.views.desk import is_fresh, listed, state_of
+from reread.views.counts import Counted
 from reread.views.keys import key_for
-from reread.web.counting import Counted, Counter
+from reread.web.clerk import Clerk
 from reread.web.hub import Hub
 
 LOOK_AGAIN_SECONDS = 2.0
@@ -41,15 +42,8 @@ class Shelved(msgspec.Struct):
 
     def listed(self, transcripts: Mapping[str, Header] | None = None) -> pages.Listed:
         """The session as a row; a captured one with what the transcript of its session knows better."""
-        counted, row = self.counted or Counted(), listed(self.key, filled(self.header, transcripts or {}))
-        return msgspec.structs.replace(
-            row,
-            live=self.live,
-            models=counted.models or row.models,
-            turns=counted.turns,
-            agents=counted.agents,
-            figures=counted.figures,
-        )
+        row = pages.Listed.of(self.key, filled(self.header, transcripts or {}))
+        return msgspec.structs.replace((self.counted or Counted()).on(row), live=self.live)
 
 
 class Library:
@@ -73,7 +67,7 @@ class Library:
         self._looking = threading.Lock()
         self._looked = 0.0
         self._stop = threading.Event()
-        self._counter = Counter(self._note_counted) if count else None
+        self._clerk = Clerk(self._note_counted) if count else None
 
     def start(self) -> None:
         """Look through the folders, and again and again while someone watches."""
@@ -83,8 +77,8 @@ class Library:
         """Stop looking and counting."""
         self._stop.set()
         self.hub.close()
-        if self._counter is not None:
-            self._counter.close()
+        if self._clerk is not None:
+            self._clerk.close()
 
     def value(self) -> pages.Library:
         """Every session, newest first."""
@@ -96,7 +90,7 @@ class Library:
         rows = [shelved.listed(transcripts) for shelved in shelf]
         rows.sort(key=lambda row: (row.updated.timestamp() if row.updated else 0.0, row.id), reverse=True)
         roots = [str(path) for path in (self._roots or self._paths or places.default_roots())]
-        pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
+        pending = sum(row.turns is None for row in rows) if self._clerk is not None else 0
         return pages.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
 
     def usage(self, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -121,7 +115,7 @@ class Library:
 
     def undisturbed(self) -> AbstractContextManager[None]:
         """Nothing is counted meanwhile."""
-        return self._counter.held() if self._counter is not None else nullcontext()
+        return self._clerk.held() if self._clerk is not None else nullcontext()
 
     def key_of(self, path: Path) -> str | None:
         """What addresses call a session's file."""
@@ -139,18 +133,13 @@ class Library:
                 self._keys = {shelved.key: path for path, shelved in shelf.items()}
             self._looked = time.monotonic()
         self._tell(before)
-        if self._counter is not None:
+        if self._clerk is not None:
             newest = sorted(shelf.values(), key=lambda s: str(s.header.updated), reverse=True)
-            self._counter.want([(shelved.path, shelved.state) for shelved in newest])
+            self._clerk.want([(shelved.path, shelved.state) for shelved in newest])
 
     def _files(self) -> Iterator[Path]:
-        seen: set[str] = set()
         listed = places.session_files(self._roots or None) if self._roots or not self._paths else ()
-        for path in (*self._paths, *listed):
-            real = os.path.realpath(path)
-            if real not in seen:
-                seen.add(real)
-                yield path
+        return places.once_each(itertools.chain(self._paths, listed))
 
     def _looked_at(self, paths: Iterable[Path]) -> Iterator[Shelved]:
         taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}

@@ -15,9 +15,10 @@ from reread.conversation import Change
 from reread.errors import NotFound, RereadError
 from reread.live import HEARTBEAT, Follower, ticks
 from reread.session import Session
-from reread.sources import FileSource
+from reread.sources import FileSource, is_fresh, state_of
 from reread.views import pages
-from reread.views.desk import Desk, Steps, is_fresh, state_of
+from reread.views.desk import Desk
+from reread.views.steps import Steps
 from reread.web.hub import Hub, Listener
 
 OPEN_AT_ONCE = 4

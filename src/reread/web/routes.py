@@ -19,10 +19,11 @@ from starlette.routing import Route
 from reread import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.session import open  # noqa: A004
-from reread.views.desk import Desk, Steps
+from reread.views.desk import Desk
 from reread.views.finding import Filter, filtered, find
 from reread.views.html import session_html
-from reread.views.parts import Choice
+from reread.views.parts import Selection
+from reread.views.steps import Steps
 from reread.web.hub import Listener, encoded
 from reread.web.library import Library
 from reread.web.rooms import Room, Rooms, View
@@ -157,10 +158,10 @@ def _spent(desk: Desk, asked: Asked) -> Any:
 def _export(desk: Desk, asked: Asked) -> Callable[[], Response]:
     path = desk.session.path
     source = path if path is not None and os.path.exists(path) else desk.session
-    choice = Choice(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
+    selection = Selection(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
     name = f"{asked.path['key']}.html"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return lambda: StreamingResponse(session_html(open(source), choice), media_type="text/html", headers=headers)
+    return lambda: StreamingResponse(session_html(open(source), selection), media_type="text/html", headers=headers)
 
 
 def _problems(desk: Desk, asked: Asked) -> Any:

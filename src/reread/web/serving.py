@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
+import logging
+import os
 import socket
 import sys
 import threading
@@ -24,6 +27,8 @@ from reread.web.routes import make_app
 HOST, PORT = "127.0.0.1", 7373
 TRIES = 50
 """How many ports after the usual one are tried."""
+GRACE_SECONDS = 1
+"""How long requests that are being answered are waited for at the end."""
 SWITCH_SECONDS = 0.001
 """How long a thread that counts may keep the others waiting, each time one of them has something to do."""
 
@@ -60,10 +65,12 @@ def serve(
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
+    if server.cut_off:
+        os._exit(0)  # a thread that still counts for a request cannot be stopped, and would be waited for
 
 
 class Server(uvicorn.Server):
-    """A server that lets go of its streams when it is to end."""
+    """A server that ends soon and quietly: it lets go of its streams, and of requests that take long."""
 
     def __init__(self, app: Starlette, guard: Guard) -> None:
         super().__init__(
@@ -76,16 +83,23 @@ class Server(uvicorn.Server):
                 date_header=False,
                 proxy_headers=False,
                 ws="none",
-                timeout_graceful_shutdown=2,
+                timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
+        self.cut_off = False
+        """Whether something was not answered before the end."""
         self._parts = (app.state.rooms, app.state.library)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End every stream, then the server."""
+        """End every stream, then the server; what is not answered soon is cut off."""
         for part in self._parts:
             part.close()
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, self._give_up)
         await super().shutdown(sockets)
+
+    def _give_up(self) -> None:
+        self.cut_off = True
+        logging.getLogger("uvicorn.error").disabled = True  # a moment later it would tell at length of each request
 
 
 def bind(host: str, port: int | None) -> socket.socket:

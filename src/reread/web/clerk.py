@@ -1,4 +1,4 @@
-"""Counting: what only a whole file can tell of a session, done by another process, newest first, and kept."""
+"""The clerk: counts the sessions of the library, newest first, in another process, and keeps what was counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from pathlib import Path
 import msgspec
 
 from reread.counting import cache
-from reread.views.pages import Figures
+from reread.errors import RereadError
+from reread.session import Session
+from reread.sources import FileSource
+from reread.views.counts import Counted, count
 
 NAME = "library.sqlite"
 FORMAT = 1
@@ -25,16 +28,7 @@ PATIENCE = 20.0
 """A session that is being written is counted again after so many times as long as counting it took."""
 
 
-class Counted(msgspec.Struct):
-    """What only a whole file can tell."""
-
-    turns: int | None = None
-    agents: int | None = None
-    models: list[str] = []
-    figures: Figures | None = None
-
-
-class Counter:
+class Clerk:
     """Counts sessions in the background."""
 
     def __init__(self, tell: Callable[[Path, Counted], None]) -> None:
@@ -49,7 +43,7 @@ class Counter:
         """How many wait for something else."""
         self._free = threading.Condition()
         self._closed = False
-        threading.Thread(target=self._run, name="counting", daemon=True).start()
+        threading.Thread(target=self._run, name="clerk", daemon=True).start()
 
     def want(self, files: Sequence[tuple[Path, object]]) -> None:
         """Count these, as far as they changed, in this order."""
@@ -135,7 +129,7 @@ class Counter:
         if self._child is not None and self._child.poll() is None:
             return self._child
         return subprocess.Popen(
-            [sys.executable, "-m", "reread.web.counting"],
+            [sys.executable, "-m", "reread.web.clerk"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -184,33 +178,14 @@ class _Kept:
             self._database.close()
 
 
-def count(path: Path) -> Counted:
-    """What only a whole file can tell of a session."""
-    from reread.session import Session
-    from reread.sources import FileSource
-    from reread.views.desk import figures
-    from reread.views.scroll import Scroll
-
-    session = Session(FileSource(path))
-    talk = session.conversation
-    agents = [agent for agent in session.agents.values() if not agent.warmup]
-    return Counted(
-        turns=Scroll(talk, talk.active_branch).turns,
-        agents=len(agents),
-        models=list(dict.fromkeys(model for one in (talk, *agents) for model in one.facts.models)),
-        figures=figures(session.usage),
-    )
-
-
 def main() -> None:
     """Count each file that a line of standard input names, until it ends."""
-    from reread.errors import RereadError
-
     with suppress(AttributeError, OSError):
         os.nice(10)
     for line in sys.stdin.buffer:
         try:
-            counted: Counted | None = count(Path(os.fsdecode(msgspec.json.decode(line, type=bytes))))
+            path = Path(os.fsdecode(msgspec.json.decode(line, type=bytes)))
+            counted: Counted | None = count(Session(FileSource(path)))
         except (RereadError, OSError):
             counted = None
         sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")

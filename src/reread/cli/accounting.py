@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli.options import SESSION, asked_roots, json_option, root_option
+from reread.cli.options import SESSION, asked_roots, json_option, project_option, root_options, since_option
 from reread.cli.output import print_json, progress
 from reread.errors import Misuse
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR|FILE]...")
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="What to group by.")
-@click.option("--since", metavar="WHEN", help="Only what was spent since then: 7d, yesterday, 2026-11-15.")
-@click.option("--until", metavar="WHEN", help="Only what was spent until then; a day is in to its end.")
+@since_option
+@click.option("--until", metavar="WHEN", help="Only until then; a day is in to its end.")
 @click.option("--tz", metavar="ZONE", help="Whose days: local (default), UTC, +02:00, Europe/Berlin.")
-@click.option("--project", multiple=True, metavar="DIR", help="Only in this folder or below. Repeatable.")
+@project_option
 @click.option("--model", multiple=True, metavar="MODEL", help="Only this model or family (opus). Repeatable.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--prices", is_flag=True, help="Show the price table in force, and stop.")
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="Count files that are gone and were counted once.",
 )
 @json_option
-@root_option
+@root_options
 @click.pass_context
 def usage(
     ctx: click.Context,
