@@ -129,6 +129,29 @@ def test_a_line_of_many_megabytes(tmp_path: Path) -> None:
     assert reread.usage((tmp_path / "a.jsonl").read_bytes()).totals.output_tokens == 4
 
 
+def test_a_row_that_no_model_said_is_no_usage_of_its_message(tmp_path: Path) -> None:
+    def row(output: int, model: str, **more: Any) -> str:
+        usage = {"input_tokens": 1, "output_tokens": output}
+        message = {
+            "id": "m",
+            "role": "assistant",
+            "model": model,
+            "stop_reason": "end_turn",
+            "usage": usage,
+            "content": [],
+        }
+        return json.dumps({"type": "assistant", "sessionId": "a", "requestId": "r", "message": message, **more}) + "\n"
+
+    file = tmp_path / "a.jsonl"
+    real = row(2, "claude-opus-5-5", uuid="1")
+    file.write_text(
+        real + row(3, "<synthetic>", uuid="2") + row(4, "claude-opus-5-5", uuid="3", isApiErrorMessage=True)
+    )
+    session = reread.open(file)
+    assert [message.usage.output_tokens for message in session.messages if message.usage.responses] == [2]
+    assert session.usage.output_tokens == 2
+
+
 def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_out(parse(next(path for path in CASES if path.stem == "unknown-models")), tmp_path)
     prices = tmp_path / "prices.json"

@@ -76,6 +76,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
         ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5", False, True),
         ("claude-opus-4-5@20251101", "claude-opus-4-5", False, False),
         ("claude-sonnet-4@20250514", "claude-sonnet-4-0", False, False),
+        ("claude-3-5-sonnet-v2@20241022", "claude-3-5-sonnet", False, False),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5", True, False),
         ("eu.anthropic.claude-opus-5", "claude-opus-5", True, False),
         ("jp.anthropic.claude-opus-4-6-v1", "claude-opus-4-6", True, False),

@@ -12,7 +12,7 @@ from reread import blocks as b
 from reread import jsontext, tools
 from reread.deeds import AgentStats, Deed
 from reread.heads import EventHead, Head, peek, usage_in
-from reread.money.charges import Usage, UsageRow, join_row, overlay, row_usage, total
+from reread.money.charges import SYNTHETIC, Usage, UsageRow, join_row, overlay, row_usage, total
 from reread.money.prices import in_force
 from reread.nodes import Node
 from reread.shapes import as_int, as_str
@@ -210,7 +210,9 @@ class Message(msgspec.Struct, eq=False):
             usage = overlay(first.usage, usage) if first is not None and usage is not None else usage
         else:
             return None
-        return None if usage is None else UsageRow(head.requestId or None, usage, stop, model, head.costUSD)
+        if usage is None or model == SYNTHETIC or head.isApiErrorMessage:
+            return None
+        return UsageRow(head.requestId or None, usage, stop, model, head.costUSD)
 
     @property
     def line(self) -> int:

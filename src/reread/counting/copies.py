@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -112,3 +112,45 @@ def worth(copy: Copy) -> tuple[object, ...]:
     response, charge = copy.response, copy.response.charge
     said = (charge.model or "", charge.mode, str(response.extras))
     return (response.ended, charge.output, response.when or 0, charge.counts, said)
+
+
+Sessions = frozenset[str | None]
+
+
+def sessions_of(copies: list[Copy]) -> Sessions:
+    """The sessions that have a response."""
+    return frozenset([copy.place.session for copy in copies])
+
+
+class Partings:
+    """When sessions that have responses in common went ways of their own."""
+
+    def __init__(self, shared: Iterable[list[Copy]] = (), single: Iterable[Copy] = ()) -> None:
+        self._first: dict[str | None, dict[Sessions, int]] = {}
+        """Of each session, by those that have a response too, when the first such response was."""
+        self._known: dict[tuple[str | None, Sessions], tuple[int, int]] = {}
+        for copies in shared:
+            sessions = sessions_of(copies)
+            for copy in copies:
+                self._note(copy.place.session, sessions, copy.response.when)
+        alone: dict[str | None, int] = {}
+        for copy in single:
+            session, when = copy.place.session, copy.response.when
+            if when is not None and when <= alone.get(session, when):
+                alone[session] = when
+        for session, when in alone.items():
+            self._note(session, frozenset((session,)), when)
+
+    def _note(self, session: str | None, sessions: Sessions, when: int | None) -> None:
+        first = self._first.setdefault(session, {})
+        if when is not None and when <= first.get(sessions, when):
+            first[sessions] = when
+
+    def when(self, session: str | None, others: Sessions) -> tuple[int, int]:
+        """When a session first had a response that not all the others have, and one that none has; 0 for never."""
+        if (session, others) not in self._known:
+            found = self._first.get(session, {}).items()
+            some = min((when for sessions, when in found if not others <= sessions), default=0)
+            none = min((when for sessions, when in found if len(sessions & others) == 1), default=0)
+            self._known[session, others] = (some, none)
+        return self._known[session, others]

@@ -8,7 +8,7 @@ from reread import places
 from reread.counting.readings import Reading
 from reread.money.charges import Charge
 
-FORMAT = 8
+FORMAT = 9
 """Changes when a digest that was kept cannot be read as one made now."""
 
 OWN, RETOLD, SUMMED = range(3)
@@ -133,7 +133,7 @@ class Filed(msgspec.Struct):
     digest: Digest
     path: str = ""
     project: str | None = None
-    """The project by the folder's name: a guess, for rows that do not say."""
+    """The project of rows that do not say: what another row says, or a guess by the folder's name."""
     agent: str | None = None
     """Whose file it is, where it is an agent's own."""
     session: str | None = None
@@ -142,7 +142,8 @@ class Filed(msgspec.Struct):
 
 def filed(path: str, digest: Digest) -> Filed:
     """A digest with what the place of its file says."""
-    return Filed(digest, path, guessed_project(path), *owner(path))
+    project = next((place.project for place in digest.places if place.project), None) or guessed_project(path)
+    return Filed(digest, path, project, *owner(path))
 
 
 def owner(path: str) -> tuple[str | None, str | None]:

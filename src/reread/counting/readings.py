@@ -135,7 +135,8 @@ def stated(reading: Reading) -> Stretch | None:
 
 def read_result(value: dict[str, Any], after: int) -> Reading | None:
     """The reading in a `result` record (native tongue), if it has one."""
-    cost, models = _cost(value.get("total_cost_usd")), _models(value.get("modelUsage"))
+    models = _models(value.get("modelUsage"))
+    cost = _all_cost(value.get("total_cost_usd"), models)
     usage = value.get("usage")
     if cost is None and models is None and not isinstance(usage, dict):
         return None
@@ -154,7 +155,8 @@ def read_result(value: dict[str, Any], after: int) -> Reading | None:
 
 def read_cost_state(value: dict[str, Any], after: int) -> Reading | None:
     """The reading in a `cost-state` record."""
-    cost, models = _cost(value.get("totalCostUSD")), _models(value.get("modelUsage"))
+    models = _models(value.get("modelUsage"))
+    cost = _all_cost(value.get("totalCostUSD"), models)
     if cost is None and models is None:
         return None
     start = value.get("startTime")
@@ -202,6 +204,12 @@ def _int(value: Any) -> int:
 
 def _cost(value: Any) -> int | None:
     return nano_dollars(value) if _is_number(value) else None
+
+
+def _all_cost(value: Any, models: Models | None) -> int | None:
+    """What was paid in all; where that is not said, what was paid for the models."""
+    paid = [model.cost for model in (models or {}).values() if model.cost is not None]
+    return _cost(value) if _is_number(value) or not paid else sum(paid)
 
 
 def _is_number(value: Any) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import msgspec
 
-from reread.counting.copies import Copy, gather, wanted_places, worth
+from reread.counting.copies import Copy, Partings, Sessions, gather, sessions_of, wanted_places, worth
 from reread.counting.counters import Counters
 from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
-from reread.counting.readings import ModelReading, Stretch
+from reread.counting.readings import ModelReading, Reading, Stretch
 from reread.counting.spends import Spend
 from reread.money.charges import DAY_MS, Charge, cost
 from reread.money.prices import Prices, read_name
@@ -42,7 +42,7 @@ def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
     """Each response that the files tell of, once."""
     settlement = _Settlement(files, prices)
     single, shared = settlement.copies(list(files))
-    return [_alone(copy) for copy in single] + settlement.joined(shared)
+    return settlement.joined(single, shared)
 
 
 class _Settlement:
@@ -62,8 +62,9 @@ class _Settlement:
         self.metered = printed - self.natives
         """The sessions whose tokens are those of a printed counter."""
         self.counters = Counters(self.files)
-        self.shared: Counter[int] = Counter()
-        """How many responses of each file stand in other files too."""
+        self.partings = Partings()
+        self.originals: dict[int, dict[int, Copy]] = {}
+        """Of files, by the how-manieth, the printed responses that stand in a transcript too, as they stand there."""
 
     def spends(self) -> list[Spend]:
         """Each response once, then what only the counters know."""
@@ -74,7 +75,7 @@ class _Settlement:
         for file in apart:
             out += self._cells(file)
             single += [copy for response in file.digest.odd if (copy := self._copy(file, response)) is not None]
-        for settled in [*self.joined(shared), *map(_alone, single)]:
+        for settled in self.joined(single, shared):
             place = settled.first.place
             if settled.reported is not None and self.counters.know_cost(place.session):
                 settled.reported = None
@@ -145,29 +146,36 @@ class _Settlement:
         single = [copies[0] for copies in by_id.values() if len(copies) == 1]
         return single, [copies for copies in by_id.values() if len(copies) > 1]
 
-    def joined(self, shared: list[list[Copy]]) -> list[Settled]:
-        """Each response that several rows tell of, once."""
-        for copies in shared:
-            self.shared.update({id(copy.file) for copy in copies})
-        return [self._join(group) for copies in shared for group in gather(copies)]
+    def joined(self, single: list[Copy], shared: list[list[Copy]]) -> list[Settled]:
+        """Each response once, whether one row tells of it or several."""
+        groups = [group for copies in shared for group in gather(copies)]
+        if groups:
+            self.partings = Partings(groups, single)
+        return [*map(self._join, groups), *map(_alone, single)]
 
     def _join(self, copies: list[Copy]) -> Settled:
-        first = min(copies, key=self._age)
+        sessions = sessions_of(copies)
+        first = min(copies, key=lambda copy: self._age(copy, sessions))
         self.counters.note_copies(first, copies)
+        for copy in copies:
+            if copy.place.printed and not first.place.printed:
+                self.originals.setdefault(id(copy.file), {})[copy.response.number] = first
         best = max(copies, key=worth).response
         reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
         ended = any(copy.response.ended for copy in copies)
         return Settled(first, best, ended, best.reported if best.reported is not None else max(reported, default=None))
 
-    def _age(self, copy: Copy) -> tuple[object, ...]:
-        """Orders copies: the original first.
+    def _age(self, copy: Copy, sessions: Sessions) -> tuple[object, ...]:
+        """Orders the copies that some sessions have: the original first.
 
-        A fork has the times of what it copies, so that its file must tell: when it was begun, whether all it holds is
-        in other files too (then these went on from it), how much it holds.
+        A fork has the times of what it copies, so that the rest must tell: when its file was begun, whether its counter
+        was read before it parted from the others (then they went on from it, as they did if it never parted), when it
+        parted, how much it holds.
         """
         file, place, when = copy.file, copy.place, copy.response.when
-        count = len(file.digest.ids)
-        begun = file.digest.began
+        begun, parted = file.digest.began, self.partings.when(place.session, sessions)
+        readings = (reading.when for reading in file.digest.readings if reading.session == place.session)
+        read = next((when for when in readings if when is not None), None)
         return (
             place.printed,
             when is None,
@@ -176,8 +184,9 @@ class _Settlement:
             place.source,
             begun is None,
             begun or 0,
-            count > self.shared[id(file)],
-            count,
+            any(parted) and (read is None or read >= parted[0]),
+            parted,
+            len(file.digest.ids),
             place.agent == SIDECHAIN,
             file.path,
         )
@@ -203,39 +212,48 @@ class _Settlement:
         models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
         names = {self._plain(model): model for model in models}
         for part in self.counters.reported(file, session):
-            reading = part.reading
-            place = digest.places[reading.place] if reading.place is not None else NOWHERE
+            place, when = self._noted(file, part.reading)
             project = place.project or digest.folder or file.project
-            when = reading.when if reading.place is not None else digest.began
             for model, nanos in _by_model(part):
                 name = names.get(self._plain(model), model)
                 yield Spend(when, session, project, place.branch, None, name, reported=nanos)
 
     def _printed(self, file: Filed, session: str | None, rows: list[Settled]) -> Iterator[Spend]:
         """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
-        rows.sort(key=lambda row: row.first.response.number)
-        stretches = self.counters.chain(file, session, printed=True)
-        totals, whole = _totals(stretches, rows)
-        last = max((part.reading.after for part in stretches), default=0)
-        names = {self._plain(name): name for name in totals}
-        by_model: dict[str | None, list[Settled]] = {name: [] for name in totals}
+        coming = deque(sorted(rows, key=lambda row: row.first.response.number))
+        waiting: list[Settled] = []
+        for part in self.counters.chain(file, session, printed=True):
+            while coming and coming[0].first.response.number < part.reading.after:
+                waiting.append(coming.popleft())
+            models = _models(part, waiting)
+            told = self._told(models, waiting, whole=part.reading.by_model)
+            for name, model in models.items():
+                yield from self._share_out(file, part.reading, name, model, told[name])
+            known = {id(row) for rows in told.values() for row in rows}
+            waiting = [row for row in waiting if id(row) not in known]
+        for row in chain(waiting, coming):
+            yield from self._spent(row)
+
+    def _told(
+        self, models: dict[str | None, ModelReading], rows: list[Settled], *, whole: bool
+    ) -> dict[str | None, list[Settled]]:
+        """The responses of which a counter told, by model; unless whole, it is the main thread's."""
+        names = {self._plain(name): name for name in models}
+        out: dict[str | None, list[Settled]] = {name: [] for name in models}
         for row in rows:
             name = names.get(self._plain(row.best.charge.model), "")
-            if name in by_model and row.first.response.number < last and (whole or row.first.place.agent is None):
-                by_model[name].append(row)
-            else:
-                yield from self._spent(row)
-        for name, model in totals.items():
-            yield from self._share_out(file, session, name, model, by_model[name])
+            if name in out and (whole or row.first.place.agent is None):
+                out[name].append(row)
+        return out
 
     def _share_out(
-        self, file: Filed, session: str | None, name: str | None, model: ModelReading, rows: list[Settled]
+        self, file: Filed, reading: Reading, name: str | None, model: ModelReading, rows: list[Settled]
     ) -> Iterator[Spend]:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
-            place = msgspec.structs.replace(NOWHERE, session=session, printed=True)
-            lone = Copy(file, Response(0, None, 0, file.digest.began), place)
-            yield self._spend(lone, _charge(model, name, 0))
+            place, when = self._noted(file, reading)
+            place = msgspec.structs.replace(place, session=reading.session, printed=True)
+            yield self._spend(Copy(file, Response(0, None, 0, when), place), _charge(model, name, 0))
             return
         known = [row.best.charge for row in rows]
         kept = _charge(model, known[0].model, sum(charge.write_1h for charge in known))
@@ -252,6 +270,17 @@ class _Settlement:
                 spend.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
             spend.responses, spend.reported = 1, row.reported
             yield spend
+
+    def _noted(self, file: Filed, reading: Reading) -> tuple[Place, int | None]:
+        """Where and when what a counter says was spent is noted: with the main thread's last response before it."""
+        originals = self.originals.get(id(file), {})
+        for number in range(reading.after - 1, -1, -1) if originals else ():
+            original = originals.get(number)
+            if original is not None and original.place.session == reading.session and original.place.agent is None:
+                return original.place, original.response.when
+        if reading.place is None:
+            return NOWHERE, file.digest.began
+        return file.digest.places[reading.place], reading.when
 
     def _plain(self, model: str | None) -> str | None:
         """What two ids of one model have in common."""
@@ -274,23 +303,14 @@ def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
     return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
 
 
-def _totals(stretches: list[Stretch], rows: list[Settled]) -> tuple[dict[str | None, ModelReading], bool]:
-    """All that a file's stretches counted, by model; and whether that is more than the main thread."""
-    out: dict[str | None, ModelReading] = {}
-    whole = True
-    for part in stretches:
-        models: dict[str | None, ModelReading] = {**part.models}
-        if not part.reading.by_model and part.reading.turn is not None:
-            turn, whole = part.reading.turn, False
-            main = [
-                row for row in rows if row.first.place.agent is None and row.first.response.number < part.reading.after
-            ]
-            writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
-            model = main[-1].best.charge.model if main else None
-            models = {model: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
-        for name, model in models.items():
-            out[name] = out[name].plus(model) if name in out else model
-    return out, whole
+def _models(part: Stretch, rows: list[Settled]) -> dict[str | None, ModelReading]:
+    """What a stretch counted, by model; of a client that says only what the main thread used, by its last model."""
+    turn = part.reading.turn
+    if part.reading.by_model or turn is None or not any(turn.counts):
+        return {**part.models}
+    main = [row.best.charge.model for row in rows if row.first.place.agent is None]
+    writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
+    return {main[-1] if main else None: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
 
 
 def _charge(model: ModelReading, name: str | None, known_1h: int) -> Charge:

@@ -140,8 +140,11 @@ class Clock:
         self._days: dict[int, datetime] = {}
 
     def time(self, when: int) -> datetime:
-        """A moment in the zone."""
-        return (EPOCH + timedelta(0, 0, 0, when)).astimezone(self.zone)
+        """A moment in the zone; of one that its calendar does not have, the first or the last that there is."""
+        try:
+            return (EPOCH + timedelta(0, 0, 0, when)).astimezone(self.zone)
+        except (OverflowError, ValueError, OSError):
+            return (datetime.min if when < 0 else datetime.max).replace(tzinfo=UTC)
 
     def slot(self, when: int) -> datetime:
         """The quarter of an hour in which a moment lies."""

@@ -31,7 +31,7 @@ _VARIANT = re.compile(
         (?P<bedrock> anthropic\. )?
         (?P<name> claude-[a-z0-9.-]+? )
         (?: -latest | -\d{8} | -\d{4}-\d{2}-\d{2} )?
-        (?P<vertex> @ [a-z0-9-]+ )?
+        (?P<vertex> (?: -v\d+ )? @ [a-z0-9-]+ )?
         (?: -v\d+ (?: :\d+[a-z]* )* )?
         (?: \[ \w+ \] )?""",
     re.VERBOSE,
