@@ -61,6 +61,14 @@ def first(plan: Plan) -> Iterator[Row]:
     yield against_peer("1 GB tree, nothing cached", plan, lambda: use(tree(plan), cached=False), goal=0.4)
 
 
+def bare(plan: Plan) -> Iterator[Row]:
+    """The same against the least that it takes in Python, and that against the peer."""
+    name, loop = "a bare loop in Python", [sys.executable, str(Path(__file__).with_name("bare.py")), str(tree(plan))]
+    use(tree(plan), cached=False)
+    yield compared(name, plan, lambda: None, loop, f"ccusage {PEER}", ccusage())
+    yield compared("the same, nothing cached", plan, lambda: use(tree(plan), cached=False), OURS, name, loop)
+
+
 def again(plan: Plan) -> Iterator[Row]:
     yield against_peer("the same, unchanged", plan, lambda: use(tree(plan), cached=True), goal=0.1)
 
@@ -84,17 +92,24 @@ def appended(plan: Plan) -> Iterator[Row]:
 
 
 def against_peer(name: str, plan: Plan, prepare: Callable[[], None], *, goal: float | None = None) -> Row:
-    peer, own = [], []
+    return compared(name, plan, prepare, OURS, f"ccusage {PEER}", ccusage(), f"≤ {goal} ×" if goal else "")
+
+
+def compared(
+    name: str, plan: Plan, prepare: Callable[[], None], ours: list[str], peer: str, theirs: list[str], goal: str = ""
+) -> Row:
+    """Two commands in turns: the least CPU and wall time of each."""
+    own, other = [], []
     for _ in range(plan.rounds):
         prepare()
-        peer.append(measure.run(ccusage()))
-        own.append(measure.run(OURS))
-    floor, ours = (min(run.cpu for run in runs) for runs in (peer, own))
-    floor_wall, our_wall = (min(run.wall for run in runs) for runs in (peer, own))
-    median = statistics.median(mine.cpu / other.cpu for mine, other in zip(own, peer, strict=True))
-    ratio = f"{ours / floor:.3f} × (median of pairs {median:.3f})"
-    named = f"ccusage {PEER}: {floor:.2f} s ({floor_wall:.2f} s wall)"
-    return Row(name, f"{ours:.2f} s CPU ({our_wall:.2f} s wall)", named, ratio, f"≤ {goal} ×" if goal else "")
+        other.append(measure.run(theirs))
+        own.append(measure.run(ours))
+    mine, floor = (f"{min(run.cpu for run in runs):.2f} s" for runs in (own, other))
+    my_wall, floor_wall = (f"{min(run.wall for run in runs):.2f} s wall" for runs in (own, other))
+    best = min(run.cpu for run in own) / min(run.cpu for run in other)
+    median = statistics.median(run.cpu / against.cpu for run, against in zip(own, other, strict=True))
+    ratio = f"{best:.3f} × (median of pairs {median:.3f})"
+    return Row(name, f"{mine} CPU ({my_wall})", f"{peer}: {floor} ({floor_wall})", ratio, goal)
 
 
 def memory(plan: Plan) -> Iterator[Row]:
@@ -145,6 +160,7 @@ def tree(plan: Plan) -> Path:
 
 ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
     "first": first,
+    "bare": bare,
     "again": again,
     "appended": appended,
     "memory": memory,
