@@ -19,6 +19,7 @@ import reread
 from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli.options import SAMPLES
+from reread.cli.output import AT_A_TIME, print_json
 from reread.web.library import Library
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
@@ -65,6 +66,13 @@ def test_ls_json_is_the_headers() -> None:
     listed = json.loads(run("--demo", "ls", "--json").stdout)
     assert {header["id"] for header in listed} == {h.id for h in reread.sessions(root=SAMPLES)}
     assert set(listed[0]) == set(reread.Header.__struct_fields__)
+
+
+@pytest.mark.parametrize("count", [0, 1, AT_A_TIME, 2 * AT_A_TIME + 1])
+def test_a_list_is_printed_in_pieces_and_reads_as_one(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    items = [{"n": n, "text": f"a\n]{n}", "within": [n]} for n in range(count)]
+    print_json(items)
+    assert capsys.readouterr().out == json.dumps(items, indent=2) + "\n"
 
 
 def test_root_goes_before_or_after_the_verb() -> None:

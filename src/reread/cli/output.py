@@ -5,24 +5,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import click
 
+AT_A_TIME = 256
+
 
 def print_json(value: Any) -> None:
+    """Print a value as JSON, a list a few items at a time, for it may be long."""
     import msgspec
 
     from reread import jsontext
 
-    echo_json(msgspec.json.format(jsontext.dumps(value)))
+    if not isinstance(value, list) or not value:
+        return echo_json(msgspec.json.format(jsontext.dumps(value)))
+    items = cast(list[Any], value)
+    for at in range(0, len(items), AT_A_TIME):
+        text = msgspec.json.format(jsontext.dumps(items[at : at + AT_A_TIME]))
+        echo_json((b"," if at else b"[") + text[1:-2], end="")  # without its own brackets
+    return click.echo("\n]")
 
 
-def echo_json(text: bytes) -> None:
+def echo_json(text: bytes, *, end: str = "\n") -> None:
     """Print JSON, with nothing in it that a terminal would obey."""
     from reread.views.safety import safe_json
 
-    click.echo(safe_json(text.decode()))
+    click.echo(safe_json(text.decode()) + end, nl=False)
 
 
 @contextmanager
