@@ -55,8 +55,8 @@ def test_ls_groups_sessions_by_project_newest_first() -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("/")] == [
-        "/home/sam/code/harbor",
         "/home/sam/code/lantern",
+        "/home/sam/code/harbor",
         "/home/sam/code/almanac",
     ]
     assert any("d2a94e17" in line and "Dead-letter queue" in line for line in lines)
@@ -172,7 +172,7 @@ class TestOptions:
             {"6a0f8d43", "f27b5c90", "4e7d31aa", "b90c6f28"},
         ),
         (["--since", "2026-11-12"], {"7a3d0c16", "b90c6f28"}),
-        (["--limit", "1"], {"7a3d0c16"}),
+        (["--limit", "1"], {"b90c6f28"}),
         (["--captured"], {"7a3d0c16"}),
         (["--tool", "NoSuchTool"], set()),
     ],
