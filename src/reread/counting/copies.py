@@ -114,43 +114,53 @@ def worth(copy: Copy) -> tuple[object, ...]:
     return (response.ended, charge.output, response.when or 0, charge.counts, said)
 
 
-Sessions = frozenset[str | None]
-
-
-def sessions_of(copies: list[Copy]) -> Sessions:
-    """The sessions that have a response."""
-    return frozenset([copy.place.session for copy in copies])
-
-
 class Partings:
-    """When sessions that have responses in common went ways of their own."""
+    """When sessions with responses in common went their own ways. A set of sessions is a number: a bit for each."""
 
     def __init__(self, shared: Iterable[list[Copy]] = (), single: Iterable[Copy] = ()) -> None:
-        self._first: dict[str | None, dict[Sessions, int]] = {}
+        self._bits: dict[str | None, int] = {}
+        self._first: dict[str | None, dict[int, int]] = {}
         """Of each session, by those that have a response too, when the first such response was."""
-        self._known: dict[tuple[str | None, Sessions], tuple[int, int]] = {}
+        self._left: dict[str | None, list[tuple[int, int]]] = {}
+        """When which others parted from a session, the first first; at the end, with 0, those that never did."""
+        self._known: dict[tuple[str | None, int], tuple[int, int]] = {}
         for copies in shared:
-            sessions = sessions_of(copies)
+            sessions = self.sessions(copies)
             for copy in copies:
-                self._note(copy.place.session, sessions, copy.response.when)
-        alone: dict[str | None, int] = {}
+                self._note(copy, sessions)
         for copy in single:
-            session, when = copy.place.session, copy.response.when
-            if when is not None and when <= alone.get(session, when):
-                alone[session] = when
-        for session, when in alone.items():
-            self._note(session, frozenset((session,)), when)
+            if copy.place.session in self._bits:
+                self._note(copy, self._bits[copy.place.session])
 
-    def _note(self, session: str | None, sessions: Sessions, when: int | None) -> None:
-        first = self._first.setdefault(session, {})
-        if when is not None and when <= first.get(sessions, when):
-            first[sessions] = when
+    def sessions(self, copies: list[Copy]) -> int:
+        """The sessions that have a response."""
+        found = 0
+        for copy in copies:
+            found |= self._bits.setdefault(copy.place.session, 1 << len(self._bits))
+        return found
 
-    def when(self, session: str | None, others: Sessions) -> tuple[int, int]:
-        """When a session first had a response that not all the others have, and one that none has; 0 for never."""
-        if (session, others) not in self._known:
-            found = self._first.get(session, {}).items()
-            some = min((when for sessions, when in found if not others <= sessions), default=0)
-            none = min((when for sessions, when in found if len(sessions & others) == 1), default=0)
-            self._known[session, others] = (some, none)
-        return self._known[session, others]
+    def _note(self, copy: Copy, sessions: int) -> None:
+        when = copy.response.when
+        if when is not None:
+            first = self._first.setdefault(copy.place.session, {})
+            first[sessions] = min(when, first.get(sessions, when))
+
+    def when(self, session: str | None, sessions: int) -> tuple[int, int]:
+        """When a session parted from the first of some others, and from the last of them; 0 for never."""
+        if (session, sessions) not in self._known:
+            left, others = self._left_by(session), sessions & ~self._bits[session]
+            first = next((when for when, gone in left if gone & others), 0)
+            last = next((when for when, gone in reversed(left) if gone & others), 0)
+            self._known[session, sessions] = (first, last)
+        return self._known[session, sessions]
+
+    def _left_by(self, session: str | None) -> list[tuple[int, int]]:
+        if session not in self._left:
+            left = self._left[session] = []
+            together = (1 << len(self._bits)) - 1
+            for when, sessions in sorted((when, sessions) for sessions, when in self._first.get(session, {}).items()):
+                if gone := together & ~sessions:
+                    left.append((when, gone))
+                    together &= sessions
+            left.append((0, together))
+        return self._left[session]

@@ -8,7 +8,7 @@ from itertools import chain
 
 import msgspec
 
-from reread.counting.copies import Copy, Partings, Sessions, gather, sessions_of, wanted_places, worth
+from reread.counting.copies import Copy, Partings, gather, wanted_places, worth
 from reread.counting.counters import Counters
 from reread.counting.digests import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
 from reread.counting.readings import ModelReading, Reading, Stretch
@@ -154,7 +154,7 @@ class _Settlement:
         return [*map(self._join, groups), *map(_alone, single)]
 
     def _join(self, copies: list[Copy]) -> Settled:
-        sessions = sessions_of(copies)
+        sessions = self.partings.sessions(copies)
         first = min(copies, key=lambda copy: self._age(copy, sessions))
         self.counters.note_copies(first, copies)
         for copy in copies:
@@ -165,7 +165,7 @@ class _Settlement:
         ended = any(copy.response.ended for copy in copies)
         return Settled(first, best, ended, best.reported if best.reported is not None else max(reported, default=None))
 
-    def _age(self, copy: Copy, sessions: Sessions) -> tuple[object, ...]:
+    def _age(self, copy: Copy, sessions: int) -> tuple[object, ...]:
         """Orders the copies that some sessions have: the original first.
 
         A fork has the times of what it copies, so that the rest must tell: when its file was begun, whether its counter
