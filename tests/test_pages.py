@@ -249,6 +249,13 @@ def test_the_outline_has_a_mark_for_each_call() -> None:
     assert (turn.title, turn.marks, turn.errors, turn.edits, turn.agents) == ("fix it", ".exr?", 2, 1, 1)
 
 
+def test_a_turn_without_a_prompt_is_named_after_its_first_answer() -> None:
+    hook = {"type": "system", "subtype": "hook_response", "uuid": "h", "output": "68 tests collected"}
+    (turn,) = told(hook, reply(look("a"), id="m"), reply("I'll look at `it`.", id="n")).outline(0, 10).turns
+    assert turn.title == "I'll look at it."
+    assert told(hook).outline(0, 10).turns[0].title == told(hook).session.messages[0].text
+
+
 # Cutting
 
 

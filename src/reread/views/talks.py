@@ -25,6 +25,8 @@ MARKS = 120
 """How many calls of a turn have a mark in the outline."""
 LAST_FEW = 8
 """Messages at the end whose figures may still change."""
+OPENING = 8
+"""Messages at the start of a turn among which the one is that it is named after."""
 EDGE = 50
 """How many records at each end are asked for their dialect."""
 MOST_FILLS = 160
@@ -194,7 +196,7 @@ class Talk:
         """From the first message of a turn to the last record of its last one."""
         start, end = scroll.turn_messages(turn)
         messages = scroll.messages
-        prompt = next((m for m in messages[start : start + LAST_FEW] if m.kind in TURN_STARTERS), messages[start])
+        prompt = next((m for m in messages[start : start + OPENING] if m.kind in TURN_STARTERS), messages[start])
         last = messages[end - 1]
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
         stamps = [moment(self.conversation.records[index].head.timestamp) for index in ends]
@@ -210,7 +212,7 @@ class Talk:
     def _turn_mark(self, scroll: Scroll, turn: int) -> pages.TurnMark:
         start, end = scroll.turn_messages(turn)
         messages = scroll.messages[start:end]
-        prompt = next((m for m in messages if m.kind in TURN_STARTERS), messages[0])
+        prompt = next((m for m in messages if m.kind in TURN_STARTERS), None)
         calls = [call for message in messages for call in message.calls]
         sorts = Counter(sort_of(call.name) for call in calls)
         failed = sum(call.is_error for call in calls) + sum(m.kind == "error" for m in messages)
@@ -218,8 +220,8 @@ class Talk:
         return pages.TurnMark(
             index=turn,
             passage=scroll.turn_passage(turn),
-            title=heading(prompt.text, pages.TITLE),
-            time=prompt.timestamp,
+            title=heading((prompt or _first_answer(messages)).text, pages.TITLE),
+            time=(prompt or messages[0]).timestamp,
             marks="".join(map(_mark, calls[:MARKS])),
             more=max(0, len(calls) - MARKS),
             errors=failed,
@@ -236,6 +238,12 @@ def _fullest(fills: list[Fill]) -> list[Fill]:
     size = max(1, -(-len(known) // MOST_FILLS))
     stretches = (known[at : at + size] for at in range(0, len(known), size))
     return [max(stretch, key=lambda fill: fill.peak or 0) for stretch in stretches]
+
+
+def _first_answer(messages: Sequence[Message]) -> Message:
+    """What a turn without a prompt is named after: an answer with words, if one comes soon, else what is first."""
+    answers = (message for message in messages[:OPENING] if message.kind == "response")
+    return next((message for message in answers if message.text), messages[0])
 
 
 def _mark(call: Call) -> str:
