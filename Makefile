@@ -40,8 +40,8 @@ check-web: $(VENV)/.tested-with
 	  echo "No Node here: whether the built reader is up to date was not checked."; \
 	fi
 
-web/node_modules/.installed: web/package-lock.json
-	cd web && npm install --no-save --silent --no-audit --no-fund
+web/node_modules/.installed: web/package.json web/package-lock.json
+	cd web && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 # The reader is tested in Chromium: as root on a Debian machine it is installed, elsewhere its tests are skipped.
