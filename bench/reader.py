@@ -25,7 +25,7 @@ from measure import Plan, Row
 from playwright.sync_api import Browser, Page, sync_playwright
 
 DATA = measure.data()
-STATIC = Path(__file__).parents[1] / "src/reread/web/static"
+STATIC = Path(__file__).parents[1] / "src/reread/reader/static"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 KEY = "11111111-0000-4000-8000-000000000001"
 MESSAGES = 100_000

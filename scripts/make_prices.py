@@ -1,4 +1,4 @@
-"""Make `src/reread/money/prices.json` from the package `genai-prices` and the supplement beside this script.
+"""Make `src/reread/accounting/prices.json` from the package `genai-prices` and the supplement beside this script.
 
     python -m pip install genai-prices
     python scripts/make_prices.py            # writes the file
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "src" / "reread" / "money" / "prices.json"
+TARGET = HERE.parent / "src" / "reread" / "accounting" / "prices.json"
 SUPPLEMENT = HERE / "prices_supplement.json"
 CLASSES = {
     "input": "input_mtok",

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from reread import nodes
-from reread.context import Dropped, Fill
-from reread.views import pages
+from reread.reader import schema
+from reread.session.context_window import Dropped, Fill
+from reread.tools import nodes
 
 TARGET = Path(__file__).parent.parent / "web" / "src" / "values.ts"
 HEAD = """// Made by scripts/make_types.py from the Python values: change those, and run it again.
 """
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", datetime: "string", Any: "unknown"}
-UNIONS = {nodes.Node: "node", pages.Part: "part"}
+UNIONS = {nodes.Node: "node", schema.Part: "part"}
 """The families that are told apart by a tag."""
 
 
@@ -35,8 +35,8 @@ def main() -> int:
 
 def declarations() -> list[str]:
     """A declaration for every struct, and one for every family."""
-    found = [kind for room in (nodes, pages) for kind in structs(room)]
-    shapes = [interface(kind) for kind in [Dropped, Fill, *found] if kind not in (*UNIONS, pages.Value)]
+    found = [kind for room in (nodes, schema) for kind in structs(room)]
+    shapes = [interface(kind) for kind in [Dropped, Fill, *found] if kind not in (*UNIONS, schema.Value)]
     return shapes + [union(base, [kind for kind in found if issubclass(kind, base)]) for base in UNIONS]
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from reread.garbage import no_collection
+from reread.base.gc_pause import no_collection
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import reread
-from reread.accounts import FIGURES, report_value
+from reread.reports.usage_report import FIGURES, report_value
 
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import reread
-from reread.counting import cache, readers, scanners, surveys
-from reread.counting.scanners import Room, Scanner
-from reread.views.usage_table import LOUD, usage_lines
+from reread.accounting import cache, collect, scan, workers
+from reread.accounting.scan import Room, Scanner
+from reread.render.usage_table import LOUD, usage_lines
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
                 self.told = True
             return super().room()
 
-    monkeypatch.setattr(scanners, "Scanner", Spy)
+    monkeypatch.setattr(scan, "Scanner", Spy)
     return found
 
 
@@ -169,7 +169,7 @@ def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
 def test_a_large_session_is_counted_from_the_cache_and_not_folded(
     tree: Path, starts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surveys, "LARGE", 100)
+    monkeypatch.setattr(collect, "LARGE", 100)
     path = tree / "projects/p/a.jsonl"
     assert output(tree) == 4
     session = reread.open(path)
@@ -198,14 +198,14 @@ def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Pat
 
 def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = str(tree / "projects/p/a.jsonl")
-    read = readers.read
+    read = workers.read
 
-    def refuse(job: readers.Job, room: Room | None = None) -> readers.Read:
+    def refuse(job: workers.Job, room: Room | None = None) -> workers.Read:
         if job.path == refused:
             raise PermissionError
         return read(job, room)
 
-    monkeypatch.setattr(readers, "read", refuse)
+    monkeypatch.setattr(workers, "read", refuse)
     for _ in range(2):
         report = reread.usage(root=tree)
         assert (report.totals.output_tokens, report.unread) == (2, (refused,))
@@ -282,21 +282,21 @@ def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytes
     for session in "cdefgh":
         write(tree / "projects/p" / f"{session}.jsonl", *(row(session, n) for n in range(50)))
     expected = reread.usage(root=tree, by="session", cache=False)
-    monkeypatch.setattr(readers, "processes", lambda size: 3)
+    monkeypatch.setattr(workers, "processes", lambda size: 3)
     assert reread.usage(root=tree, by="session", cache=False) == expected
     assert reread.usage(root=tree, by="session") == expected
     assert len(known()) == 8
 
 
 def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "processes", lambda size: 2)
+    monkeypatch.setattr(workers, "processes", lambda size: 2)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("another process was started"))
     assert reread.usage([tree / "projects/p/a.jsonl"], cache=False).totals.responses
 
 
 def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "processes", lambda size: 2)
-    monkeypatch.setattr(readers, "help_out", _die)
+    monkeypatch.setattr(workers, "processes", lambda size: 2)
+    monkeypatch.setattr(workers, "help_out", _die)
     assert output(tree, cache=False) == 4
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.counting.digests import Digest, Filed
-from reread.counting.intake import take_line
-from reread.counting.scanners import Scanner
-from reread.counting.settlement import settle
-from reread.counting.tallies import tally
-from reread.money.prices import bundled
+from reread.accounting.digest import Digest, Filed
+from reread.accounting.group_by import tally
+from reread.accounting.prices import bundled
+from reread.accounting.responses import settle
+from reread.accounting.scan import Scanner
+from reread.accounting.slow_lines import take_line
 
 SESSIONS = ("a", "b", "c")
 MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)

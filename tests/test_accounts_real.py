@@ -12,10 +12,10 @@ import plain
 import pytest
 
 import reread
-from reread.counting.digests import filed
-from reread.counting.readers import Job, read
-from reread.counting.settlement import Settled, responses
-from reread.money.prices import bundled
+from reread.accounting.digest import filed
+from reread.accounting.prices import bundled
+from reread.accounting.responses import Settled, responses
+from reread.accounting.workers import Job, read
 
 HERE = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")

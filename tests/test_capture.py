@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
+from reread.catalog.store import Kept, Store
 from reread.errors import Unwritable
-from reread.recorder import takes_stream_json, wants_terminal, with_stream_json
-from reread.resumption import quoted
-from reread.store import Kept, Store
+from reread.recording.recorder import takes_stream_json, wants_terminal, with_stream_json
+from reread.recording.resume_command import quoted
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 INIT = b'{"type":"system","subtype":"init","session_id":"s-1","claude_code_version":"2.1.325"}\n'

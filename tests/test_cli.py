@@ -18,9 +18,9 @@ import pytest
 import reread
 from reread.cli import VERBS
 from reread.cli import reread as group
-from reread.cli.options import SAMPLES
-from reread.cli.output import AT_A_TIME, print_json
-from reread.web.library import Library
+from reread.cli._options import SAMPLES
+from reread.cli._output import AT_A_TIME, print_json
+from reread.server.library import Library
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reread.player import beats
+from reread.recording.player import beats
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "fixtures/clock.json").read_text())
 

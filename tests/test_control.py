@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reread.standin.control import difference, reply_to
+from reread.fake_claude.control_protocol import difference, reply_to
 
 ASKED: dict[str, Any] = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
 CALLED: dict[str, Any] = {"subtype": "mcp_message", "message": {"method": "tools/call"}}

@@ -33,7 +33,7 @@ from making import (
 from walk import accounts, walk
 
 import reread
-from reread.session import Session
+from reread.session.session import Session
 
 
 def kinds(talk: Any) -> list[str]:

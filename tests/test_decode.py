@@ -8,7 +8,7 @@ from limits import within
 from making import BOM, DEEP, SESSION, Object, encode, jsonl, printed, reply, state, told, use, user
 
 import reread
-from reread.decode import Decoder, Record
+from reread.records.decode import Decoder, Record
 
 A, B = told(user("first"), reply("second", {"type": "text", "text": '}{"type":"user"}'}))
 LINE_A, LINE_B = encode(A), encode(B)

@@ -8,8 +8,8 @@ import pytest
 from making import SESSION, Object, answer, event, jsonl, printed, reply, result, state, system, told, user
 
 import reread
-from reread import dialects
-from reread.dialects import stored
+from reread.records import dialects
+from reread.records.dialects import stored
 
 NATIVE = told(user("a"), reply("b"), system("turn_duration"), state("mode", mode="normal"))
 

@@ -14,9 +14,9 @@ import making
 import pytest
 
 import reread
-from reread import jsontext
-from reread.views.desk import Desk
-from reread.views.finding import Filter, filtered, find
+from reread.base import jsontext
+from reread.reader.search import Filter, filtered, find
+from reread.reader.session_view import Desk
 
 PATH = Path(__file__).parent / "fixtures" / "finding.json"
 CASES: dict[str, Any] = json.loads(PATH.read_text())

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 import reread
-from reread import records
-from reread.rules import RULES
+from reread.records.types import RECORDS
+from reread.session.rules import RULES
 
 HERE = Path(__file__).parent
 TEXT = (HERE.parent / "docs" / "format.md").read_text(encoding="utf-8")
@@ -228,7 +228,7 @@ class TestRealFiles:
 class TestCompleteness:
     """The tables."""
 
-    @pytest.mark.parametrize("name", sorted(records.RECORDS))
+    @pytest.mark.parametrize("name", sorted(RECORDS))
     def test_every_type_of_record_is_named(self, name: str) -> None:
         assert f"`{name}`" in TEXT
 

@@ -14,15 +14,15 @@ import pytest
 from making import jsonl, reply, text, user
 
 import reread
-from reread import places
-from reread.cli.options import SAMPLES
-from reread.counting.surveys import Wanted
+from reread.accounting.collect import Wanted
+from reread.catalog.store import Kept, Store
+from reread.cli._options import SAMPLES
+from reread.disk import layout
+from reread.disk.atomic import write_whole
 from reread.errors import Misuse
-from reread.live import follow
-from reread.reports import report
-from reread.resumption import resume_command
-from reread.store import Kept, Store
-from reread.writing import write_whole
+from reread.recording.resume_command import resume_command
+from reread.reports.check_report import report
+from reread.session.follower import follow
 
 REREAD = str(Path(sys.executable).with_name("reread"))
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and links as POSIX has them")
@@ -228,7 +228,7 @@ class TestFiles:
         (folder / "round").symlink_to("..")
         (folder / "here").symlink_to(".")
         assert [header.path for header in reread.sessions(root=folder.parent)] == [str(folder / "one.jsonl")]
-        assert places.transcripts_below(folder) == [folder / "one.jsonl"]
+        assert layout.transcripts_below(folder) == [folder / "one.jsonl"]
         wanted = Wanted()
         wanted.add_folder(folder)
         assert list(wanted.found) == [str(folder / "one.jsonl")]
@@ -242,7 +242,7 @@ class TestFiles:
             deep = deep / "d"
         deep.mkdir(parents=True)
         (deep / "two.jsonl").write_bytes(TALK)
-        assert len(places.transcripts_below(folder)) == 2
+        assert len(layout.transcripts_below(folder)) == 2
 
     def test_an_agents_file_that_cannot_be_read_does_not_hide_the_session(self, folder: Path) -> None:
         agents = folder / "one" / "subagents"
@@ -421,4 +421,4 @@ class TestResuming:
 
     def test_takes_a_program_from_the_own_store_only(self, tmp_path: Path) -> None:
         assert resume_command(self.conversation(tmp_path / "theirs", "s-1"))[0][0] == "claude"
-        assert resume_command(self.conversation(places.store_home(), "s-1"))[0][0] == "/elsewhere/claude"
+        assert resume_command(self.conversation(layout.store_home(), "s-1"))[0][0] == "/elsewhere/claude"

@@ -21,14 +21,14 @@ from test_laws import TALKS
 from test_real_client import TRANSCRIPTS, name
 
 import reread
-from reread import jsontext
-from reread.cli.options import SAMPLES
+from reread.base import jsontext
+from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
-from reread.session import Session
-from reread.views import html
-from reread.views.desk import Desk
-from reread.views.parts import Selection
-from reread.views.sites import write_site
+from reread.reader import html_export
+from reread.reader.session_view import Desk
+from reread.reader.site_export import write_site
+from reread.render.parts import Selection
+from reread.session.session import Session
 
 SCRIPT, STYLE = "'use strict'; /* </script><b> */", "body { color: red }"
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()
@@ -50,10 +50,10 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder.mkdir()
     (folder / "export.js").write_text(SCRIPT)
     (folder / "export.css").write_text(STYLE)
-    monkeypatch.setattr(html, "STATIC", folder)
-    html.inline_assets.cache_clear()
+    monkeypatch.setattr(html_export, "STATIC", folder)
+    html_export.inline_assets.cache_clear()
     yield
-    html.inline_assets.cache_clear()
+    html_export.inline_assets.cache_clear()
 
 
 class Opened(HTMLParser):
@@ -113,7 +113,7 @@ class Opened(HTMLParser):
 
 def page_of(session: Session, **selection: Any) -> Opened:
     """A session's page, opened."""
-    return Opened(b"".join(html.session_html(session, Selection(**selection))))
+    return Opened(b"".join(html_export.session_html(session, Selection(**selection))))
 
 
 def plain(value: Any) -> Any:
@@ -276,13 +276,13 @@ def test_without_javascript_there_is_what_was_said_as_far_as_there_is_room(monke
     )
     said = page_of(session).texts["noscript"]
     assert "needs JavaScript" in said and "the question" in said and "the answer" in said and "hush" not in said
-    monkeypatch.setattr(html, "PLAIN_PASSAGES", 2)
+    monkeypatch.setattr(html_export, "PLAIN_PASSAGES", 2)
     assert "and 2 more passages" in page_of(session).texts["noscript"]
 
 
 def test_a_missing_reader_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(html, "STATIC", tmp_path)
-    html.inline_assets.cache_clear()
+    monkeypatch.setattr(html_export, "STATIC", tmp_path)
+    html_export.inline_assets.cache_clear()
     with pytest.raises(reread.Unreadable, match="the built reader is missing"):
         reread.export(read(user("x")), "html")
 
@@ -313,7 +313,7 @@ def test_a_site_has_an_index_pages_and_what_they_share(sessions: list[Path], tmp
         sources = [value for _, name, value in page.attributes if name in ("src", "href")]
         assert all((folder / source).is_file() for source in sources) and len(sources) == 2
         assert page.index["home"] == "index.html"
-    assert (folder / "assets" / "reader.js").read_text() == html.reader_file("export.js")
+    assert (folder / "assets" / "reader.js").read_text() == html_export.reader_file("export.js")
 
 
 def test_the_index_names_the_models_of_agents_too(tmp_path: Path) -> None:
@@ -364,8 +364,8 @@ def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line, with a reader of a few letters."""
     code = (
-        "import sys, pathlib; from reread.views import html; from reread import cli\n"
-        f"html.STATIC = pathlib.Path({str(html.STATIC)!r})\ncli.main()"
+        "import sys, pathlib; from reread.reader import html_export; from reread import cli\n"
+        f"html_export.STATIC = pathlib.Path({str(html_export.STATIC)!r})\ncli.main()"
     )
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from reread.base.claude_argv import parse_invocation
 from reread.errors import Misuse
-from reread.invocation import parse_invocation
-from reread.standin.refusals import refuse_misuse
+from reread.fake_claude.usage_errors import refuse_misuse
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from making import SESSION, reply, told, user
 
 import reread
-from reread.joins import RULES
-from reread.store import Store
+from reread.catalog.store import Store
+from reread.session.merge import RULES
 
 DATA = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "data"
 CODES = {rule.code for rule in RULES}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import DEPTH
 
-from reread import jsontext
+from reread.base import jsontext
 
 WORDS = st.text(st.characters(codec=None), max_size=6)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -16,15 +16,16 @@ from making import Forger, Growing, Object, encode
 from walk import holds_together, walk
 
 import reread
-from reread import dialects, jsontext
-from reread.conversation import Conversation
-from reread.folding import Folding
-from reread.session import Session
-from reread.sources import MemorySource
-from reread.views.markdown import session_markdown
-from reread.views.parts import Selection
-from reread.views.terminal import TerminalView, make_console
-from reread.views.values import session_json
+from reread.base import jsontext
+from reread.disk.sources import MemorySource
+from reread.model.conversation import Conversation
+from reread.records import dialects
+from reread.render.json import session_json
+from reread.render.markdown import session_markdown
+from reread.render.parts import Selection
+from reread.render.terminal import TerminalView, make_console
+from reread.session.loader import Folding
+from reread.session.session import Session
 
 WORDS = st.one_of(st.text(max_size=8), st.sampled_from(making.WORDS))
 NUMBERS = st.one_of(st.integers(), st.floats(), st.sampled_from(making.NUMBERS))

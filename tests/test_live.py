@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread.live import Follower, ticks
-from reread.views.values import session_json
+from reread.render.json import session_json
+from reread.session.follower import Follower, ticks
 
 PATIENCE = 10.0
 

@@ -16,16 +16,16 @@ from test_laws import TALKS, cut
 from test_real_client import TRANSCRIPTS, name
 
 import reread
-from reread import jsontext
-from reread.session import Session
-from reread.views import pages
-from reread.views import parts as p
-from reread.views.desk import Desk
-from reread.views.finding import Filter, filtered, find
-from reread.views.passages import Pen
-from reread.views.scroll import LONGEST, Scroll
-from reread.views.steps import at_once
-from reread.views.talks import MOST_FILLS
+from reread.base import jsontext
+from reread.reader import schema
+from reread.reader.drawing import Pen
+from reread.reader.search import Filter, filtered, find
+from reread.reader.session_view import Desk
+from reread.reader.steps import at_once
+from reread.reader.thread_view import MOST_FILLS
+from reread.reader.timeline import LONGEST, Scroll
+from reread.render import parts as p
+from reread.session.session import Session
 
 ADDRESS = "/api/sessions/k"
 
@@ -55,11 +55,11 @@ def everything(desk: Desk) -> dict[str, bytes]:
     return out
 
 
-def shown(passage: pages.Passage) -> bytes:
+def shown(passage: schema.Passage) -> bytes:
     """A passage as it is sent, encoded; where branches part, without the words that each goes on with."""
     parts = [
         replace(part, branches=[replace(way, title="") for way in part.branches])
-        if isinstance(part, pages.ForkPart)
+        if isinstance(part, schema.ForkPart)
         else part
         for part in passage.parts
     ]
@@ -71,7 +71,7 @@ def kinds(desk: Desk) -> list[str]:
     return [passage.kind for passage in desk.page(0, 1000).passages]
 
 
-def only(desk: Desk, kind: type[pages.Part]) -> list[Any]:
+def only(desk: Desk, kind: type[schema.Part]) -> list[Any]:
     """Every part of a kind, in order."""
     return [part for passage in desk.page(0, 1000).passages for part in passage.parts if isinstance(part, kind)]
 
@@ -122,7 +122,7 @@ def test_thinking_and_hooks_do_not_end_a_run() -> None:
     hook = attachment("hook_success", {"stdout": "ok", "hookName": "PostToolUse"})
     desk = told(user("go"), *answered("a"), hook, reply(thinking("hm"), id="t"), *answered("b", "c"), reply("Done."))
     assert kinds(desk) == ["prompt", "run", "response"]
-    assert [part.text for part in desk.page(1, 1).passages[0].parts if isinstance(part, pages.ThinkingPart)] == ["hm"]
+    assert [part.text for part in desk.page(1, 1).passages[0].parts if isinstance(part, schema.ThinkingPart)] == ["hm"]
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_thinking_and_hooks_do_not_end_a_run() -> None:
 )
 def test_a_thought_says_how_long_it_took_where_the_client_wrote_it_down(written: Any, seconds: float | None) -> None:
     desk = told(user("go"), reply(thinking("hm"), id="msg_1", thinkingDurationMs=written), reply("so", id="msg_1"))
-    assert [part.seconds for part in only(desk, pages.ThinkingPart)] == [seconds]
+    assert [part.seconds for part in only(desk, schema.ThinkingPart)] == [seconds]
 
 
 @pytest.mark.parametrize("signature", [[], {}, None, 5])
 def test_a_thought_with_an_odd_signature_is_shown(signature: Any) -> None:
     thought = {**thinking("hm"), "signature": signature}
     session = read(user("go"), reply(thought, thinkingDurationMs=100))
-    assert [part.seconds for part in only(desk_of(session), pages.ThinkingPart)] == [None]
+    assert [part.seconds for part in only(desk_of(session), schema.ThinkingPart)] == [None]
     (message,) = session.turns[0].messages[1:]
     assert [part.text for part in p.message_parts(message, p.EVERYTHING) if isinstance(part, p.Thought)] == ["hm"]
 
@@ -152,7 +152,7 @@ def test_what_the_client_adds_is_closed_and_there() -> None:
     desk = told(user("<system-reminder>be nice</system-reminder>hello"), user("context", isMeta=True), reply("hi"))
     assert kinds(desk) == ["prompt", "response"]
     typed, *closed = desk.page(0, 1).passages[0].parts
-    assert typed == pages.TextPart(text="hello")
+    assert typed == schema.TextPart(text="hello")
     assert [(part.title, part.nodes[0].text) for part in closed] == [
         ("system reminder", "be nice"),
         ("context", "context"),
@@ -183,8 +183,8 @@ def test_the_kinds_of_what_is_no_talk() -> None:
         *("command", "output", "prompt", "prompt", "hook", "error", "interrupt", "notification", "compaction")
     ]
     assert desk.page(3, 1).passages[0].flags == ["queued"]
-    assert only(desk, pages.CompactionPart) == [
-        pages.CompactionPart(trigger="auto", micro=False, before=9, after=2, summary="what was")
+    assert only(desk, schema.CompactionPart) == [
+        schema.CompactionPart(trigger="auto", micro=False, before=9, after=2, summary="what was")
     ]
 
 
@@ -205,9 +205,9 @@ def test_where_branches_part_one_can_choose() -> None:
     for branch, words in ((1, "right"), (0, "left")):
         page = desk.page(0, 10, branch=branch)
         fork = page.passages[1].parts[-1]
-        assert isinstance(fork, pages.ForkPart)
+        assert isinstance(fork, schema.ForkPart)
         assert ([mark.title for mark in fork.branches], fork.shown) == (["left", "right"], branch)
-        assert page.passages[2].parts[0] == pages.TextPart(text=words)
+        assert page.passages[2].parts[0] == schema.TextPart(text=words)
     assert desk.place(message="left").branch == 0
 
 
@@ -287,7 +287,7 @@ def test_pictures_are_addresses_and_only_of_plain_kinds() -> None:
     svg = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": "PHN2Zy8+"}}
     desk = told(user([text("see"), image(png), svg]), reply(look("a"), id="m"), user([result("a", [image(png)])]))
     shown = [
-        node for part in desk.page(0, 1).passages[0].parts if isinstance(part, pages.NodesPart) for node in part.nodes
+        node for part in desk.page(0, 1).passages[0].parts if isinstance(part, schema.NodesPart) for node in part.nodes
     ]
     assert [(node.url, node.data) for node in shown] == [(f"{ADDRESS}/pictures/message/0/0", None), (None, None)]
     assert desk.picture("message", 0, 0).data == png
@@ -341,9 +341,9 @@ def test_the_title_of_a_session_is_plain_words_too() -> None:
 
 def test_places_by_message_call_line_and_turn() -> None:
     desk = told(user("go"), *answered("a", "b", "c"), reply("Done.", id="z"), user("more"))
-    assert desk.place(call="b") == pages.Place(passage=1, key="ma", branch=0, call=1)
+    assert desk.place(call="b") == schema.Place(passage=1, key="ma", branch=0, call=1)
     assert desk.place(message="z").passage == desk.place(line=8).passage == 2
-    assert desk.place(line=5) == pages.Place(passage=1, key="ma", branch=0, call=1)
+    assert desk.place(line=5) == schema.Place(passage=1, key="ma", branch=0, call=1)
     assert desk.place(turn=2).passage == 3
     for nothing in ({"message": "no"}, {"call": "no"}, {"turn": 3}, {"line": 0}):
         with pytest.raises(reread.NotFound):
@@ -361,7 +361,7 @@ def test_agents_have_pages_of_their_own() -> None:
     )
     (mark,) = desk.overview().agents
     assert (mark.title, mark.type, mark.calls, mark.call) == ("Look around", "Explore", 1, "t")
-    (call,) = only(desk, pages.CallPart)
+    (call,) = only(desk, schema.CallPart)
     assert call.agents == [mark] and call.sort == "agent"
     page = desk.page(0, 10, agent=mark.id)
     assert [passage.kind for passage in page.passages] == ["prompt", "response"]
@@ -408,7 +408,7 @@ def test_finding_what_json_may_write_in_several_ways(query: str) -> None:
 
 
 def test_finding_goes_on_where_time_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.views.finding.SECONDS", 0)
+    monkeypatch.setattr("reread.reader.search.SECONDS", 0)
     desk = told(*(user(f"needle {n}") for n in range(5)))
     at: int | None = 0
     found: list[int] = []
@@ -490,7 +490,7 @@ def assert_complete(desk: Desk) -> None:
             assert [m for n in range(len(scroll)) for m in scroll.passage(n)] == branch.messages
             assert_turns(scroll, branch)
             calls = Counter(
-                part.id for passage in page.passages for part in passage.parts if isinstance(part, pages.CallPart)
+                part.id for passage in page.passages for part in passage.parts if isinstance(part, schema.CallPart)
             )
             assert calls == Counter(call.id for message in branch.messages for call in message.calls)
             for passage in page.passages:
@@ -511,7 +511,7 @@ def assert_turns(scroll: Scroll, branch: Any) -> None:
         assert scroll.passage(scroll.turn_passage(number))[0].index == turns[number - 1][0]
 
 
-def assert_reachable(desk: Desk, agent: str | None, branch: int, passage: pages.Passage) -> None:
+def assert_reachable(desk: Desk, agent: str | None, branch: int, passage: schema.Passage) -> None:
     """A passage can be linked to, and its lines asked for."""
     jsontext.loads(jsontext.dumps(passage))
     assert desk.place(message=passage.key, agent=agent, branch=branch).key == passage.key
@@ -523,11 +523,11 @@ def assert_says_all(pen: Pen, message: Any) -> None:
     drawn = list(pen.parts(message))
     for part in p.message_parts(message, p.EVERYTHING):
         if isinstance(part, p.Said):
-            assert pages.TextPart(text=part.text) in drawn
+            assert schema.TextPart(text=part.text) in drawn
         elif isinstance(part, p.Thought):
-            assert pages.ThinkingPart(text=part.text, seconds=part.seconds) in drawn
+            assert schema.ThinkingPart(text=part.text, seconds=part.seconds) in drawn
         elif isinstance(part, p.Prompt) and message.text.strip():
-            assert pages.TextPart(text=message.text) in drawn
+            assert schema.TextPart(text=message.text) in drawn
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)

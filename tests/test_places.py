@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread import places
-from reread.when import parse_when
+from reread.base.times import parse_when
+from reread.disk import layout
 
 ID = "aaaaaaaa-0000-4000-8000-00000000000"
 
@@ -185,18 +185,18 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     path = write(home / ".claude/projects/-p/one.jsonl", record())
     agent = write(path.with_name("agent-aa.jsonl"), record(sessionId="one"))
     reads: list[Path] = []
-    read = places.first_head
-    monkeypatch.setattr(places, "first_head", lambda path: reads.append(path) or read(path))
-    assert [*places.agent_files(path, ["one"])] == [*places.agent_files(path, ["one", "two"])] == ["aa"]
+    read = layout.first_head
+    monkeypatch.setattr(layout, "first_head", lambda path: reads.append(path) or read(path))
+    assert [*layout.agent_files(path, ["one"])] == [*layout.agent_files(path, ["one", "two"])] == ["aa"]
     assert reads == [agent]
     write(agent, record(sessionId="three"))
-    assert places.agent_files(path, ["one"]) == {}
+    assert layout.agent_files(path, ["one"]) == {}
 
 
 def test_a_folder_may_vanish_or_refuse_while_it_is_listed(home: Path) -> None:
     write(home / ".claude/projects/-p/one.jsonl", record())
     (home / ".claude/projects/-q").symlink_to(home / "nowhere")
-    assert [path.stem for path in places.session_files()] == ["one"]
+    assert [path.stem for path in layout.session_files()] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_what_is_no_time_says_what_is_one(text: str) -> None:
     ],
 )
 def test_a_project_lies_within_folders(project: str | None, folders: list[str], within: bool) -> None:
-    assert places.is_within(project, folders) is within
+    assert layout.is_within(project, folders) is within

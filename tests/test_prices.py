@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from reread.accounting.billing import Charge, cost
+from reread.accounting.prices import BATCH, BUNDLED, FAST, US, bundled, in_force, prices_from, read_name
 from reread.errors import Misuse
-from reread.money.charges import Charge, cost
-from reread.money.prices import BATCH, BUNDLED, FAST, US, bundled, in_force, prices_from, read_name
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "make_prices.py"
 TODAY = (date(2026, 11, 15) - date(1970, 1, 1)).days

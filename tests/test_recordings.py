@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread import jsontext
-from reread.cli.options import SAMPLES
-from reread.envelopes import ERR, IN, OUT
-from reread.invocation import Invocation, call_of
-from reread.standin.archives import read_recordings
-from reread.standin.control import difference, reply_to
-from reread.standin.recordings import Recording, Turn, cut_turns, frame_of, prompt_of
+from reread.base import jsontext
+from reread.base.claude_argv import Invocation, call_of
+from reread.catalog.stored_line import ERR, IN, OUT
+from reread.cli._options import SAMPLES
+from reread.fake_claude.control_protocol import difference, reply_to
+from reread.fake_claude.script import Recording, Turn, cut_turns, frame_of, prompt_of
+from reread.fake_claude.script_sources import read_recordings
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from reread import blocks, records
-from reread.blocks import (
+from reread.records import blocks, types
+from reread.records.blocks import (
     BLOCKS,
     Answer,
     Image,
@@ -33,7 +33,7 @@ from reread.blocks import (
     to_block,
     to_blocks,
 )
-from reread.records import (
+from reread.records.types import (
     ATTACHMENTS,
     EVENTS,
     PROGRESS,
@@ -190,11 +190,11 @@ def test_every_struct_has_a_name_of_its_own() -> None:
     assert len({struct.__name__ for struct in structs}) == len(structs)
 
 
-@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(records.__path__)])
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(types.__path__)])
 def test_the_package_has_the_names_of_its_modules(name: str) -> None:
-    names = vars(importlib.import_module(f"reread.records.{name}"))
+    names = vars(importlib.import_module(f"reread.records.types.{name}"))
     public = {key: value for key, value in names.items() if not key.startswith("_")}
-    assert {key: getattr(records, key) for key in public} == public
+    assert {key: getattr(types, key) for key in public} == public
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_message_and_its_usage() -> None:
             },
         }
     )
-    assert isinstance(entry, records.Assistant)
+    assert isinstance(entry, types.Assistant)
     assert entry.message and entry.message.usage and entry.message.usage.cache_creation
     assert (entry.requestId, entry.message.id, entry.message.usage.input_tokens) == ("req_1", "msg_1", 3)
     assert entry.message.usage.cache_creation.ephemeral_1h_input_tokens == 4
@@ -295,7 +295,7 @@ def test_a_message_and_its_usage() -> None:
 )
 def test_content_in_any_shape(message: Any, texts: list[str]) -> None:
     entry = to_entry({"type": "user", "message": message})
-    assert isinstance(entry, records.User)
+    assert isinstance(entry, types.User)
     assert [getattr(block, "text", None) for block in entry.blocks] == texts
 
 
@@ -312,11 +312,11 @@ def test_a_misshapen_leaf_keeps_its_neighbours_typed() -> None:
             },
         }
     )
-    assert isinstance(entry, records.Assistant) and entry.message and entry.message.usage
+    assert isinstance(entry, types.Assistant) and entry.message and entry.message.usage
     usage: Any = entry.message.usage
     assert (entry.isSidechain, entry.uuid, entry.requestId, entry.message.id) == ("yes", 5, "r", "m")
     assert (usage.input_tokens, usage.output_tokens) == ("many", 3)
-    assert usage.iterations == [records.Iteration(type=1), 2]  # pyright: ignore[reportArgumentType]
+    assert usage.iterations == [types.Iteration(type=1), 2]  # pyright: ignore[reportArgumentType]
 
 
 def test_a_system_record_is_typed_by_its_subtype() -> None:
@@ -327,7 +327,7 @@ def test_a_system_record_is_typed_by_its_subtype() -> None:
             "compactMetadata": {"trigger": "auto", "preTokens": 9},
         }
     )
-    assert isinstance(boundary, records.SystemCompactBoundary) and boundary.compactMetadata
+    assert isinstance(boundary, types.SystemCompactBoundary) and boundary.compactMetadata
     assert (boundary.compactMetadata.trigger, boundary.compactMetadata.preTokens) == ("auto", 9)
     assert type(to_entry({"type": "system", "content": "old", "level": "info"})) is System
     unheard = to_entry({"type": "system", "subtype": "unheard_of", "content": "new"})
@@ -338,7 +338,7 @@ def test_an_attachment_is_typed_by_the_type_inside_it() -> None:
     entry: Any = to_entry(
         {"type": "attachment", "attachment": {"type": "queued_command", "prompt": "go on"}, "uuid": 5}
     )
-    assert isinstance(entry.attachment, records.QueuedCommandAttachment)
+    assert isinstance(entry.attachment, types.QueuedCommandAttachment)
     assert (entry.attachment.prompt, entry.uuid) == ("go on", 5)
     entry = to_entry({"type": "attachment", "attachment": {"type": "unheard_of", "a": 1}})
     assert entry.attachment == Unknown(type="unheard_of", value={"type": "unheard_of", "a": 1})
@@ -397,7 +397,7 @@ def test_deep_nesting_and_lone_surrogates() -> None:
         block = {"type": "tool_result", "content": [block]}
     value = {"type": "user", "message": {"content": [block]}, "toolUseResult": block}
     assert unknown_fields(value) == ["block/text.odd"]
-    assert isinstance(to_entry(value), records.User)
+    assert isinstance(to_entry(value), types.User)
     entry: Any = to_entry({"type": "user", "\ud83d": 1, "cwd": "\ud83d", "uuid": "u"})
     assert (entry.cwd, entry.uuid) == ("\ud83d", "u")
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from making import jsonl, reply, result, told, use, user
 
 import reread
-from reread.player import INSTANT, Beat, beats, parse_bound, parse_span
-from reread.store import Store
+from reread.catalog.store import Store
+from reread.recording.player import INSTANT, Beat, beats, parse_bound, parse_span
 
 START = datetime(2026, 11, 15, 10, tzinfo=UTC)
 DATA = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "data"

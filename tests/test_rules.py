@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread import joins, reports, rules, session
-from reread.places import NO_SESSIONS
+from reread.disk.layout import NO_SESSIONS
+from reread.reports import check_report
+from reread.session import merge, rules, session
 
 HERE = Path(__file__).parent
 RULES = HERE / "fixtures" / "rules"
@@ -103,7 +104,7 @@ EXAMPLES = [
 ]
 """The lines that the documents show for a code."""
 
-SEVERAL = [*reports.RULES, *joins.RULES]
+SEVERAL = [*check_report.RULES, *merge.RULES]
 ALL_RULES = [*rules.RULES, *SEVERAL]
 
 
@@ -264,8 +265,8 @@ def test_nothing_in_a_file_makes_checking_fail(pieces: list[bytes], at: int, noi
 class TestReports:
     """Files checked together."""
 
-    def report(self, *names: str, **options: Any) -> reports.Report:
-        return reports.report([RULES / name for name in names], **options)
+    def report(self, *names: str, **options: Any) -> check_report.Report:
+        return check_report.report([RULES / name for name in names], **options)
 
     def test_the_json_is_exactly_the_public_shape(self) -> None:
         value = json.loads(msgspec.json.encode(self.report("unlinked-agent", "unknown-field.jsonl")))
@@ -333,17 +334,17 @@ class TestReports:
             return opens(path)
 
         monkeypatch.setattr(session, "FileSource", refuse)
-        report = reports.report([tmp_path])
+        report = check_report.report([tmp_path])
         refused = [file for file in report.files if "unreadable-file" in lines_of(file.findings)]
         assert {Path(file.path).name for file in refused} == {"locked.jsonl", "agent-a0000009.jsonl"}
         assert all((f.level, f.line) == ("error", 0) for file in refused for f in file.findings)
         assert (report.totals.files, report.totals.errors) == (4, 2)
         with pytest.raises(reread.Unreadable):
-            reports.report([tmp_path / "p" / "locked.jsonl"])
+            check_report.report([tmp_path / "p" / "locked.jsonl"])
 
     def test_a_named_file_that_is_not_there_raises(self, tmp_path: Path) -> None:
         with pytest.raises(reread.NotFound):
-            reports.report([tmp_path / "none.jsonl"])
+            check_report.report([tmp_path / "none.jsonl"])
 
     def test_a_session_can_be_named_by_id_and_come_from_standard_input(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -351,11 +352,11 @@ class TestReports:
         name = "0c0ffee0-0000-4000-8000-000000000000"
         (tmp_path / "projects" / "p").mkdir(parents=True)
         shutil.copy(RULES / "healthy" / "native.jsonl", tmp_path / "projects" / "p" / f"{name}.jsonl")
-        (file,) = reports.report([name[:6]], root=tmp_path).files
+        (file,) = check_report.report([name[:6]], root=tmp_path).files
         assert file.path.endswith(f"{name}.jsonl")
         piped = io.TextIOWrapper(io.BytesIO((RULES / "not-json.jsonl").read_bytes()))
         monkeypatch.setattr("sys.stdin", piped)
-        (file,) = reports.report(["-"]).files
+        (file,) = check_report.report(["-"]).files
         assert (file.path, lines_of(file.findings)) == ("-", {"not-json": [2]})
 
     def test_progress_is_told_for_each_file(self) -> None:
@@ -367,7 +368,7 @@ class TestReports:
 @pytest.mark.parametrize("root", ROOTS, ids=["selection", "data"][: len(ROOTS)])
 def test_healthy_sessions_of_every_version_have_no_error(root: Path) -> None:
     asked = [path for path in REAL if root in path.parents]
-    report = reports.report(asked)
+    report = check_report.report(asked)
     assert {file.path for file in report.files} == set(map(str, asked))
     assert [(f.path, x) for f in report.files for x in f.findings if x.level == "error"] == []
     assert all(sum(file.fates.values()) == file.records for file in report.files)
@@ -407,7 +408,7 @@ def test_the_examples_in_the_documents_show_what_they_say(code: str, example: by
 
 
 def test_the_words_in_the_documents_are_those_of_a_report() -> None:
-    report = reports.report([RULES / "unlinked-agent", RULES / "copied-records"])
+    report = check_report.report([RULES / "unlinked-agent", RULES / "copied-records"])
     said = {finding.code: finding.text for file in report.files for finding in file.findings}
     assert SECTIONS["unlinked-agent"].count(said["unlinked-agent"]) == 1
     assert re.search(r"from here on \d+ records of \S+\.jsonl, by uuid", SECTIONS["copied-records"])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from limits import within
 from making import WORDS
 
-from reread.speech import KINDS, kind_of, take_apart
+from reread.model.prompt_text import KINDS, kind_of, take_apart
 
 TAGS = st.sampled_from([*KINDS, "system-reminder", "ide_selection", "div", "summary", "tool-use-id"])
 MARKUP = st.lists(

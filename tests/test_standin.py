@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from reread.standin.client import Pipes, stand_in
-from reread.standin.repertoire import Settings
-from reread.store import Store
+from reread.catalog.store import Store
+from reread.fake_claude.client import Pipes, stand_in
+from reread.fake_claude.matcher import Settings
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.envelopes import Entry, Mark, glance, unseal
+from reread.catalog.store import Kept, Store
+from reread.catalog.stored_line import Entry, Mark, glance, unseal
+from reread.disk.filenames import LONGEST, id_of, name_of
 from reread.errors import Unwritable
-from reread.filenames import LONGEST, id_of, name_of
-from reread.player import find_recording
-from reread.recorder import Lines
-from reread.store import Kept, Store
+from reread.recording.player import find_recording
+from reread.recording.recorder import Lines
 
 ODD_IDS = [
     "",

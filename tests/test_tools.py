@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import reread
 from reread import tools
-from reread.blocks import to_block
-from reread.deeds import Deed
-from reread.nodes import Node, Note
+from reread.records.blocks import to_block
+from reread.render.markdown import nodes_markdown
+from reread.render.parts import Selection
+from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
-from reread.views.markdown import nodes_markdown
-from reread.views.parts import Selection
-from reread.views.terminal import TerminalView, make_console
+from reread.tools.nodes import Node, Note
+from reread.tools.tool_call import Deed
 
 HERE = Path(__file__).parent
 SAMPLES = Path(reread.__file__).parent / "samples"

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reread import blocks as b
-from reread import nodes as n
 from reread import tools
-from reread.deeds import AgentStats, Deed
-from reread.tools import generic, values
+from reread.records import blocks as b
+from reread.tools import _values, generic
+from reread.tools import nodes as n
+from reread.tools.tool_call import AgentStats, Deed
 
 FAMILIES = (
     "agent",
@@ -1753,4 +1753,4 @@ def test_nothing_that_a_call_holds_makes_a_drawing_raise(module: ModuleType, too
     ],
 )
 def test_a_duration_is_told_in_the_units_that_matter(seconds: object, said: str) -> None:
-    assert values.span(seconds) == said
+    assert _values.span(seconds) == said

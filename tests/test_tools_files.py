@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reread import blocks as b
 from reread import tools
-from reread.deeds import Deed
-from reread.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
-from reread.tools import diffs
-from reread.tools.marks import marks
-from reread.tools.pictures import dimensions
-from reread.tools.wrappings import numbered, unwrap
+from reread.records import blocks as b
+from reread.tools import _diff
+from reread.tools._highlight import marks
+from reread.tools._images import dimensions
+from reread.tools._result_text import numbered, unwrap
+from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
+from reread.tools.tool_call import Deed
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAJUlEQVR4nGNgYGCQk5OzsbGJioqqqKiY"
@@ -1062,7 +1062,7 @@ def test_a_reminder_in_the_file_itself_stays() -> None:
     ],
 )
 def test_a_file_name_tells_the_language(path: str, expected: str | None) -> None:
-    assert diffs.language(path) == expected
+    assert _diff.language(path) == expected
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "-x", "+y"]), max_size=30)
@@ -1072,7 +1072,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "-x", "+y"]), max_size=30
 def test_a_computed_diff_leads_from_old_to_new(old: list[str], new: list[str]) -> None:
     old, new = [*old, "end"], [*new, "end"]
     made, at = [], 0
-    for hunk in diffs.between("\n".join(old), "\n".join(new)):
+    for hunk in _diff.between("\n".join(old), "\n".join(new)):
         assert len(made) + hunk.old_start - 1 - at == hunk.new_start - 1
         made += old[at : hunk.old_start - 1]
         at = hunk.old_start - 1
@@ -1087,11 +1087,11 @@ def test_a_computed_diff_leads_from_old_to_new(old: list[str], new: list[str]) -
 
 def test_a_huge_rewrite_is_not_compared() -> None:
     old, new = "\n".join(f"old {n}" for n in range(3000)), "\n".join(f"new {n}" for n in range(3000))
-    assert diffs.tally(diffs.between(old, new)) == "+3000 −3000"
+    assert _diff.tally(_diff.between(old, new)) == "+3000 −3000"
 
 
 def test_replacements_cannot_grow_without_end() -> None:
-    assert diffs.applied("a" * 10**5, [diffs.Edit(old_string="a", new_string="b" * 10**5, replace_all=True)]) is None
+    assert _diff.applied("a" * 10**5, [_diff.Edit(old_string="a", new_string="b" * 10**5, replace_all=True)]) is None
 
 
 WORDS = st.sampled_from(

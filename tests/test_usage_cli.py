@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread.accounts import FIGURES, report_value
-from reread.cli.options import SAMPLES
+from reread.cli._options import SAMPLES
+from reread.reports.usage_report import FIGURES, report_value
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 

@@ -15,14 +15,14 @@ import pytest
 from making import jsonl, printed, reply, use, user
 
 import reread
-from reread.cli.options import SAMPLES
-from reread.nodes import Picture
-from reread.views import pictures
-from reread.views.exports import FORMATS, export
-from reread.views.markdown import code, fenced, guarded, inline, session_markdown
-from reread.views.parts import Selection, parse_turns
-from reread.views.safety import coloured_output, plain_output, safe
-from reread.views.terminal import TerminalView, make_console, watch_change
+from reread.cli._options import SAMPLES
+from reread.reader.exports import FORMATS, export
+from reread.render import terminal_images
+from reread.render.markdown import code, fenced, guarded, inline, session_markdown
+from reread.render.parts import Selection, parse_turns
+from reread.render.sanitize import coloured_output, plain_output, safe
+from reread.render.terminal import TerminalView, make_console, watch_change
+from reread.tools.nodes import Picture
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
@@ -229,7 +229,7 @@ class TestPictures:
         ],
     )
     def test_the_terminal_is_known_by_its_environment(self, environment: dict[str, str], how: str | None) -> None:
-        assert pictures.protocol(environment) == how
+        assert terminal_images.protocol(environment) == how
 
     @pytest.mark.parametrize("how", ["kitty", "iterm"])
     def test_clean_base64_is_written_as_the_terminals_own_code(self, how: str) -> None:

@@ -23,17 +23,17 @@ import pytest
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
-from reread.cli.options import SAMPLES
-from reread.session import Session
-from reread.store import Store
-from reread.views.counts import count
-from reread.views.desk import Desk
-from reread.web.clerk import Clerk
-from reread.web.guard import HEADERS, Guard
-from reread.web.library import Library
-from reread.web.rooms import Room
-from reread.web.routes import ANSWERS, make_app
-from reread.web.serving import Server, bind, is_loopback, names_of
+from reread.catalog.store import Store
+from reread.cli._options import SAMPLES
+from reread.reader.counts import count
+from reread.reader.session_view import Desk
+from reread.server.counter_process import Clerk
+from reread.server.guard import HEADERS, Guard
+from reread.server.library import Library
+from reread.server.open_sessions import Room
+from reread.server.routes import ANSWERS, make_app
+from reread.server.run import Server, bind, is_loopback, names_of
+from reread.session.session import Session
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 HTML = "<script>alert(1)</script>"
@@ -586,7 +586,7 @@ def test_a_port_in_use_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(reread.Misuse, match=f"cannot listen on 127.0.0.1:{port}: .*leave --port out"):
             bind("127.0.0.1", port)
-        monkeypatch.setattr("reread.web.serving.PORT", port)
+        monkeypatch.setattr("reread.server.run.PORT", port)
         with bind("127.0.0.1", None) as other:
             assert other.getsockname()[1] != port
     with pytest.raises(reread.Misuse, match=r"cannot listen on 203\.0\.113\.1"):

@@ -29,7 +29,7 @@ from claude_agent_sdk import (
 )
 
 import reread
-from reread.sdk import RereadSessionStore
+from reread.recording.sdk_store import RereadSessionStore
 
 STAND_IN = Path(sys.executable).with_name("reread-claude")
 STORE = Path(__file__).parent.parent / "tests" / "recordings"

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "vite";
 
-const BUILT = resolve("../src/reread/web/static");
+const BUILT = resolve("../src/reread/reader/static");
 const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD"];
 
 async function make(folder) {

@@ -6,7 +6,7 @@ export default defineConfig({
   plugins: [react()],
   base: "./",
   build: {
-    outDir: "../src/reread/web/static",
+    outDir: "../src/reread/reader/static",
     emptyOutDir: true,
     target: "es2023",
     modulePreload: { polyfill: false },

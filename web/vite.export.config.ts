@@ -16,7 +16,7 @@ export default defineConfig({
   plugins: [react(), fitForInlining],
   define: { "process.env.NODE_ENV": '"production"' },
   build: {
-    outDir: "../src/reread/web/static",
+    outDir: "../src/reread/reader/static",
     emptyOutDir: false,
     target: "es2023",
     cssCodeSplit: false,

@@ -6,57 +6,57 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reread.accounts import usage
-    from reread.conversation import Agent, Change, Conversation
-    from reread.decode import Decoder, Record
+    from reread.accounting.billing import Usage
+    from reread.catalog.store import Store
+    from reread.catalog.summaries import Header, sessions
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
-    from reread.headers import Header, sessions
-    from reread.ledger import Fate
-    from reread.lines import Line
-    from reread.live import follow
-    from reread.messages import Branch, Call, Compaction, Message, Turn
-    from reread.money.charges import Usage
-    from reread.player import replay
-    from reread.recorder import capture
-    from reread.rules import Finding
-    from reread.session import Session, check, open  # noqa: A004
-    from reread.store import Store
-    from reread.views.exports import export
+    from reread.model.conversation import Agent, Change, Conversation
+    from reread.model.ledger import Fate
+    from reread.model.messages import Branch, Call, Compaction, Message, Turn
+    from reread.reader.exports import export
+    from reread.recording.player import replay
+    from reread.recording.recorder import capture
+    from reread.records.decode import Decoder, Record
+    from reread.records.lines import Line
+    from reread.reports.usage_report import usage
+    from reread.session.follower import follow
+    from reread.session.rules import Finding
+    from reread.session.session import Session, check, open  # noqa: A004
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Agent": "conversation",
+    "Agent": "model.conversation",
     "Ambiguous": "errors",
-    "Branch": "messages",
-    "Call": "messages",
-    "Change": "conversation",
-    "Compaction": "messages",
-    "Conversation": "conversation",
-    "Decoder": "decode",
-    "Fate": "ledger",
-    "Finding": "rules",
-    "Header": "headers",
-    "Line": "lines",
-    "Message": "messages",
+    "Branch": "model.messages",
+    "Call": "model.messages",
+    "Change": "model.conversation",
+    "Compaction": "model.messages",
+    "Conversation": "model.conversation",
+    "Decoder": "records.decode",
+    "Fate": "model.ledger",
+    "Finding": "session.rules",
+    "Header": "catalog.summaries",
+    "Line": "records.lines",
+    "Message": "model.messages",
     "Misuse": "errors",
     "NotFound": "errors",
-    "Record": "decode",
+    "Record": "records.decode",
     "RereadError": "errors",
-    "Session": "session",
-    "Store": "store",
-    "Turn": "messages",
+    "Session": "session.session",
+    "Store": "catalog.store",
+    "Turn": "model.messages",
     "Unreadable": "errors",
     "Unwritable": "errors",
-    "Usage": "money.charges",
-    "capture": "recorder",
-    "check": "session",
-    "export": "views.exports",
-    "follow": "live",
-    "open": "session",
-    "replay": "player",
-    "sessions": "headers",
-    "usage": "accounts",
+    "Usage": "accounting.billing",
+    "capture": "recording.recorder",
+    "check": "session.session",
+    "export": "reader.exports",
+    "follow": "session.follower",
+    "open": "session.session",
+    "replay": "recording.player",
+    "sessions": "catalog.summaries",
+    "usage": "reports.usage_report",
 }
 """Where each public name lives; a module is loaded when its first name is asked for."""
 

@@ -16,27 +16,12 @@ from typing import Any
 import click
 
 from reread import __version__
-from reread.cli.options import root_options
+from reread.base.stdio import flush_or_let_go, open_standard_streams
+from reread.cli._options import root_options
 from reread.errors import RereadError
-from reread.streams import flush_or_let_go, open_standard_streams
 
 OK, MISUSED, INTERRUPTED = 0, 2, 130
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
-
-VERBS = {
-    "serve": "serving",
-    "ls": "listing",
-    "show": "showing",
-    "tail": "following",
-    "export": "exporting",
-    "check": "checking",
-    "usage": "accounting",
-    "capture": "capturing",
-    "resume": "resuming",
-    "replay": "replaying",
-    "completion": "completing",
-}
-"""Every verb with the module that has it."""
 
 HEADINGS = {
     "Read": ("serve", "ls", "show", "tail"),
@@ -44,7 +29,8 @@ HEADINGS = {
     "Keep and share": ("capture", "resume", "replay", "export"),
     "Set up": ("completion",),
 }
-"""The verbs by what they are for, as the help shows them."""
+"""The verbs by what they are for, as the help shows them; each lives in the module of its name."""
+VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
 
 
 @contextmanager
@@ -68,11 +54,12 @@ class Verbs(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [verb for verbs in HEADINGS.values() for verb in verbs]
+        return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        home = VERBS.get(cmd_name)
-        return getattr(importlib.import_module(f"reread.cli.{home}"), cmd_name) if home else None
+        if cmd_name not in VERBS:
+            return None
+        return getattr(importlib.import_module(f"reread.cli.{cmd_name}"), cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, verbs in HEADINGS.items():
@@ -107,7 +94,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     if ctx.invoked_subcommand is not None:
         return
     if sys.stdout.isatty():
-        from reread.cli.serving import serve
+        from reread.cli.serve import serve
 
         ctx.invoke(serve)
     else:
@@ -135,7 +122,7 @@ def main() -> None:
 
 def _say(error: Exception) -> None:
     """Say what went wrong, with nothing in it that a terminal would obey."""
-    from reread.views.safety import safe
+    from reread.render.sanitize import safe
 
     said = StringIO()
     if isinstance(error, click.ClickException):

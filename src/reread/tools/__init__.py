@@ -12,17 +12,17 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from reread.deeds import Deed
-from reread.nodes import Node, Note
 from reread.tools import generic
+from reread.tools.nodes import Node, Note
 from reread.tools.tool import Tool
+from reread.tools.tool_call import Deed
 
 FAMILIES = (
     "agent",
     "background",
     "bash",
     "claude_ai",
-    "delivery",
+    "user_messages",
     "edit",
     "lsp",
     "mcp",
@@ -32,8 +32,8 @@ FAMILIES = (
     "read",
     "schedule",
     "search",
-    "search_tools",
-    "server",
+    "tool_search",
+    "server_tools",
     "skill",
     "tasks",
     "team",

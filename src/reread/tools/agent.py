@@ -9,15 +9,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread import blocks as b
 from reread import tools
-from reread.blocks import fit
-from reread.deeds import DONE, Deed
-from reread.nodes import Node, facts
-from reread.shapes import as_dict, as_list
-from reread.tools import generic, replies
+from reread.base.coerce import as_dict, as_list
+from reread.records import blocks as b
+from reread.records.blocks import fit
+from reread.tools import _draw, generic
+from reread.tools._values import count, each, first, grouped, line, names, number, span_ms, tagged, words
+from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, grouped, line, names, number, span_ms, tagged, words
+from reread.tools.tool_call import DONE, Deed
 
 STATUSES = {
     "completed": ("", "info"),
@@ -159,11 +159,11 @@ def title(deed: Deed) -> str:
 def draw(deed: Deed) -> Iterator[Node]:
     """What it was told, what it reported, and what that took."""
     given, output = deed.input(Input), _output(deed)
-    yield from replies.section("prompt", replies.prose(first(given.prompt, output.prompt)))
+    yield from _draw.section("prompt", _draw.prose(first(given.prompt, output.prompt)))
     yield from _status(deed, output)
-    yield from replies.links((output.sessionUrl, "session in the cloud"))
+    yield from _draw.links((output.sessionUrl, "session in the cloud"))
     yield from _report(output)
-    yield from replies.files((output.outputFile, "its output"))
+    yield from _draw.files((output.outputFile, "its output"))
     yield from facts(**_who(deed, given, output), **_cost(deed, output))
 
 
@@ -198,18 +198,18 @@ def _is_tail(block: b.Block) -> bool:
 
 def _status(deed: Deed, output: Output) -> Iterator[Node]:
     said = words(output.status)
-    yield from replies.refusal(deed) if said else generic.ending(deed)
+    yield from _draw.refusal(deed) if said else generic.ending(deed)
     text, level = STATUSES.get(said, (said.replace("_", " "), "info"))
-    yield from replies.note(text, level)
+    yield from _draw.note(text, level)
     if output.wasInterrupted is True:
-        yield from replies.note("interrupted", "warning")
+        yield from _draw.note("interrupted", "warning")
 
 
 def _report(output: Output) -> Iterator[Node]:
     ready = [block for block in as_list(output.content) if isinstance(block, b.Block)]
     for block in ready or b.to_blocks(output.content):
         if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(words(block.text))):
-            yield from replies.drawn(block)
+            yield from _draw.drawn(block)
 
 
 def _who(deed: Deed, given: Input, output: Output) -> dict[str, str]:
@@ -281,11 +281,11 @@ def draw_batch(deed: Deed) -> Iterator[Node]:
         result = results[place] if place < len(results) else None
         failed = getattr(result, "is_error", None) is True
         inner = Deed(words(call.tool_name), call.input, result=result, ok=None if result is None else not failed)
-        yield from replies.section(tools.title(inner), tools.draw(inner), open=True)
+        yield from _draw.section(tools.title(inner), tools.draw(inner), open=True)
     if output.orderedToolResults:
         yield from generic.ending(deed)
     else:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     yield from facts(
         calls=grouped(output.totalToolCalls),
         tokens=grouped(output.totalTokens),

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.blocks import fit
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Node, Note, Terminal, facts
-from reread.tools import replies
+from reread.records.blocks import fit
+from reread.tools import _draw
+from reread.tools._values import answer, first, held, line, number, span, span_ms, tagged, words
+from reread.tools.nodes import Code, Node, Note, Terminal, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, first, held, line, number, span, span_ms, tagged, words
+from reread.tools.tool_call import DONE, Deed
 
 FAILURES = frozenset({"failed", "error", "killed", "timeout", "timed_out"})
 RETRIEVALS = {
@@ -139,11 +139,11 @@ def draw_shell(deed: Deed) -> Iterator[Node]:
     given, output = deed.input(ShellInput), _shell(deed)
     if output is None:
         yield from facts(shell=words(given.bash_id), filter=words(given.filter))
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
     if first(output.command):
         yield Terminal(text=words(output.command), stream="in")
-    yield from replies.refusal(deed)
+    yield from _draw.refusal(deed)
     yield from _state(output.status, output.exitCode, words(output.timestamp))
     yield from _printed(output.stdout, "out")
     yield from _printed(output.stderr, "err")
@@ -178,17 +178,17 @@ def draw_task(deed: Deed) -> Iterator[Node]:
     task = held(output.task, Task) if output else None
     if output is None:
         yield from facts(task=_task_id(given))
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
-    yield from replies.refusal(deed)
+    yield from _draw.refusal(deed)
     text, level = RETRIEVALS.get(words(output.retrieval_status), ("", "info"))
-    yield from replies.note(text, level)
+    yield from _draw.note(text, level)
     if task:
         if not (text and task.status == "running"):
             yield from _state(task.status, task.exitCode, "")
-        yield from replies.section("prompt", replies.prose(task.prompt))
+        yield from _draw.section("prompt", _draw.prose(task.prompt))
         yield from _reported(task)
-        yield from replies.note(task.error, "error")
+        yield from _draw.note(task.error, "error")
     yield from facts(
         task=first(task.task_id if task else None, _task_id(given)),
         type=words(task.task_type).replace("_", " ") if task else "",
@@ -219,8 +219,8 @@ def _reported(task: Task) -> Iterator[Node]:
     elif "agent" not in words(task.task_type):
         yield from _printed(output, "out")
     elif output.strip() != result.strip():
-        yield from replies.prose(output)
-    yield from replies.prose(result)
+        yield from _draw.prose(output)
+    yield from _draw.prose(result)
 
 
 def stop_title(deed: Deed) -> str:
@@ -240,9 +240,9 @@ def draw_stop(deed: Deed) -> Iterator[Node]:
         type=words(output.task_type).replace("_", " "),
     )
     if first(output.message):
-        yield from replies.ending(deed, output.message)
+        yield from _draw.ending(deed, output.message)
     else:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
 
 
 def monitor_title(deed: Deed) -> str:
@@ -259,11 +259,11 @@ def draw_monitor(deed: Deed) -> Iterator[Node]:
     if first(given.command):
         yield Terminal(text=words(given.command), stream="in")
     if socket:
-        yield from replies.links((socket.url, given.description))
+        yield from _draw.links((socket.url, given.description))
     if output is None:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     else:
-        yield from replies.refusal(deed)
+        yield from _draw.refusal(deed)
         yield Note(text=f"watching in the background as {words(output.taskId)}, {_until(given, output)}")
     yield from facts(description=words(given.description))
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import DONE, FAILED, Deed
-from reread.nodes import Data, Node, Note, Terminal, facts
-from reread.shapes import as_dict
-from reread.tools import generic, replies
-from reread.tools.pictures import measured, picture
+from reread.base.coerce import as_dict
+from reread.tools import _draw, generic
+from reread.tools._images import measured, picture
+from reread.tools._result_text import unwrap
+from reread.tools._values import first, grouped, line, number, span_ms, words
+from reread.tools.nodes import Data, Node, Note, Terminal, facts
 from reread.tools.tool import Tool
-from reread.tools.values import first, grouped, line, number, span_ms, words
-from reread.tools.wrappings import unwrap
+from reread.tools.tool_call import DONE, FAILED, Deed
 
 BACKGROUND = "Command running in background"
 """How a result begins that only says where the command went."""
@@ -118,14 +118,14 @@ def _printed(deed: Deed, output: Output) -> Iterator[Node]:
 def _remarks(output: Output) -> Iterator[Node]:
     if output.interrupted is True:
         yield Note(text="interrupted", level="warning")
-    yield from replies.note(output.returnCodeInterpretation)
+    yield from _draw.note(output.returnCodeInterpretation)
     if number(output.timedOutAfterMs):
         yield Note(text=f"timed out after {span_ms(output.timedOutAfterMs)}", level="warning")
     if output.backgroundedByUser is True:
         yield Note(text="put into the background by the user")
     yield from _spilled(output)
     for hint in (output.backgroundCwdHint, output.staleReadFileStateHint, output.ghRateLimitHint):
-        yield from replies.note(hint)
+        yield from _draw.note(hint)
     yield from facts(**{f"git {name}": _git(value) for name, value in as_dict(output.gitOperation).items()})
     if output.structuredContent is not None:
         yield Data(value=output.structuredContent)

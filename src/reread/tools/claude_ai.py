@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Data, Node, Note, facts
-from reread.shapes import as_dict, as_list
-from reread.tools import replies
+from reread.base.coerce import as_dict, as_list
+from reread.tools import _draw
+from reread.tools._values import answer, count, each, first, grouped, held, line, number, size, span_ms, words, yes
+from reread.tools.nodes import Code, Data, Node, Note, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, grouped, held, line, number, size, span_ms, words, yes
+from reread.tools.tool_call import DONE, Deed
 
 ASIDES = (
     "watch",
@@ -190,8 +190,8 @@ def artifact_title(deed: Deed) -> str:
 def draw_artifact(deed: Deed) -> Iterator[Node]:
     """The page, its address and what was said of it."""
     given, output = deed.input(ArtifactInput), answer(deed, ArtifactOutput)
-    yield from replies.prose(given.description)
-    yield from replies.files(
+    yield from _draw.prose(given.description)
+    yield from _draw.files(
         (first(given.file_path, output.path if output else None), given.label),
         *((path, None) for path in as_list(given.file_paths)),
     )
@@ -204,23 +204,23 @@ def draw_artifact(deed: Deed) -> Iterator[Node]:
         asset=words(given.asset_id),
     )
     if output is None or deed.ending.state != DONE:
-        yield from replies.links((given.url, given.title))
-        yield from replies.reply(deed)
+        yield from _draw.links((given.url, given.title))
+        yield from _draw.reply(deed)
         return
     yield from _published(given, output)
     yield from _pages(output)
     yield from _read(held(output.read, Reading))
     for name in ASIDES:
         if as_dict(deed.data).get(name):
-            yield from replies.section(name.replace("_", " "), [Data(value=as_dict(deed.data)[name])], open=True)
+            yield from _draw.section(name.replace("_", " "), [Data(value=as_dict(deed.data)[name])], open=True)
 
 
 def _published(given: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
-    yield from replies.links((first(output.url, given.url), first(output.title, given.title)))
+    yield from _draw.links((first(output.url, given.url), first(output.title, given.title)))
     if output.unchanged is True:
         yield Note(text="nothing changed")
     for warning in as_list(output.warnings):
-        yield from replies.note(warning, "warning")
+        yield from _draw.note(warning, "warning")
     yield from facts(
         version=words(output.version),
         updated="yes" if output.updated is True else "",
@@ -234,15 +234,15 @@ def _published(given: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
 
 def _pages(output: ArtifactOutput) -> Iterator[Node]:
     pages = each(output.artifacts, Page)
-    yield from replies.links(*((page.url, page.title) for page in pages))
+    yield from _draw.links(*((page.url, page.title) for page in pages))
     if output.truncated is True:
         yield Note(text=f"not all: {count(len(pages), 'page')} of {grouped(output.total) or 'more'}", level="warning")
 
 
 def _read(page: Reading | None) -> Iterator[Node]:
     if page:
-        yield from replies.links((page.url, page.title))
-        yield from replies.prose(page.result)
+        yield from _draw.links((page.url, page.title))
+        yield from _draw.prose(page.result)
         status = f"{grouped(page.code)} {words(page.codeText)}".strip()
         yield from facts(status=status, size=size(page.bytes), duration=span_ms(page.durationMs))
 
@@ -261,23 +261,23 @@ def draw_project(deed: Deed) -> Iterator[Node]:
     yield from facts(
         does=words(given.method), document=words(given.path), query=words(given.query), file=words(given.local_path)
     )
-    yield from replies.text(given.content)
+    yield from _draw.text(given.content)
     if output is None or deed.ending.state != DONE:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     else:
         yield from _known(output)
 
 
 def _known(output: ProjectOutput) -> Iterator[Node]:
-    yield from replies.note(output.notice)
-    yield from replies.prose(output.description)
-    yield from replies.section("instructions", replies.prose(output.instructions), open=True)
-    yield from replies.text(output.content)
+    yield from _draw.note(output.notice)
+    yield from _draw.prose(output.description)
+    yield from _draw.section("instructions", _draw.prose(output.instructions), open=True)
+    yield from _draw.text(output.content)
     for hit in each(output.hits, Knowledge):
-        yield from replies.section(_source(hit), replies.text(hit.text), open=True)
+        yield from _draw.section(_source(hit), _draw.text(hit.text), open=True)
     shelf = [*as_list(output.docs), *as_list(output.files)]
-    yield from replies.files(*(_document(one) for one in shelf))
-    yield from replies.files((output.local_file, "saved here"), (output.local_path, "sent from here"))
+    yield from _draw.files(*(_document(one) for one in shelf))
+    yield from _draw.files((output.local_file, "saved here"), (output.local_path, "sent from here"))
     yield from facts(
         project=words(output.name),
         document=words(output.path),
@@ -293,7 +293,7 @@ def _known(output: ProjectOutput) -> Iterator[Node]:
         yield Note(text="cut", level="warning")
     for name, value in (("knowledge", output.knowledge), ("sources", output.sync_sources)):
         if value:
-            yield from replies.section(name, [Data(value=value)])
+            yield from _draw.section(name, [Data(value=value)])
 
 
 def _source(hit: Knowledge) -> str:
@@ -320,9 +320,9 @@ def draw_design(deed: Deed) -> Iterator[Node]:
     given, output = deed.input(DesignInput), answer(deed, DesignOutput)
     yield from facts(does=first(given.operation, given.method), project=words(given.projectId), file=words(given.path))
     if given.arguments:
-        yield from replies.section("arguments", [Data(value=given.arguments)], open=True)
+        yield from _draw.section("arguments", [Data(value=given.arguments)], open=True)
     if output is None or deed.ending.state != DONE:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
     if output.isError is True:
         yield Note(text="failed", level="error")
@@ -333,8 +333,8 @@ def _design(output: DesignOutput) -> Iterator[Node]:
     if isinstance(output.content, str) and output.isBase64 is not True:
         yield Code(text=output.content, path=first(output.path) or None)
     elif output.content and not isinstance(output.content, str):
-        yield from replies.content(output.content)
-    yield from replies.files(*((path, None) for path in as_list(output.paths)))
+        yield from _draw.content(output.content)
+    yield from _draw.files(*((path, None) for path in as_list(output.paths)))
     yield from facts(
         name=words(output.name),
         type=first(output.type, output.contentType),

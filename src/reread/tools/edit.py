@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Hunk, Node, Note
-from reread.tools import diffs, generic
-from reread.tools.diffs import Edit, Patch
+from reread.tools import _diff, generic
+from reread.tools._diff import Edit, Patch
+from reread.tools._result_text import numbered
+from reread.tools._values import count, each, first, line, words
+from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, line, words
-from reread.tools.wrappings import numbered
+from reread.tools.tool_call import DONE, Deed
 
 MULTI = "MultiEdit"
 
@@ -65,7 +65,7 @@ def title(deed: Deed) -> str:
     """The file, and how many lines came and went."""
     change = _change(deed)
     many = count(len(change.edits), "edit") if deed.name == MULTI else ""
-    parts = (deed.name, line(change.path), many, diffs.tally(change.hunks))
+    parts = (deed.name, line(change.path), many, _diff.tally(change.hunks))
     return " ".join(part for part in parts if part)
 
 
@@ -80,8 +80,8 @@ def draw(deed: Deed) -> Iterator[Node]:
         yield Note(text="the file had changed since it was read; the edit still fitted", level="warning")
     if any(edit.replace_all is True for edit in change.edits):
         yield Note(text="every occurrence")
-    yield from diffs.changed(change.path, change.hunks)
-    yield from diffs.remarks(output.structuredPatch)
+    yield from _diff.changed(change.path, change.hunks)
+    yield from _diff.remarks(output.structuredPatch)
 
 
 def _change(deed: Deed) -> Change:
@@ -89,7 +89,7 @@ def _change(deed: Deed) -> Change:
     path = first(output.filePath, deed.input(EditInput).file_path)
     original = first(output.originalFile, output.originalFileContents)
     edits = _edits(deed, output)
-    hunks = diffs.patched(output.structuredPatch) or _computed(deed, edits, original)
+    hunks = _diff.patched(output.structuredPatch) or _computed(deed, edits, original)
     return Change(path, edits, hunks, output)
 
 
@@ -108,13 +108,13 @@ def _edits(deed: Deed, output: Output) -> list[Edit]:
 
 def _computed(deed: Deed, edits: list[Edit], original: str) -> list[Hunk]:
     """The change where the client wrote no patch: in the file if that is known, else in the texts alone."""
-    after = diffs.applied(original, edits) if original else None
+    after = _diff.applied(original, edits) if original else None
     if after is not None:
-        return diffs.between(original, after)
+        return _diff.between(original, after)
     hunks: list[Hunk] = []
     for edit in edits:
         new = words(edit.new_string)
-        hunks += diffs.between(words(edit.old_string), new, start=_place(deed, new))
+        hunks += _diff.between(words(edit.old_string), new, start=_place(deed, new))
     return hunks
 
 

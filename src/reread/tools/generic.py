@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import msgspec
 
-from reread import blocks as b
-from reread.deeds import DENIED, FAILED, INTERRUPTED, RUNNING, Deed, one_line
-from reread.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
+from reread.records import blocks as b
+from reread.tools.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
 from reread.tools.tool import Tool
+from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, RUNNING, Deed, one_line
 
 ARGUMENTS = (
     "description",

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Data, Node, Prose
 from reread.tools import generic
+from reread.tools._values import count, first, grouped, line, number
+from reread.tools.nodes import Code, Data, Node, Prose
 from reread.tools.tool import Tool
-from reread.tools.values import count, first, grouped, line, number
+from reread.tools.tool_call import DONE, Deed
 
 
 class Input(Struct, kw_only=True):

@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread import blocks as b
-from reread.blocks import fit
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Data, Node, Picture, Prose, Table, facts
-from reread.shapes import as_dict, as_list
-from reread.tools import generic, replies
-from reread.tools.pictures import picture
+from reread.base.coerce import as_dict, as_list
+from reread.records import blocks as b
+from reread.records.blocks import fit
+from reread.tools import _draw, generic
+from reread.tools._images import picture
+from reread.tools._values import answer, count, each, first, line, names, parsed, words
+from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, line, names, parsed, words
+from reread.tools.tool_call import DONE, Deed
 
 PREFIX = "mcp__"
 LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}
@@ -111,7 +111,7 @@ def _given(deed: Deed) -> Iterator[Node]:
     if all(isinstance(value, str | int | float | bool) and len(words(value)) <= SHORT for value in given.values()):
         yield from facts(**{name: words(value) for name, value in given.items()})
     else:
-        yield from replies.section("input", [Data(value=deed.given)], open=True)
+        yield from _draw.section("input", [Data(value=deed.given)], open=True)
 
 
 def _is_told(deed: Deed, block: b.Text, structured: Any) -> bool:
@@ -133,17 +133,17 @@ def _structured(deed: Deed, output: ToolOutput | None) -> Any:
 def _block(block: b.Block) -> Iterator[Node]:
     """One block of a result, with the kinds that only MCP has."""
     if isinstance(block, b.Text):
-        yield from replies.text(block.text)
+        yield from _draw.text(block.text)
         return
     value = as_dict(block.value) if isinstance(block, b.UnknownBlock) else {}
     if block.type == "resource":
         yield from _read(fit(as_dict(value.get("resource")), Resource))
     elif block.type == "resource_link":
-        yield from replies.links((value.get("uri"), first(value.get("title"), value.get("name"))))
+        yield from _draw.links((value.get("uri"), first(value.get("title"), value.get("name"))))
     elif block.type == "audio":
         yield _sound(value)
     else:
-        yield from replies.drawn(block)
+        yield from _draw.drawn(block)
 
 
 def _sound(value: dict[str, Any]) -> Picture:
@@ -164,7 +164,7 @@ def draw_list(deed: Deed) -> Iterator[Node]:
     if found:
         yield Table(columns=["name", "address", "type", "server", "about"], rows=[_row(one) for one in found])
     elif deed.ending.state == DONE:
-        yield from replies.content(getattr(deed.block, "content", None))
+        yield from _draw.content(getattr(deed.block, "content", None))
 
 
 def read_title(deed: Deed) -> str:
@@ -182,7 +182,7 @@ def draw_read(deed: Deed) -> Iterator[Node]:
     for one in contents:
         yield from _read(one)
     if not contents and deed.ending.state == DONE:
-        yield from replies.content(getattr(deed.block, "content", None))
+        yield from _draw.content(getattr(deed.block, "content", None))
 
 
 def wait_title(deed: Deed) -> str:
@@ -194,7 +194,7 @@ def draw_wait(deed: Deed) -> Iterator[Node]:
     """What became of the waiting."""
     if deed.arguments:
         yield Data(value=deed.given)
-    yield from replies.reply(deed)
+    yield from _draw.reply(deed)
 
 
 def refresh_title(deed: Deed) -> str:
@@ -207,7 +207,7 @@ def draw_refresh(deed: Deed) -> Iterator[Node]:
     servers = each(fit({"servers": _listing(deed)}, RefreshOutput).servers, Refresh)
     yield from facts(**_asked(deed))
     if not servers:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
     yield from generic.ending(deed)
     columns = ["server", "status", "tools", "added", "removed", "error"]
@@ -231,7 +231,7 @@ def _asked(deed: Deed) -> dict[str, str]:
 def _ending(deed: Deed) -> Iterator[Node]:
     output = answer(deed, ResourceOutput) or ResourceOutput()
     yield from generic.ending(deed)
-    yield from replies.note(output.error, "error")
+    yield from _draw.note(output.error, "error")
 
 
 def _listing(deed: Deed) -> list[Any]:
@@ -255,7 +255,7 @@ def _read(one: Resource) -> Iterator[Node]:
         text = words(one.text)
         marked = kind == "text/markdown"
         yield Prose(text=text) if marked else Code(text=text, path=words(one.uri), language=LANGUAGES.get(kind))
-    yield from replies.files((one.blobSavedTo, kind))
+    yield from _draw.files((one.blobSavedTo, kind))
 
 
 TOOLS = [

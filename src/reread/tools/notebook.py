@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Hunk, Node, Note, Prose, facts
-from reread.shapes import as_dict, as_list
-from reread.tools import diffs, generic, replies
+from reread.base.coerce import as_dict, as_list
+from reread.tools import _diff, _draw, generic
+from reread.tools._values import first, line, parsed, words
+from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.read import joined
 from reread.tools.tool import Tool
-from reread.tools.values import first, line, parsed, words
+from reread.tools.tool_call import DONE, Deed
 
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 
@@ -49,7 +49,7 @@ def title(deed: Deed) -> str:
     given, output = _both(deed)
     path = first(output.notebook_path, given.notebook_path)
     cell = line(_cell(given, output) or _after(given, output), 40)
-    parts = (deed.name, line(path), _mode(given, output), cell, diffs.tally(_hunks(given, output)))
+    parts = (deed.name, line(path), _mode(given, output), cell, _diff.tally(_hunks(given, output)))
     return " ".join(part for part in parts if part)
 
 
@@ -57,7 +57,7 @@ def draw(deed: Deed) -> Iterator[Node]:
     """The change to the cell, or the cell as it is now."""
     given, output = _both(deed)
     yield from generic.ending(deed)
-    yield from replies.note(output.error, "error")
+    yield from _draw.note(output.error, "error")
     yield from facts(
         cell=_cell(given, output),
         place=_after(given, output),
@@ -67,7 +67,7 @@ def draw(deed: Deed) -> Iterator[Node]:
     shown = list(_source(given, output))
     yield from shown
     if not shown and deed.ending.state == DONE:
-        yield from replies.note(deed.text)
+        yield from _draw.note(deed.text)
 
 
 def _both(deed: Deed) -> tuple[Input, Output]:
@@ -94,7 +94,7 @@ def _source(given: Input, output: Output) -> Iterator[Node]:
     hunks, new = _hunks(given, output), first(output.new_source, given.new_source)
     kind = first(output.cell_type, given.cell_type)
     if hunks:
-        yield from diffs.changed(first(output.notebook_path, given.notebook_path), hunks)
+        yield from _diff.changed(first(output.notebook_path, given.notebook_path), hunks)
     elif new and kind == "markdown":
         yield Prose(text=new)
     elif new:
@@ -108,7 +108,7 @@ def _hunks(given: Input, output: Output) -> list[Hunk]:
     if _mode(given, output) == INSERT:
         return []
     old = first(output.old_source) or _before(output, _cell(given, output))
-    return diffs.between(old, first(output.new_source, given.new_source)) if old else []
+    return _diff.between(old, first(output.new_source, given.new_source)) if old else []
 
 
 def _before(output: Output, name: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Node, Note, Table
-from reread.tools import replies
+from reread.tools import _draw
+from reread.tools._values import answer, each, first, line, words
+from reread.tools.nodes import Node, Note, Table
 from reread.tools.tool import Tool
-from reread.tools.values import answer, each, first, line, words
+from reread.tools.tool_call import DONE, Deed
 
 
 class EnterInput(Struct, kw_only=True):
@@ -60,11 +60,11 @@ def enter_title(deed: Deed) -> str:
 def draw_enter(deed: Deed) -> Iterator[Node]:
     """Why, and what was said to it."""
     output = answer(deed, EnterOutput)
-    yield from replies.prose(deed.input(EnterInput).reason)
+    yield from _draw.prose(deed.input(EnterInput).reason)
     if output and first(output.message):
-        yield from replies.ending(deed, output.message)
+        yield from _draw.ending(deed, output.message)
     else:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
 
 
 def exit_title(deed: Deed) -> str:
@@ -79,10 +79,10 @@ def draw_exit(deed: Deed) -> Iterator[Node]:
     given, output = deed.input(ExitInput), deed.output(ExitOutput)
     told = output or ExitOutput()
     proposed, decided = words(given.plan), words(told.plan)
-    yield from replies.prose(first(decided, proposed))
-    yield from replies.files((first(told.filePath, given.planFilePath), "plan"))
+    yield from _draw.prose(first(decided, proposed))
+    yield from _draw.files((first(told.filePath, given.planFilePath), "plan"))
     if decided.strip() and decided != proposed:
-        yield from replies.section("plan as proposed", replies.prose(proposed))
+        yield from _draw.section("plan as proposed", _draw.prose(proposed))
     asked = [[words(one.tool), words(one.prompt)] for one in each(given.allowedPrompts, Permission)]
     if asked:
         yield Table(columns=["tool", "asks to"], rows=asked)
@@ -91,7 +91,7 @@ def draw_exit(deed: Deed) -> Iterator[Node]:
 
 def _decision(deed: Deed, output: ExitOutput | None) -> Iterator[Node]:
     if output is None or deed.ending.state != DONE:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     elif output.awaitingLeaderApproval is True:
         yield Note(text="waits for the team leader to approve")
     else:

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Choice, Node, Note, facts
-from reread.nodes import Option as Drawn
-from reread.shapes import as_dict
-from reread.tools import generic, replies
+from reread.base.coerce import as_dict
+from reread.tools import _draw, generic
+from reread.tools._values import each, first, held, line, names, span_ms, words
+from reread.tools.nodes import Choice, Node, Note, facts
+from reread.tools.nodes import Option as Drawn
 from reread.tools.tool import Tool
-from reread.tools.values import each, first, held, line, names, span_ms, words
+from reread.tools.tool_call import DONE, Deed
 
 JOIN = ", "
 """What joins several answers to one."""
@@ -98,10 +98,10 @@ def draw(deed: Deed) -> Iterator[Node]:
         yield from _remarks(held(notes.get(words(question.question)), Annotation))
     known = {words(question.question) for question in asked}
     yield from facts(**{text: answer for text, answer in answers.items() if text not in known})
-    yield from replies.prose(output.response)
+    yield from _draw.prose(output.response)
     if span_ms(output.afkTimeoutMs):
         yield Note(text=f"nobody answered within {span_ms(output.afkTimeoutMs)}", level="warning")
-    yield from generic.ending(deed) if answers else replies.reply(deed)
+    yield from generic.ending(deed) if answers else _draw.reply(deed)
 
 
 def _asked(deed: Deed) -> list[Question]:
@@ -179,8 +179,8 @@ def _stands(answer: str, at: int, label: str) -> bool:
 
 def _remarks(added: Annotation | None) -> Iterator[Node]:
     if added:
-        yield from replies.note(f"the user adds: {words(added.notes)}" if first(added.notes) else "")
-        yield from replies.note(UNANSWERED.get(words(added.unanswered), words(added.unanswered)))
+        yield from _draw.note(f"the user adds: {words(added.notes)}" if first(added.notes) else "")
+        yield from _draw.note(UNANSWERED.get(words(added.unanswered), words(added.unanswered)))
 
 
 TOOLS = [Tool(("AskUserQuestion",), title, draw)]

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from reread import blocks as b
-from reread.blocks import fit
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
-from reread.shapes import as_dict, as_list
+from reread.base.coerce import as_dict, as_list
+from reread.records import blocks as b
+from reread.records.blocks import fit
 from reread.tools import generic
-from reread.tools.diffs import line_number, source
-from reread.tools.pictures import measured, picture
+from reread.tools._diff import line_number, source
+from reread.tools._images import measured, picture
+from reread.tools._result_text import numbered, unwrap
+from reread.tools._values import count, each, first, held, line, number, size, words
+from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, held, line, number, size, words
-from reread.tools.wrappings import numbered, unwrap
+from reread.tools.tool_call import DONE, Deed
 
 _CELL = re.compile(
     r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?'

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Data, Node, Note, Table, facts
-from reread.tools import generic, replies
+from reread.tools import _draw, generic
+from reread.tools._values import answer, count, each, first, grouped, line, moment, number, parsed, span, words, yes
+from reread.tools.nodes import Data, Node, Note, Table, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, grouped, line, moment, number, parsed, span, words, yes
+from reread.tools.tool_call import DONE, Deed
 
 HTTP_ERROR = 400
 
@@ -103,7 +103,7 @@ def create_title(deed: Deed) -> str:
 def draw_create(deed: Deed) -> Iterator[Node]:
     """What is asked, when, and for how long."""
     given, job = deed.input(CronInput), deed.output(Job)
-    yield from replies.prose(given.prompt)
+    yield from _draw.prose(given.prompt)
     told = job or Job()
     yield from facts(
         job=words(told.id),
@@ -113,7 +113,7 @@ def draw_create(deed: Deed) -> Iterator[Node]:
         outlives_the_session=yes(given.durable if told.durable is None else told.durable),
         next=moment(told.nextFireAt),
     )
-    yield from generic.ending(deed) if job else replies.reply(deed)
+    yield from generic.ending(deed) if job else _draw.reply(deed)
 
 
 def delete_title(deed: Deed) -> str:
@@ -125,7 +125,7 @@ def draw_delete(deed: Deed) -> Iterator[Node]:
     """Which job was called off."""
     output = deed.output(DeleteOutput) or DeleteOutput()
     yield from facts(job=first(deed.input(DeleteInput).id, output.id))
-    yield from replies.reply(deed)
+    yield from _draw.reply(deed)
     if output.endedLoopWakeup is True:
         yield Note(text="this ended the loop that was waiting")
 
@@ -141,7 +141,7 @@ def draw_list(deed: Deed) -> Iterator[Node]:
     output = deed.output(ListOutput)
     jobs = each(output.jobs, Job) if output else []
     if not jobs:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
     yield Table(columns=["job", "schedule", "cron", "next", "prompt"], rows=[_row(job) for job in jobs])
     yield from generic.ending(deed)
@@ -164,8 +164,8 @@ def wake_title(deed: Deed) -> str:
 def draw_wake(deed: Deed) -> Iterator[Node]:
     """What goes on then, and when that will be."""
     given, output = deed.input(WakeInput), deed.output(WakeOutput)
-    yield from replies.prose(given.reason)
-    yield from replies.section("prompt", replies.prose(given.prompt))
+    yield from _draw.prose(given.reason)
+    yield from _draw.section("prompt", _draw.prose(given.prompt))
     told = output or WakeOutput()
     if told.stopped is True:
         yield Note(text=f"the loop ended; {count(told.cancelledWakeups, 'wakeup') or 'nothing'} called off")
@@ -173,7 +173,7 @@ def draw_wake(deed: Deed) -> Iterator[Node]:
         yield Note(text=f"the delay was set to {span(told.clampedDelaySeconds)}", level="warning")
     yield from facts(delay=span(given.delaySeconds), wakes_at=moment(told.scheduledFor), nothing_new=yes(given.noop))
     scheduled = output is not None and bool(number(told.scheduledFor))
-    yield from generic.ending(deed) if scheduled else replies.reply(deed)
+    yield from generic.ending(deed) if scheduled else _draw.reply(deed)
 
 
 def trigger_title(deed: Deed) -> str:
@@ -192,19 +192,19 @@ def draw_trigger(deed: Deed) -> Iterator[Node]:
         after=words(given.cursor),
     )
     if given.body:
-        yield from replies.section("body", [Data(value=given.body)], open=True)
+        yield from _draw.section("body", [Data(value=given.body)], open=True)
     if output is None or deed.ending.state != DONE:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     else:
         yield from _answered(output)
 
 
 def _answered(output: TriggerOutput) -> Iterator[Node]:
-    yield from replies.prose(output.summary)
+    yield from _draw.prose(output.summary)
     if (number(output.status) or 0) >= HTTP_ERROR:
         yield Note(text=f"the service answered {grouped(output.status)}", level="error")
     value = parsed(words(output.json))
-    yield from [Data(value=value)] if value is not None else replies.text(output.json)
+    yield from [Data(value=value)] if value is not None else _draw.text(output.json)
     yield from facts(status=words(output.status))
 
 

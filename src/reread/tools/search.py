@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from reread.deeds import DONE, Deed
-from reread.nodes import Code, Entry, Files, Node, Note, facts
-from reread.shapes import as_list
+from reread.base.coerce import as_list
 from reread.tools import generic
-from reread.tools.marks import marks
+from reread.tools._highlight import marks
+from reread.tools._result_text import unwrap
+from reread.tools._values import count, first, grouped, line, number, span_ms, words
+from reread.tools.nodes import Code, Entry, Files, Node, Note, facts
 from reread.tools.tool import Tool
-from reread.tools.values import count, first, grouped, line, number, span_ms, words
-from reread.tools.wrappings import unwrap
+from reread.tools.tool_call import DONE, Deed
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
 _NOTHING = re.compile(r"\ANo (?:files|matches) found\b[^\n]*")

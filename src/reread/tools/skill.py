@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.deeds import Deed
-from reread.nodes import Code, Node, facts
-from reread.tools import diffs, generic, replies
+from reread.tools import _diff, _draw, generic
+from reread.tools._values import answer, count, each, first, line, names, words
+from reread.tools.nodes import Code, Node, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, line, names, words
+from reread.tools.tool_call import Deed
 
 
 class Input(Struct, kw_only=True):
@@ -83,10 +83,10 @@ def draw(deed: Deed) -> Iterator[Node]:
         agent=words(output.agentId),
     )
     if first(output.result):
-        yield from replies.ending(deed)
-        yield from replies.prose(output.result)
+        yield from _draw.ending(deed)
+        yield from _draw.prose(output.result)
     else:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
 
 
 def propose_title(deed: Deed) -> str:
@@ -103,18 +103,18 @@ def draw_propose(deed: Deed) -> Iterator[Node]:
         yield from generic.draw(deed)
         return
     for one in proposals:
-        yield from replies.section(words(one.name), _proposal(one), open=True)
+        yield from _draw.section(words(one.name), _proposal(one), open=True)
     yield from facts(shown=count(output.proposalCount, "proposal"))
-    yield from replies.reply(deed)
+    yield from _draw.reply(deed)
 
 
 def _proposal(one: Proposal) -> Iterator[Node]:
-    yield from replies.prose(one.description)
+    yield from _draw.prose(one.description)
     yield from facts(kind=words(one.kind), instead_of=words(one.target), seen_in=names(one.evidence))
     if first(one.skillMd):
         yield Code(text=words(one.skillMd), language="markdown")
     for edit in each(one.edits, Replacement):
-        yield from diffs.changed("", diffs.between(words(edit.old_string), words(edit.new_string)))
+        yield from _diff.changed("", _diff.between(words(edit.old_string), words(edit.new_string)))
 
 
 TOOLS = [Tool(("Skill", "SlashCommand"), title, draw), Tool(("propose_skills",), propose_title, draw_propose)]

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reread.deeds import FAILED, Deed
-from reread.nodes import Checklist, Data, Item, Node, Note, facts
-from reread.shapes import as_list
-from reread.tools import generic, replies
+from reread.base.coerce import as_list
+from reread.tools import _draw, generic
+from reread.tools._values import each, first, held, line, words
+from reread.tools.nodes import Checklist, Data, Item, Node, Note, facts
 from reread.tools.todo import state
 from reread.tools.tool import Tool
-from reread.tools.values import each, first, held, line, words
+from reread.tools.tool_call import FAILED, Deed
 
 _CREATED = re.compile(r"Task #(\S+) created")
 _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
@@ -103,7 +103,7 @@ def draw_create(deed: Deed) -> Iterator[Node]:
     text = " ".join(part for part in (_hash(_created(deed)), _subject(deed)) if part)
     if text:
         yield Checklist(items=[Item(text=text, changed=True)])
-    yield from replies.prose(first(task.description if task else None, given.description))
+    yield from _draw.prose(first(task.description if task else None, given.description))
     yield from facts(while_doing_it=words(given.activeForm))
     yield from _metadata(given.metadata)
     yield from generic.ending(deed)
@@ -140,9 +140,9 @@ def draw_update(deed: Deed) -> Iterator[Node]:
         done = deed.ending.state != FAILED
         yield Checklist(items=[Item(text=text, state=state(after), changed=done, note=note)])
     yield from facts(**_changes(given))
-    yield from replies.prose(given.description)
+    yield from _draw.prose(given.description)
     yield from _metadata(given.metadata)
-    yield from replies.ending(deed, output.error)
+    yield from _draw.ending(deed, output.error)
     if output.verificationNudgeNeeded is True:
         yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
 
@@ -169,10 +169,10 @@ def draw_get(deed: Deed) -> Iterator[Node]:
     """The task as it is."""
     task = _task(deed)
     if task is None:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
     yield Checklist(items=[_item(task)])
-    yield from replies.prose(task.description)
+    yield from _draw.prose(task.description)
     yield from facts(
         status=_said(task.status),
         owner=words(task.owner),
@@ -196,7 +196,7 @@ def draw_list(deed: Deed) -> Iterator[Node]:
         yield Checklist(items=[_item(task) for task in tasks])
         yield from generic.ending(deed)
     else:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
 
 
 def _tasks(deed: Deed) -> list[Task]:
@@ -240,7 +240,7 @@ def _hashes(ids: object) -> str:
 
 def _metadata(value: object) -> Iterator[Node]:
     if value:
-        yield from replies.section("metadata", [Data(value=value)])
+        yield from _draw.section("metadata", [Data(value=value)])
 
 
 TOOLS = [

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import Deed
-from reread.nodes import Data, Node, facts
-from reread.tools import generic, replies
+from reread.tools import _draw, generic
+from reread.tools._values import answer, count, each, first, grouped, held, line, names, words, yes
+from reread.tools.nodes import Data, Node, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, grouped, held, line, names, words, yes
+from reread.tools.tool_call import Deed
 
 
 class MessageInput(Struct, kw_only=True):
@@ -114,7 +114,7 @@ def draw_message(deed: Deed) -> Iterator[Node]:
     said = given.message
     if isinstance(said, dict | list):
         yield Data(value=said)
-    yield from replies.prose(first(None if isinstance(said, dict | list) else said, given.content))
+    yield from _draw.prose(first(None if isinstance(said, dict | list) else said, given.content))
     yield from facts(
         **{"from": words(way.sender)},
         to=first(given.to, given.recipient, way.target),
@@ -126,7 +126,7 @@ def draw_message(deed: Deed) -> Iterator[Node]:
         request=first(given.request_id, output.request_id),
         approved=yes(given.approve),
     )
-    yield from replies.ending(deed, output.message) if first(output.message) else replies.reply(deed)
+    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
 
 
 def team_title(deed: Deed) -> str:
@@ -139,15 +139,15 @@ def team_title(deed: Deed) -> str:
 def draw_team(deed: Deed) -> Iterator[Node]:
     """The team and its file."""
     given, output = deed.input(TeamInput), answer(deed, TeamOutput) or TeamOutput()
-    yield from replies.prose(given.description)
+    yield from _draw.prose(given.description)
     yield from facts(
         operation=words(given.operation),
         team=first(given.team_name, output.team_name),
         lead=words(output.lead_agent_id),
         type=words(given.agent_type),
     )
-    yield from replies.files((output.team_file_path, "team"))
-    yield from replies.ending(deed, output.message) if first(output.message) else replies.reply(deed)
+    yield from _draw.files((output.team_file_path, "team"))
+    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
 
 
 def agents_title(deed: Deed) -> str:
@@ -160,12 +160,12 @@ def draw_agents(deed: Deed) -> Iterator[Node]:
     output = deed.output(AgentsOutput)
     if output and first(output.listing):
         yield from generic.ending(deed)
-        yield from replies.prose(output.listing)
+        yield from _draw.prose(output.listing)
     else:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     for title, parts in (("sections", output and output.sections), ("notes", output and output.notes)):
         if parts:
-            yield from replies.section(title, [Data(value=parts)])
+            yield from _draw.section(title, [Data(value=parts)])
 
 
 def notices_title(deed: Deed) -> str:
@@ -179,16 +179,16 @@ def draw_notices(deed: Deed) -> Iterator[Node]:
     """Each notification as it arrived."""
     output = answer(deed, NotificationsOutput)
     if output is None:
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
         return
     yield from generic.ending(deed)
     for one in each(output.notifications, Notification):
-        yield from replies.section(first(one.origin, one.notification_id, "?"), _notice(one), open=True)
+        yield from _draw.section(first(one.origin, one.notification_id, "?"), _notice(one), open=True)
     yield from facts(still_waiting=grouped(output.remaining), read_at=words(output.read_at))
 
 
 def _notice(one: Notification) -> Iterator[Node]:
-    yield from replies.text(one.content)
+    yield from _draw.text(one.content)
     yield from facts(queued=words(one.queued_at), arrived=words(one.arrived_at), id=words(one.notification_id))
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.blocks import fit
-from reread.deeds import Deed
-from reread.nodes import Checklist, Item, Node, Note
+from reread.records.blocks import fit
 from reread.tools import generic
+from reread.tools._values import each, first, line, words
+from reread.tools.nodes import Checklist, Item, Node, Note
 from reread.tools.tool import Tool
-from reread.tools.values import each, first, line, words
+from reread.tools.tool_call import Deed
 
 STATES = {
     "pending": "pending",

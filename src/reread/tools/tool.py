@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from reread.deeds import Deed
-from reread.nodes import Node
+from reread.tools.nodes import Node
+from reread.tools.tool_call import Deed
 
 
 class Tool(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.blocks import fit
-from reread.deeds import DONE, Deed
-from reread.nodes import Node, Note, Prose, facts
-from reread.shapes import as_list
-from reread.tools import generic, replies
+from reread.base.coerce import as_list
+from reread.records.blocks import fit
+from reread.tools import _draw, generic
+from reread.tools._values import count, each, first, grouped, line, names, number, parsed, size, span, span_ms, words
+from reread.tools.nodes import Node, Note, Prose, facts
 from reread.tools.tool import Tool
-from reread.tools.values import count, each, first, grouped, line, names, number, parsed, size, span, span_ms, words
+from reread.tools.tool_call import DONE, Deed
 
 _LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)
@@ -113,12 +113,12 @@ def _searched(deed: Deed) -> SearchOutput | None:
 def _part(part: Any) -> Iterator[Node]:
     """Pages as links, anything said as Markdown."""
     if isinstance(part, str):
-        yield from replies.prose(part)
+        yield from _draw.prose(part)
     elif isinstance(part, Hits):
         hits = each(part.content, Hit)
-        yield from replies.links(*((hit.url, hit.title) for hit in hits))
+        yield from _draw.links(*((hit.url, hit.title) for hit in hits))
         for hit in hits:
-            yield from replies.section(first(hit.title, hit.url), replies.text(hit.snippet))
+            yield from _draw.section(first(hit.title, hit.url), _draw.text(hit.snippet))
 
 
 def _detached(flag: object) -> Iterator[Node]:
@@ -136,14 +136,14 @@ def fetch_title(deed: Deed) -> str:
 def draw_fetch(deed: Deed) -> Iterator[Node]:
     """The address, how it was got, and what it says."""
     given, output = deed.input(FetchInput), deed.output(FetchOutput)
-    yield from replies.links((first(given.url, output.url if output else None), None))
+    yield from _draw.links((first(given.url, output.url if output else None), None))
     if output and first(output.url) and first(given.url) and words(output.url) != words(given.url):
-        yield from replies.links((output.url, "where it led"))
+        yield from _draw.links((output.url, "where it led"))
     yield from facts(asked=words(given.prompt), from_character=grouped(given.offset))
     if output is None or not first(output.result):
-        yield from replies.reply(deed)
+        yield from _draw.reply(deed)
     else:
-        yield from replies.refusal(deed)
+        yield from _draw.refusal(deed)
     if output:
         yield from _fetched(output)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import Deed
-from reread.nodes import Code, Data, Node, Section, facts
-from reread.tools import generic, replies
+from reread.tools import _draw, generic
+from reread.tools._values import answer, count, each, first, line, number, words
+from reread.tools.nodes import Code, Data, Node, Section, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, count, each, first, line, number, words
+from reread.tools.tool_call import Deed
 
 _NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
@@ -106,17 +106,17 @@ def draw_workflow(deed: Deed) -> Iterator[Node]:
     """The script, and where its run can be followed."""
     given, output = deed.input(WorkflowInput), deed.output(WorkflowOutput)
     told = output or WorkflowOutput()
-    yield from replies.prose(first(told.summary, given.description))
+    yield from _draw.prose(first(told.summary, given.description))
     if first(given.script):
         yield Code(text=words(given.script), language="javascript")
     if given.args is not None:
         yield Section(title="arguments", nodes=[Data(value=given.args)])
-    yield from replies.note(told.error, "error")
-    yield from replies.note(told.warning, "warning")
-    yield from generic.ending(deed) if output else replies.reply(deed)
-    yield from replies.note(words(told.status).replace("_", " "))
-    yield from replies.links((told.sessionUrl, "session in the cloud"))
-    yield from replies.files((first(told.scriptPath, given.scriptPath), "script"), (told.transcriptDir, "transcripts"))
+    yield from _draw.note(told.error, "error")
+    yield from _draw.note(told.warning, "warning")
+    yield from generic.ending(deed) if output else _draw.reply(deed)
+    yield from _draw.note(words(told.status).replace("_", " "))
+    yield from _draw.links((told.sessionUrl, "session in the cloud"))
+    yield from _draw.files((first(told.scriptPath, given.scriptPath), "script"), (told.transcriptDir, "transcripts"))
     yield from facts(
         workflow=first(told.workflowName, given.name),
         run=words(told.runId),
@@ -154,8 +154,8 @@ def _place(one: Finding) -> str:
 
 
 def _finding(one: Finding) -> Iterator[Node]:
-    yield from replies.prose(one.summary)
-    yield from replies.prose(one.failure_scenario)
+    yield from _draw.prose(one.summary)
+    yield from _draw.prose(one.failure_scenario)
     yield from facts(
         category=words(one.category), verdict=words(one.verdict), outcome=words(one.outcome).replace("_", " ")
     )
@@ -169,7 +169,7 @@ def output_title(deed: Deed) -> str:
 def draw_output(deed: Deed) -> Iterator[Node]:
     """What is handed over, as a tree."""
     yield Data(value=deed.given)
-    yield from replies.reply(deed)
+    yield from _draw.reply(deed)
 
 
 def handback_title(deed: Deed) -> str:
@@ -181,9 +181,9 @@ def handback_title(deed: Deed) -> str:
 def draw_handback(deed: Deed) -> Iterator[Node]:
     """The report."""
     given = deed.input(HandbackInput)
-    yield from replies.prose(given.message)
+    yield from _draw.prose(given.message)
     yield from facts(summary=words(given.summary))
-    yield from replies.reply(deed)
+    yield from _draw.reply(deed)
 
 
 def goal_title(deed: Deed) -> str:
@@ -195,11 +195,11 @@ def goal_title(deed: Deed) -> str:
 def draw_goal(deed: Deed) -> Iterator[Node]:
     """The condition, and whether the user was asked."""
     given, output = deed.input(GoalInput), answer(deed, GoalOutput) or GoalOutput()
-    yield from replies.prose(first(output.condition, given.condition))
+    yield from _draw.prose(first(output.condition, given.condition))
     asked = given.ask_user if output.askUser is None else output.askUser
     if asked is not None:
-        yield from replies.note("the user was asked" if asked is True else "set without asking")
-    yield from replies.reply(deed)
+        yield from _draw.note("the user was asked" if asked is True else "set without asking")
+    yield from _draw.reply(deed)
 
 
 def end_title(deed: Deed) -> str:
@@ -209,8 +209,8 @@ def end_title(deed: Deed) -> str:
 
 def draw_end(deed: Deed) -> Iterator[Node]:
     """Why the conversation ends."""
-    yield from replies.prose(deed.input(EndInput).reason)
-    yield from replies.reply(deed)
+    yield from _draw.prose(deed.input(EndInput).reason)
+    yield from _draw.reply(deed)
 
 
 TOOLS = [

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.deeds import Deed
-from reread.nodes import Node, facts
-from reread.tools import replies
+from reread.tools import _draw
+from reread.tools._values import answer, first, grouped, line, words
+from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
-from reread.tools.values import answer, first, grouped, line, words
+from reread.tools.tool_call import Deed
 
 
 class EnterInput(Struct, kw_only=True):
@@ -69,8 +69,8 @@ def draw(deed: Deed) -> Iterator[Node]:
         commits_discarded=grouped(output.discardedCommits),
     )
     if output.originalCwdMissing is True:
-        yield from replies.note("the folder it came from is gone", "warning")
-    yield from replies.ending(deed, output.message) if first(output.message) else replies.reply(deed)
+        yield from _draw.note("the folder it came from is gone", "warning")
+    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
 
 
 TOOLS = [Tool(("EnterWorktree",), enter_title, draw), Tool(("ExitWorktree",), exit_title, draw)]

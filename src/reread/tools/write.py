@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.deeds import Deed
-from reread.nodes import Hunk, Node, Note
-from reread.tools import diffs, generic
+from reread.tools import _diff, generic
+from reread.tools._values import count, first, held, line, words
+from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
-from reread.tools.values import count, first, held, line, words
+from reread.tools.tool_call import Deed
 
 
 class Input(Struct, kw_only=True):
@@ -38,7 +38,7 @@ class Output(Struct, kw_only=True):
     """create, update, or text where there is a `file`."""
     filePath: str | None = None
     content: str | None = None
-    structuredPatch: list[diffs.Patch] | None = None
+    structuredPatch: list[_diff.Patch] | None = None
     originalFile: str | None = None
     userModified: bool | None = None
     gitDiff: Any = None
@@ -53,7 +53,7 @@ def title(deed: Deed) -> str:
     hunks = _hunks(output)
     content = _content(deed, output)
     lines = count(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
-    return " ".join(part for part in (deed.name, line(_path(deed, output)), diffs.tally(hunks) or lines) if part)
+    return " ".join(part for part in (deed.name, line(_path(deed, output)), _diff.tally(hunks) or lines) if part)
 
 
 def draw(deed: Deed) -> Iterator[Node]:
@@ -63,10 +63,10 @@ def draw(deed: Deed) -> Iterator[Node]:
     yield from generic.ending(deed)
     if output.userModified is True:
         yield Note(text="changed by the user before it was written", level="warning")
-    yield from diffs.changed(path, hunks)
-    yield from diffs.remarks(output.structuredPatch)
+    yield from _diff.changed(path, hunks)
+    yield from _diff.remarks(output.structuredPatch)
     if content and not hunks:
-        yield diffs.source(content, path, start=_start(output))
+        yield _diff.source(content, path, start=_start(output))
     elif not content:
         yield Note(text="an empty file")
 
@@ -84,15 +84,15 @@ def _content(deed: Deed, output: Output) -> str:
 
 def _start(output: Output) -> int:
     file = held(output.file, File) or File()
-    return diffs.line_number(file.startLine) or 1
+    return _diff.line_number(file.startLine) or 1
 
 
 def _hunks(output: Output) -> list[Hunk]:
     """The change to a file that was there before."""
-    hunks = diffs.patched(output.structuredPatch)
+    hunks = _diff.patched(output.structuredPatch)
     if hunks or not isinstance(output.originalFile, str) or not isinstance(output.content, str):
         return hunks
-    return diffs.between(output.originalFile, output.content)
+    return _diff.between(output.originalFile, output.content)
 
 
 TOOLS = [Tool(("Write", "Replace"), title, draw, sort="edit")]

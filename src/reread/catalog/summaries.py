@@ -1,0 +1,259 @@
+"""Headers: what can be told of a session from the first and last bytes of its file."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from reread.base import jsontext
+from reread.base.times import When, edge, moment
+from reread.disk import layout
+from reread.errors import Unreadable
+from reread.model.messages import TURN_STARTERS
+from reread.model.prompt_text import kind_of, take_apart
+from reread.records import dialects
+from reread.records.decode import Record
+from reread.records.envelope import BlockHead, Head
+
+PEEK = 1 << 14
+"""How much of a file's head is read at once."""
+TAIL = 1 << 16
+"""How much of a file's tail is read."""
+REACH = 1 << 18
+"""How far into the file the first prompt is looked for."""
+TITLE_LENGTH = 120
+NO_TITLE = ("(empty)", "(no prompt)")
+TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
+"""What a line that holds a title has in it."""
+NODE = b'{"parentUuid":'
+"""How nearly every line begins that hangs in the tree, and so holds no title."""
+
+
+class Header(msgspec.Struct, frozen=True):
+    """A session as a line in a list."""
+
+    id: str
+    path: str
+    title: str
+    project: str
+    project_guessed: bool
+    """Whether no record names the folder, so that its name is only a guess."""
+    git_branch: str | None
+    version: str | None
+    model: str | None
+    started: datetime | None
+    updated: datetime | None
+    size: int
+    """Bytes."""
+    title_guessed: bool = False
+    """Whether no record has one, so that it is what the captured command asked."""
+    captured: bool = False
+    """Whether it is a captured conversation: its id is then that of the conversation."""
+    sessions: tuple[str, ...] = ()
+    """The ids of Claude Code's sessions at its beginning and its end."""
+
+
+def read_header(path: str | Path) -> Header:
+    """The header of one session file."""
+    try:
+        with io.FileIO(path) as file:
+            stat = os.fstat(file.fileno())
+            first, last = _Glance(), _Glance()
+            begin = chunk = file.read(PEEK)
+            while chunk:
+                rest = first.take_forward(chunk)
+                if first.prompt is not None or file.tell() >= min(stat.st_size, REACH):
+                    break
+                chunk = rest + file.read(PEEK * 4)
+            if stat.st_size > len(begin):
+                file.seek(max(0, stat.st_size - TAIL))
+                begin = file.read(TAIL)
+            last.take_backward(begin, whole=stat.st_size <= len(begin))
+    except OSError as error:
+        raise Unreadable.at(path, error) from error
+    return _header(path, stat.st_size, stat.st_mtime, first, last)
+
+
+def _header(path: str | Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
+    prompt = as_title(first.prompt or "")
+    summary = last.summary or (first.summary if first.prompt is None else None)
+    title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
+    guess = as_title(first.asked or "") if not title else ""
+    cwd = first.cwd or last.cwd
+    found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
+    return Header(
+        id=first.conversation or (found[0] if found else Path(path).stem),
+        path=str(path),
+        title=title or guess or NO_TITLE[size > 0],
+        title_guessed=bool(guess),
+        project=cwd or layout.project_guess(Path(path)),
+        project_guessed=cwd is None,
+        git_branch=last.git_branch or first.git_branch,
+        version=last.version or first.version,
+        model=last.model or first.model,
+        started=moment(first.stamp),
+        updated=moment(last.stamp) or datetime.fromtimestamp(modified, UTC),
+        size=size,
+        captured=first.conversation is not None,
+        sessions=found,
+    )
+
+
+class _Glance:
+    """The facts found in a few lines, first come."""
+
+    def __init__(self) -> None:
+        self.conversation: str | None = None
+        """The conversation that the first line was captured into."""
+        self.session: str | None = None
+        self.cwd: str | None = None
+        self.git_branch: str | None = None
+        self.version: str | None = None
+        self.model: str | None = None
+        self.stamp: str | None = None
+        self.custom_title: str | None = None
+        self.ai_title: str | None = None
+        self.summary: str | None = None
+        self.prompt: str | None = None
+        self.asked: str | None = None
+        """What the command of a capture asked."""
+        self._seen: bytes | None = None
+
+    def take_forward(self, data: bytes) -> bytes:
+        """Look at whole lines from the start; gives the line that is not whole yet."""
+        at = 0
+        while self.prompt is None and (end := data.find(b"\n", at)) >= 0:
+            self._note(data[at:end])
+            at = end + 1
+        rest = data[at:]
+        if self.prompt is None and rest.endswith(b"}"):
+            self._note(rest)
+        return rest
+
+    def take_backward(self, data: bytes, *, whole: bool) -> None:
+        """Look at lines from the end: at each until all but a title is known, then at those that may hold one."""
+        self._seen = data
+        end, known = len(data), False
+        while end > 0 and not (known and self.custom_title):
+            start = data.rfind(b"\n", 0, end)
+            known = known or self._is_complete()
+            if (start >= 0 or whole) and not (known and data.startswith(NODE, start + 1)):
+                line = data[start + 1 : end]
+                if not known or any(mark in line for mark in TITLES):
+                    self._note(line)
+            end = start
+
+    def _is_own(self, leaf: str | None) -> bool:
+        """Whether a summary is this file's own: files begin with those of others."""
+        return self._seen is None or (leaf is not None and f'"uuid":"{leaf}"'.encode() in self._seen)
+
+    def _is_complete(self) -> bool:
+        return None not in (self.session, self.cwd, self.git_branch, self.version, self.model, self.stamp)
+
+    def _note(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        record = Record(0, 0, line)
+        head = record.head
+        if record.dialect == dialects.stored.NAME:
+            self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
+            self.asked = self.asked or dialects.stored.asked(record.value)
+        self.session = self.session or head.sessionId
+        self.cwd = self.cwd or head.cwd
+        self.git_branch = self.git_branch or head.gitBranch
+        self.version = self.version or head.version
+        self.stamp = self.stamp or head.timestamp
+        self.custom_title = self.custom_title or head.customTitle
+        self.ai_title = self.ai_title or head.aiTitle
+        if head.summary and head.type == "summary" and self.summary is None and self._is_own(head.leafUuid):
+            summary = jsontext.readable(bytes(head.summary))
+            self.summary = summary if isinstance(summary, str) else None
+        model = (head.message.model if head.message else None) or head.model
+        if model and not model.startswith("<"):
+            self.model = self.model or model
+        if self.prompt is None and head.type == "user":
+            self.prompt = first_prompt(head)
+
+
+def first_prompt(head: Head) -> str | None:
+    """What a person typed in this record, or None."""
+    if head.isMeta or head.isCompactSummary or head.isSidechain or head.parentToolUseID or head.message is None:
+        return None
+    content = head.message.content
+    if isinstance(content, str):
+        texts = [content]
+    else:
+        texts = [_text(block) for block in content or [] if block.type == "text"]
+    for text in texts:
+        if text.strip() and kind_of(text) in TURN_STARTERS:
+            return take_apart(text).text.strip() or None
+    return None
+
+
+def as_title(text: str) -> str:
+    """The beginning of a text as a title."""
+    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
+
+
+def _text(block: BlockHead) -> str:
+    value = jsontext.readable(bytes(block.text)) if block.text else ""
+    return value if isinstance(value, str) else ""
+
+
+def sessions(
+    *,
+    project: str | Path | Sequence[str | Path] | None = None,
+    since: When | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> Iterator[Header]:
+    """The headers of all sessions, newest first; no file is read in full.
+
+    `project` is a folder, or several, and all below; `since` a moment, or what the command line takes (`7d`).
+    """
+    roots = [root] if isinstance(root, str | Path) else root
+    found: list[Header] = []
+    for path in layout.session_paths(roots):
+        try:
+            found.append(read_header(path))
+        except Unreadable:
+            continue
+    folders, earliest = layout.named_folders(project), edge(since, None)
+    transcripts = {header.id: header for header in found if not header.captured}
+    for header in sorted((filled(header, transcripts) for header in found), key=_recency, reverse=True):
+        if folders and not layout.is_within(header.project, folders):
+            continue
+        if earliest is not None and (header.updated is None or header.updated.timestamp() * 1000 < earliest):
+            continue
+        yield header
+
+
+def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list[Path]:
+    """The captured conversations that begin or end with a session, the newest first."""
+    found: list[Header] = []
+    for path in layout.captured_files(roots):
+        try:
+            header = read_header(path)
+        except Unreadable:
+            continue
+        if header.captured and session in header.sessions:
+            found.append(header)
+    return [Path(header.path) for header in sorted(found, key=_recency, reverse=True)]
+
+
+def filled(header: Header, transcripts: Mapping[str, Header]) -> Header:
+    """A captured conversation, with what the transcript of its session knows better."""
+    other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
+    if not header.captured or other is None:
+        return header
+    untitled = header.title in NO_TITLE or (header.title_guessed and other.title not in NO_TITLE)
+    title = other.title if untitled else header.title
+    return msgspec.structs.replace(header, title=title, git_branch=header.git_branch or other.git_branch)
+
+
+def _recency(header: Header) -> tuple[datetime, str]:
+    return (header.updated or datetime.fromtimestamp(0, UTC), header.id)

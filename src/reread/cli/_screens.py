@@ -1,0 +1,40 @@
+"""A screen that draws a stream while it comes, as `reread tail` draws a file."""
+
+from __future__ import annotations
+
+from reread.disk.sources import Tape
+from reread.render.parts import Selection
+from reread.render.terminal import TerminalView, make_console, watch_change
+from reread.session.session import Session
+
+
+class Screen:
+    """Bytes of a stream in, drawings out."""
+
+    def __init__(self, *, full: bool = False) -> None:
+        self._tape = Tape()
+        self._session = Session(self._tape)
+        self._session.folding = self._session.new_folding()
+        self._view = TerminalView(Selection(full=full))
+        self._console = make_console()
+
+    def feed(self, data: bytes) -> None:
+        """Draw what these bytes bring."""
+        self._tape.append(data)
+        before = len(self._session.records)
+        self._session.folding.take_in()
+        self._draw(before)
+
+    def flush(self) -> None:
+        """Draw what a last line without end brings."""
+        before = len(self._session.records)
+        self._session.folding.load()
+        self._draw(before)
+
+    def _draw(self, before: int) -> None:
+        talk = self._session.conversation
+        if before < len(talk.records):
+            _ = self._session.agents
+        for index in range(before, len(talk.records)):
+            for item in watch_change(talk.change(index), self._view):
+                self._console.print(item, end=getattr(item, "end", "\n"))

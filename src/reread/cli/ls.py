@@ -1,0 +1,130 @@
+"""`reread ls`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reread.cli._options import asked_roots, json_option, project_option, root_options, since_option
+from reread.cli._output import print_json, progress
+from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.catalog.summaries import Header
+    from reread.session.session import Session
+
+_SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+@click.command()
+@project_option
+@since_option
+@click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
+@click.option("--tool", multiple=True, metavar="NAME", help="Only with this tool (reads the files). Repeatable.")
+@click.option("--errors", is_flag=True, help="Only where something failed (reads the files).")
+@click.option("--captured", is_flag=True, help="Only captured conversations.")
+@click.option("--branches", is_flag=True, help="Only on several git branches (reads the files).")
+@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="At most so many.")
+@json_option
+@root_options
+@click.pass_context
+def ls(
+    ctx: click.Context,
+    project: tuple[str, ...],
+    since: str | None,
+    min_size: str | None,
+    tool: tuple[str, ...],
+    errors: bool,
+    captured: bool,
+    branches: bool,
+    limit: int | None,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """List sessions by project, newest first.
+
+    \b
+    reread ls --project . --since 7d
+    reread ls --tool WebFetch --errors --json
+    reread ls --captured
+    """
+    from reread.catalog.summaries import sessions
+
+    roots = asked_roots(ctx, root)
+    headers = sessions(project=project, since=since, root=roots or None)
+    if captured:
+        headers = (header for header in headers if header.captured)
+    if min_size is not None:
+        least = parse_size(min_size)
+        headers = (header for header in headers if header.size >= least)
+    if tool or errors or branches:
+        headers = _reading(headers, lambda session: _fits(session, tool, errors, branches))
+    if limit is not None:
+        headers = (header for header, _ in zip(headers, range(limit), strict=False))
+    if as_json:
+        print_json(list(headers))
+    else:
+        filters = (project, since, min_size, tool, errors, branches)
+        _print_headers(list(headers), roots, captured=captured, narrowed=any(filters))
+
+
+def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iterator[Header]:
+    """The sessions that fit once they have been read, with progress on a terminal."""
+    from reread.session.session import open  # noqa: A004
+
+    everything = list(headers)
+    with progress("reading", len(everything)) as step:
+        for header in everything:
+            if fits(open(Path(header.path))):
+                yield header
+            step(1)
+
+
+def _fits(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
+    talks = [session.conversation, *session.agents.values()]
+    calls = [call for talk in talks for call in talk.calls]
+    if tools and not any(call.name in tools for call in calls):
+        return False
+    if branches and len(set(session.facts.git_branches)) < 2:
+        return False
+    return (
+        not errors
+        or any(any(message.kind == "error" for message in talk.messages) for talk in talks)
+        or any(call.ok is False for call in calls)
+    )
+
+
+def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured: bool, narrowed: bool) -> None:
+    from reread.render.listings import header_lines
+    from reread.render.sanitize import safe
+
+    if not headers:
+        click.echo(safe(_nothing(roots, captured, narrowed)), err=True)
+    for line in header_lines(headers):
+        click.echo(line)
+
+
+def _nothing(roots: Sequence[Path], captured: bool, narrowed: bool) -> str:
+    """What to say where there is nothing to list."""
+    from reread.disk.layout import store_home
+
+    if narrowed:
+        return "No session fits. `reread ls` without options lists all of them."
+    if captured:
+        where = ", ".join(map(str, roots)) or str(store_home())
+        return f"No captured conversations in {where}. `reread capture -- claude -p …` makes one."
+    where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
+    return f"No sessions in {where}. `reread --demo ls` shows the samples."
+
+
+def parse_size(text: str) -> int:
+    number, unit = text.strip().lower().rstrip("b"), ""
+    if number and number[-1] in _SIZES:
+        number, unit = number[:-1], number[-1]
+    try:
+        return int(float(number) * _SIZES[unit])
+    except (ValueError, OverflowError):
+        raise Misuse(f"{text!r} is no size: say 500k, 10M or 1G") from None

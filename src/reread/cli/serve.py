@@ -1,0 +1,78 @@
+"""`reread serve`, and `reread` alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from reread.cli._options import SAMPLES, SESSION, asked_roots, root_options, sessions_below
+from reread.errors import Misuse
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Listen on this port; without it, on the first free one from 7373.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Listen on this address; where others can reach it, the link holds a token.",
+)
+@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+@root_options
+@click.pass_context
+def serve(
+    ctx: click.Context, sessions: tuple[str, ...], port: int | None, host: str, no_open: bool, root: tuple[Path, ...]
+) -> None:
+    """Read sessions in the browser.
+
+    Serves on this machine only, and changes nothing. Without arguments, all your sessions.
+
+    \b
+    reread serve
+    reread serve latest
+    reread serve ./run.jsonl ./more --no-open --port 8080
+    reread --demo serve
+    """
+    from reread.server.run import serve as run
+
+    roots = asked_roots(ctx, root)
+    run(
+        *_named(sessions, roots),
+        roots=[] if sessions else roots,
+        host=host,
+        port=port,
+        demo=SAMPLES in roots,
+        open_browser=not no_open,
+        say=lambda text: click.echo(text),
+    )
+
+
+def _readable(path: Path) -> Path:
+    """A session's file, once it is seen that it can be read."""
+    from reread.disk.sources import FileSource
+
+    FileSource(path)
+    return path
+
+
+def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
+    """The files that arguments name, those in folders too."""
+    from reread.disk.layout import named
+    from reread.session.session import find
+
+    files: list[Path] = []
+    for name in sessions:
+        folder = named(name)
+        files += sessions_below(folder) if os.path.isdir(folder) else [_readable(find(name, root=roots or None))]
+    if sessions and not files:
+        raise Misuse(f"no sessions in {', '.join(sessions)}")
+    return [path.absolute() for path in files]

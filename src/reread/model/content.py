@@ -1,0 +1,85 @@
+"""Content: the blocks that a record of any type holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_list
+from reread.records import blocks as b
+
+SPOKEN = ("content", "summary", "output", "message", "text")
+"""The fields of a system record that may hold what it says, best first."""
+ATTACHED = ("prompt", "content", "blockingError", "message", "stdout", "response", "stderr")
+"""The same of an attachment."""
+
+
+def content_blocks(native: dict[str, Any]) -> list[b.Block]:
+    """The content blocks that a record in the native tongue holds."""
+    kind = native.get("type")
+    if kind == "attachment":
+        payload = as_dict(native.get("attachment"))
+        return b.to_blocks(_spoken(next((payload[name] for name in ATTACHED if payload.get(name)), None)))
+    if kind == "system":
+        return b.to_blocks(system_text(native))
+    if kind == "progress":
+        return content_blocks(as_dict(as_dict(native.get("data")).get("message")))
+    message = native.get("message")
+    return b.to_blocks(cast(dict[str, Any], message).get("content") if isinstance(message, dict) else message)
+
+
+def system_text(native: dict[str, Any]) -> Any:
+    """What a system record says: in its own words, else in ours."""
+    said = next((native[name] for name in SPOKEN if native.get(name)), None)
+    if said is not None:
+        return _spoken(said)
+    tell = _TELL.get(_words(native.get("subtype")))
+    return tell(native) if tell else None
+
+
+def _api_error(native: dict[str, Any]) -> str:
+    error = native.get("error")
+    inner = as_dict(error)
+    nested = as_dict(as_dict(inner.get("error")).get("error"))
+    shown = _words(inner.get("formatted") or nested.get("message") or inner.get("message") or error or "no answer")
+    status = _words(inner.get("status") or native.get("error_status") or "")
+    return f"the API failed: {f'{status} ' if status and status not in shown else ''}{shown}{_retry(native)}"
+
+
+def _retry(native: dict[str, Any]) -> str:
+    attempt = native.get("retryAttempt") or native.get("attempt")
+    most = native.get("maxRetries") or native.get("max_retries")
+    wait = native.get("retryInMs") or native.get("retry_delay_ms")
+    if attempt is None:
+        return ""
+    soon = f" in {wait / 1000:.1f} s" if isinstance(wait, int | float) and abs(wait) < 1e12 else ""
+    return f" (attempt {_words(attempt)} of {_words(most)}{soon})"
+
+
+def _stop_hooks(native: dict[str, Any]) -> str:
+    commands = [_words(as_dict(info).get("command", "")) for info in as_list(native.get("hookInfos"))]
+    errors = [_words(error).strip() for error in as_list(native.get("hookErrors"))]
+    return "\n".join([f"stop hooks ran: {', '.join(commands)}", *errors])
+
+
+_TELL: dict[str, Callable[[dict[str, Any]], str]] = {
+    "api_error": _api_error,
+    "api_retry": _api_error,
+    "stop_hook_summary": _stop_hooks,
+}
+
+
+def _spoken(value: Any) -> Any:
+    """A payload as content: strings and lists of blocks as they are, the rest as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, dict) and "type" in item for item in cast(list[Any], value)):
+        return cast(list[Any], value)
+    if isinstance(value, list):
+        return "\n".join(map(_words, as_list(value)))
+    return _words(value)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else jsontext.dumps(value).decode()

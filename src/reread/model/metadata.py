@@ -1,0 +1,125 @@
+"""Facts: what the records say of a session as a whole."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, cast
+
+from msgspec import Raw
+
+from reread.base import jsontext
+from reread.records.envelope import Head
+
+NATIVE_STAMP = len("2026-11-15T00:00:00.000Z")
+
+
+class Facts:
+    """What the records say of the session as a whole."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.ids_at: list[int] = []
+        """The record at which each id first stands."""
+        self.cwds = Once()
+        self.git_branches: list[str] = []
+        self.versions = Once()
+        self.slugs = Once()
+        self.entrypoints = Once()
+        self.permission_modes: list[str] = []
+        self.models = Once()
+        self.first_stamp: str | None = None
+        self.last_stamp: str | None = None
+        self.custom_title: str | None = None
+        self.ai_title: str | None = None
+        self.summaries: list[tuple[str, str | None]] = []
+        """Titles of the old kind, with the leaf each belongs to."""
+        self.pr_links: list[int] = []
+        self.results: list[int] = []
+        """The records that end a run in a stream."""
+        self.runs: list[int] = []
+        """The records that say that a capture began or ended."""
+        self.inits: list[int] = []
+        self.continued_in = Once()
+        self.forked_from: dict[str, Any] | None = None
+        self._here: tuple[str | None, ...] = ()
+
+    def of(self, name: str) -> list[int]:
+        """One of the lists of record indexes, by name."""
+        return cast(list[int], getattr(self, name))
+
+    def note_state(self, head: Head) -> None:
+        """Take in a record that tells of the session."""
+        if head.customTitle is not None:
+            self.custom_title = head.customTitle
+        if head.aiTitle is not None:
+            self.ai_title = head.aiTitle
+        if head.summary:
+            self.summaries.append((_text(head.summary), head.leafUuid))
+        if head.continuedInSessionId:
+            self.continued_in.add(head.continuedInSessionId)
+
+    def note(self, head: Head, index: int) -> None:
+        """Take in what the envelope of a record says."""
+        stamp = head.timestamp
+        if stamp is not None:
+            if self.last_stamp is None or stamp > self.last_stamp:
+                if is_time(stamp):
+                    self.last_stamp = stamp
+                    self.first_stamp = self.first_stamp or stamp
+            elif self.first_stamp is None or (stamp < self.first_stamp and is_time(stamp)):
+                self.first_stamp = stamp
+        here = (head.sessionId, head.cwd, head.gitBranch, head.version, head.slug, head.entrypoint, head.permissionMode)
+        if here == self._here:
+            return
+        self._here = here
+        if head.forkedFrom and self.forked_from is None:
+            self.forked_from = _object(head.forkedFrom)
+        if head.sessionId and (not self.ids or head.sessionId != self.ids[-1]):
+            self.ids.append(head.sessionId)
+            self.ids_at.append(index)
+        self.cwds.add(head.cwd)
+        _follow(self.git_branches, head.gitBranch)
+        self.versions.add(head.version)
+        self.slugs.add(head.slug)
+        self.entrypoints.add(head.entrypoint)
+        _follow(self.permission_modes, head.permissionMode)
+
+
+def _text(raw: Raw) -> str:
+    value = jsontext.readable(bytes(raw))
+    return value if isinstance(value, str) else jsontext.dumps(value).decode()
+
+
+def _object(raw: Raw) -> dict[str, Any] | None:
+    value = jsontext.readable(bytes(raw))
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
+
+
+class Once(list[str]):
+    """Values in the order they first came, each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def add(self, value: str | None) -> None:
+        """Keep a value that is new."""
+        if value and value not in self._seen:
+            self._seen.add(value)
+            self.append(value)
+
+
+def _follow(values: list[str], value: str | None) -> None:
+    if value and (not values or values[-1] != value):
+        values.append(value)
+
+
+def is_time(stamp: str) -> bool:
+    """Whether a timestamp is one; only one of an unusual form is looked at closely."""
+    if len(stamp) == NATIVE_STAMP and stamp[-1] == "Z":
+        return True
+    try:
+        datetime.fromisoformat(stamp)
+    except ValueError:
+        return False
+    return True

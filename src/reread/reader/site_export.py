@@ -1,0 +1,181 @@
+"""Sites: several sessions as a folder of pages with an index, of which only what changed is written again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import msgspec
+
+from reread import __version__
+from reread.base import jsontext
+from reread.base.text import plural
+from reread.catalog.summaries import read_header
+from reread.disk.atomic import write_whole
+from reread.disk.sources import FileSource
+from reread.errors import RereadError, Unreadable, Unwritable
+from reread.reader.counts import count
+from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
+from reread.reader.keys import key_for
+from reread.reader.schema import Listed
+from reread.render.format import count_text, date_text, model_text
+from reread.render.parts import EVERYTHING, Selection
+from reread.render.sanitize import safe
+from reread.session.session import Session, wanted_of
+
+FORMAT = 1
+INDEX, NOTES, ASSETS = "index.html", "site.json", "assets"
+STYLE = Path(__file__).with_name("site.css")
+POLICY = "default-src 'none'; style-src 'self' file:; base-uri 'none'; form-action 'none'"
+
+
+class Written(msgspec.Struct):
+    """A page of the site, and what it was made from."""
+
+    path: str
+    state: str
+    row: Listed
+
+
+class Notes(msgspec.Struct):
+    """What the site holds; kept beside its pages."""
+
+    made_with: str = ""
+    """Changes when every page has to be written again."""
+    pages: dict[str, Written] = {}
+
+
+class Site(msgspec.Struct, frozen=True):
+    """What writing a site did."""
+
+    index: str
+    written: int
+    unchanged: int
+    faults: list[str]
+    """Sessions that could not be read, and why."""
+
+
+def write_site(
+    sessions: Sequence[Path],
+    folder: Path,
+    selection: Selection = EVERYTHING,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Site:
+    """Write a page for each session and an index of all; pages of sessions that are gone stay."""
+    try:
+        return _Writer(folder, selection).write(sessions, progress)
+    except OSError as error:
+        raise Unwritable.at(folder, error) from error
+
+
+class _Writer:
+    def __init__(self, folder: Path, selection: Selection) -> None:
+        self.folder = folder
+        self.selection = selection
+        self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
+        self.notes = _read_notes(folder / NOTES)
+        made_with = self._made_with()
+        if self.notes.made_with != made_with:
+            self.notes = msgspec.structs.replace(self.notes, made_with=made_with)
+            for page in self.notes.pages.values():
+                page.state = ""
+
+    def write(self, sessions: Sequence[Path], progress: Callable[[int], None]) -> Site:
+        """Write what changed, then the index."""
+        self._write_assets()
+        assets = shared_assets(ASSETS)
+        known = {page.path: key for key, page in self.notes.pages.items()}
+        taken = {key: Path(page.path) for key, page in self.notes.pages.items()}
+        written, faults = 0, list[str]()
+        for path in sessions:
+            place = path.absolute()
+            key = known.get(_noted(place)) or key_for(place, taken)
+            taken[key] = place
+            try:
+                written += self._write_page(key, place, assets)
+            except RereadError as fault:
+                faults.append(str(fault) if fault.path is not None else f"{place}: {fault}")
+            progress(1)
+        write_whole(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
+        rows = {key: page.row for key, page in self.notes.pages.items()}
+        write_whole(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        return Site(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
+
+    def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
+        """Write a session's page, unless it is there and the session as it was."""
+        session = Session(FileSource(path))
+        known, page = self.notes.pages.get(key), self.folder / f"{key}.html"
+        state = repr(wanted_of(session).state)
+        if known is not None and known.state == state and page.exists():
+            return False
+        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        row = count(session).on(Listed.of(key, read_header(path)))
+        self.notes.pages[key] = Written(_noted(path), state, row)
+        return True
+
+    def _write_assets(self) -> None:
+        (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
+        for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
+            write_whole(self.folder / ASSETS / name, [text.encode()])
+
+    def _made_with(self) -> str:
+        said = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
+        return hashlib.blake2b(said, digest_size=16).hexdigest()
+
+
+def _noted(path: Path) -> str:
+    """A path as text that can be kept, also where its name is no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _read_notes(path: Path) -> Notes:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Notes)
+    except FileNotFoundError:
+        return Notes()
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise Unreadable(f"{path}: is not what an earlier export wrote: {error}; name another folder") from error
+
+
+def index_html(rows: dict[str, Listed]) -> Iterator[str]:
+    """The index: sessions by project, newest first."""
+    newest = sorted(
+        rows.items(), key=lambda item: item[1].updated.timestamp() if item[1].updated else 0.0, reverse=True
+    )
+    by_project: dict[str, list[tuple[str, Listed]]] = {}
+    for key, row in newest:
+        by_project.setdefault(row.project, []).append((key, row))
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        '<meta name="robots" content="noindex">\n<title>Sessions</title>\n'
+        f'<link rel="stylesheet" href="{ASSETS}/site.css">\n</head>\n<body>\n<main>\n'
+        f"<h1>{plural(len(rows), 'session')}</h1>\n"
+    )
+    for project, group in by_project.items():
+        yield f"<section>\n<h2>{_text(project)}</h2>\n<table>\n"
+        yield from (_index_row(key, row) for key, row in group)
+        yield "</table>\n</section>\n"
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _index_row(key: str, row: Listed) -> str:
+    spent = row.figures
+    cost = f"${spent.cost_usd:,.2f}" if spent is not None and spent.cost_usd is not None else ""
+    tokens = count_text(spent.tokens) if spent is not None else ""
+    cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
+    models = " ".join(map(model_text, row.models))
+    agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""
+    link = f'<a href="{escape(key)}.html">{_text(row.title)}</a>'
+    inner = "".join(f"<td>{_text(cell)}</td>" for cell in [*cells, models + agents])
+    return f'<tr><th scope="row">{link}</th>{inner}</tr>\n'
+
+
+def _text(text: str) -> str:
+    return escape(safe(" ".join(text.split())))

@@ -1,0 +1,1 @@
+"""Capture a run of Claude Code, keep its stream exactly, and play it back."""

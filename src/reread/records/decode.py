@@ -1,0 +1,398 @@
+"""Lines to records: a fast road for healthy native lines, a slow road that loses nothing of any other."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast, overload
+
+import msgspec
+
+from reread.base import jsontext
+from reread.records import dialects
+from reread.records.envelope import Head, decode_head, shape_head
+from reread.records.lines import Cutter, Read
+from reread.records.types import RECORDS, Entry, Malformed, to_entry
+
+NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
+BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
+"""Names that a record and a content block share."""
+
+_JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
+"""What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
+_STARTS = re.compile(r'\{\s*"\w+"\s*:')
+_ELEMENT = re.compile(r"[^ \t\r\n,]")
+_DELIMITER = re.compile(r"[,\[\]{}]")
+_MARK = b"\xef\xbb\xbf"
+_VALUE = b'{["-0123456789tfn]'
+"""What the first element of an array, or its end, begins with; a line of a log has other letters."""
+_NOT_BLANK = re.compile(rb"[^ \t\r\n]")
+
+
+class Record(msgspec.Struct, gc=False, eq=False):
+    """One JSON object of one line: where it stands, its bytes, and what it says when asked."""
+
+    line: int
+    """The number of the line it begins on, from 1."""
+    offset: int
+    """Where its bytes begin in the file."""
+    body: bytes
+    """Its bytes, with the line end where it is the whole line."""
+    _type: str = ""
+    _head: Head | None = None
+    _dialect: str = dialects.NATIVE
+    _fault: str | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """Its own bytes, without the line end."""
+        return self.body.rstrip(b"\r\n")
+
+    @property
+    def head(self) -> Head:
+        """What folding needs to know of it."""
+        if self._head is None:
+            self._head, self._dialect, self._fault = decode_body(self.body)
+        return self._head
+
+    @property
+    def type(self) -> str:
+        """Its type in the native tongue; `malformed` where it could not be read."""
+        return self._type or self.head.type
+
+    @property
+    def dialect(self) -> str:
+        """The name of the dialect it is written in."""
+        _ = self.head
+        return self._dialect
+
+    @property
+    def fault(self) -> str | None:
+        """Why it could not be read, where it could not."""
+        _ = self.head
+        return self._fault
+
+    @property
+    def value(self) -> Any:
+        """The JSON as written; None where there is none."""
+        try:
+            return jsontext.loads(self.body)
+        except ValueError:
+            return None
+
+    @property
+    def native(self) -> dict[str, Any]:
+        """The object in the native tongue, every string of it encodable; empty where it could not be read."""
+        try:
+            value = jsontext.readable(self.body)
+        except ValueError:
+            return {}
+        return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
+
+    @property
+    def entry(self) -> Entry:
+        """The typed value in the native tongue."""
+        if self.fault:
+            return Malformed(reason=self.fault, text=self.raw.decode("utf-8", "replace"))
+        return to_entry(self.native)
+
+
+class Records(Sequence[Record]):
+    """The records of one source: positions in memory, bytes read when asked."""
+
+    def __init__(self, read: Read) -> None:
+        self.read = read
+        self._lines = array("I")
+        self._offsets = array("Q")
+        self._lengths = array("I")
+
+    def add(self, line: int, offset: int, length: int) -> None:
+        """Remember where one more record stands."""
+        self._lines.append(line)
+        self._offsets.append(offset)
+        self._lengths.append(length)
+
+    def add_lines(self, number: int, starts: array[int], lines: Sequence[bytes]) -> None:
+        """Remember where whole lines stand, each of them one record, of which the first has that number."""
+        self._lines.extend(range(number, number + len(lines)))
+        self._offsets.extend(starts[number - 1 :])
+        self._lengths.extend(map(len, lines))
+
+    def line(self, index: int) -> int:
+        """The line a record begins on."""
+        return self._lines[index]
+
+    def place(self, index: int) -> tuple[int, int, int]:
+        """The line that a record begins on, where its bytes begin, and how many there are."""
+        return self._lines[index], self._offsets[index], self._lengths[index]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[n] for n in range(*index.indices(len(self)))]
+        offset = self._offsets[index]
+        return Record(self._lines[index], offset, self.read(offset, self._lengths[index]))
+
+    def __iter__(self) -> Iterator[Record]:
+        for n in range(len(self)):
+            yield self[n]
+
+
+TakeLines = Callable[[int, "array[int]", list[bytes], list[Head]], None]
+"""Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
+
+
+class Decoder:
+    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail.
+
+    Lines that are healthy go to `take`, where given, rather than out as records: it is for who wants every head.
+    """
+
+    def __init__(self, take: TakeLines | None = None) -> None:
+        self._take = take
+        self._cutter = Cutter()
+        self._head: list[bytes] = []
+        """The first bytes, until they tell whether this is a document or lines."""
+        self._document: _Document | None = None
+        self._feed = self._feed_first
+
+    @property
+    def starts(self) -> array[int]:
+        """The offset of each line so far."""
+        return self._cutter.starts
+
+    @property
+    def size(self) -> int:
+        """How many bytes have been given out as lines."""
+        return self._cutter.offset
+
+    def feed(self, data: bytes) -> list[Record]:
+        """The records that `data` completes."""
+        return self._feed(data)
+
+    def flush(self) -> list[Record]:
+        """What the bytes after the last line end hold."""
+        out = self._feed_lines(b"".join(self._head))
+        self._head.clear()
+        tail = self._cutter.flush()
+        if self._document is not None:
+            return out + self._document.flush(self._cutter)
+        if tail:
+            out += decode_lines([tail], len(self._cutter.starts), self._cutter.starts)
+        return out
+
+    def _feed_first(self, data: bytes) -> list[Record]:
+        self._head.append(data)
+        if not data.strip():
+            return []
+        self._head = [b"".join(self._head)]
+        is_document = _is_document(self._head[0])
+        if is_document is None:
+            return []
+        data = self._head.pop()
+        self._feed = self._feed_document if is_document else self._feed_lines
+        return self._feed(data)
+
+    def _feed_lines(self, data: bytes) -> list[Record]:
+        starts = self._cutter.starts
+        number = len(starts) + 1
+        lines = self._cutter.feed(data)
+        heads = healthy_heads(lines) if self._take is not None else None
+        if self._take is None or heads is None:
+            return decode_lines(lines, number, starts)
+        self._take(number, starts, lines, heads)
+        return []
+
+    def _feed_document(self, data: bytes) -> list[Record]:
+        self._document = self._document or _Document()
+        self._cutter.feed(data)
+        return self._document.feed(data, self._cutter)
+
+
+def _is_document(data: bytes) -> bool | None:
+    """Whether a file is one JSON array; None while its first bytes do not tell."""
+    start = data.removeprefix(_MARK).lstrip()
+    if not start:
+        return None
+    if start[:1] != b"[":
+        return None if _MARK.startswith(data) else False
+    inner = start[1:].lstrip()
+    return None if not inner else inner[:1] in _VALUE
+
+
+class _Document:
+    """A JSON array whose objects are records, read element by element; no byte is looked at twice."""
+
+    def __init__(self) -> None:
+        self._base = 0
+        """Where the next bytes stand in the file."""
+        self._opened = False
+        self._begin = 0
+        """Where the element that has not ended yet begins."""
+        self._pieces: list[str] = []
+        """What there is of it, as Latin-1, so that positions are offsets."""
+        self._find_end: Callable[[str, int], int] | None = None
+        """Where it ends, from a place in the next text on, or -1; None between elements."""
+
+    def feed(self, data: bytes, cutter: Cutter) -> list[Record]:
+        """The records of the elements that `data` completes."""
+        out: list[Record] = []
+        text, at = data.decode("latin-1"), 0
+        if not self._opened:
+            at, self._opened = text.index("[") + 1, True
+        while at < len(text):
+            if self._find_end is None:
+                at = self._open(text, at)
+                continue
+            end = self._find_end(text, at)
+            self._pieces.append(text[at:end] if end >= 0 else text[at:])
+            if end < 0:
+                break
+            out += self.flush(cutter)
+            at = end
+        self._base += len(text)
+        return out
+
+    def flush(self, cutter: Cutter) -> list[Record]:
+        """What the element holds that has been read so far."""
+        raw = "".join(self._pieces).encode("latin-1")
+        self._pieces.clear()
+        self._find_end = None
+        return slow_records(raw, cutter.line_at(self._begin), self._begin) if raw else []
+
+    def _open(self, text: str, at: int) -> int:
+        """Go to the next element; gives where to read on."""
+        element = _ELEMENT.search(text, at)
+        if element is None:
+            return len(text)
+        at = element.start()
+        if text[at] == "]":
+            return at + 1
+        self._begin = self._base + at
+        if text[at] in '{["':
+            self._find_end = jsontext.Extent().end_in
+            return at
+        self._find_end = _bare_end
+        self._pieces.append(text[at])
+        return at + 1
+
+
+def _bare_end(text: str, at: int) -> int:
+    end = _DELIMITER.search(text, at)
+    return end.start() if end else -1
+
+
+class _Glance(msgspec.Struct, gc=False):
+    """The least that tells what type a record has, whatever its other fields are."""
+
+    sessionId: str | None = None
+    type: str = ""
+
+
+_glance = msgspec.json.Decoder(_Glance).decode
+
+
+def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
+    """The records of whole lines, of which the first has that number."""
+    out: list[Record] = []
+    add, glance, native, sessionless = out.append, _glance, NATIVE_TYPES, dialects.SESSIONLESS
+    for body, start in zip(lines, starts[number - 1 :], strict=True):
+        try:
+            seen = glance(body)
+            if (kind := seen.type) in (sessionless if seen.sessionId is None else native):
+                add(Record(number, start, body, kind))
+            else:
+                add(Record(number, start, body))
+        except jsontext.FAST_FAULTS:
+            if _NOT_BLANK.search(body):
+                out += slow_records(body, number, start)
+        number += 1
+    return out
+
+
+def healthy_heads(lines: list[bytes]) -> list[Head] | None:
+    """The head of each line; None where one of them is not exactly one record."""
+    try:
+        heads = list(map(decode_head, lines))
+    except jsontext.FAST_FAULTS:
+        return None
+    for n, head in enumerate(heads):
+        if head.type not in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+            heads[n] = decode_body(lines[n])[0]
+    return heads
+
+
+def decode_body(body: bytes) -> tuple[Head, str, str | None]:
+    """The head, the dialect and the fault of the record that stands in exactly these bytes."""
+    try:
+        head = decode_head(body)
+        if head.type in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
+            return head, dialects.NATIVE, None
+    except jsontext.FAST_FAULTS:
+        pass
+    try:
+        value = jsontext.readable(body)
+    except ValueError as error:
+        return Head(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
+    if not isinstance(value, dict):
+        return Head(type="malformed"), dialects.NATIVE, "not a JSON object"
+    dialect, native = dialects.translate(cast(dict[str, Any], value))
+    return shape_head(native), dialect, None
+
+
+def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:
+    """Every record of a line that the fast road refused: spliced, torn, padded, foreign or broken."""
+    text = raw.decode("latin-1")
+    out: list[Record] = []
+    at = 0
+    while (start := _after_junk(text, at)) < len(text):
+        end = jsontext.object_end(text, start) if text[start] == "{" else -1
+        if end < 0:
+            end = _next_record(text, raw, start + 1)
+        out.append(Record(line, offset + start, raw[start:end].rstrip(b" \t\r\n\x00")))
+        at = end
+    if not out:
+        out.append(Record(line, offset, raw))
+    return out
+
+
+def _after_junk(text: str, at: int) -> int:
+    junk = _JUNK.match(text, at)
+    return junk.end() if junk else at
+
+
+def _next_record(text: str, raw: bytes, at: int) -> int:
+    """Where, after a torn piece, a whole record begins that reaches the end of the line; else that end.
+
+    A nested object of the torn piece parses too, so the find must be a record with nothing else behind it.
+    The budget bounds the work on hostile nesting.
+    """
+    budget = 64 * len(text) + (1 << 20)
+    for start in (found.start() for found in _STARTS.finditer(text, at)):
+        end = jsontext.object_end(text, start)
+        budget -= (end if end > 0 else len(text)) - start
+        if budget < 0:
+            break
+        if end < 0:
+            continue
+        rest = _after_junk(text, end)
+        if (rest == len(text) or text[rest] == "{") and _is_record(jsontext.readable(raw[start:end])):
+            return start
+    return len(text)
+
+
+def _is_record(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    record = cast(dict[str, Any], value)
+    kind = dialects.translate(record)[1].get("type")
+    if not isinstance(kind, str) or kind not in RECORDS:
+        return False
+    return record.get("type") not in BLOCK_TYPES or "uuid" in record or "message" in record

@@ -1,0 +1,244 @@
+"""Heads: what folding needs to know of a record, decoded without its body."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from reread.base import jsontext
+
+NOTHING = Raw()
+
+
+class CacheWrites(Struct, gc=False):
+    """Cache writes by how long they live."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ServerTools(Struct, gc=False):
+    """How often the API's own tools ran."""
+
+    web_search_requests: int | None = None
+    web_fetch_requests: int | None = None
+
+
+class UsageHead(Struct, gc=False):
+    """The tokens of one API response, as its row states them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
+    server_tool_use: ServerTools | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    iterations: Raw = NOTHING
+
+
+class BlockHead(Struct, gc=False):
+    """A content block without its content; `text` is JSON, not yet decoded."""
+
+    type: str = ""
+    id: str | None = None
+    name: str | None = None
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    text: Raw = NOTHING
+
+
+class MessageHead(Struct, gc=False):
+    """The API message inside a record."""
+
+    model: str | None = None
+    id: str | None = None
+    content: list[BlockHead] | str | None = None
+    stop_reason: str | None = None
+    usage: Raw = NOTHING
+
+
+class Head(Struct, gc=False):
+    """A record without its body. Names are the file's own, the usual ones in the file's own order: that is fast."""
+
+    parentUuid: str | None = None
+    isSidechain: bool | None = None
+    cwd: str | None = None
+    sessionId: str | None = None
+    version: str | None = None
+    gitBranch: str | None = None
+    slug: str | None = None
+    agentId: str | None = None
+    type: str = ""
+    message: MessageHead | None = None
+    requestId: str | None = None
+    isMeta: bool | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    subtype: str | None = None
+    logicalParentUuid: str | None = None
+    parentToolUseID: str | None = None
+    toolUseID: str | None = None
+    entrypoint: str | None = None
+    permissionMode: str | None = None
+    isCompactSummary: bool | None = None
+    isApiErrorMessage: bool | None = None
+    origin: Raw = NOTHING
+    attachment: Raw = NOTHING
+    data: Raw = NOTHING
+    event: Raw = NOTHING
+    summary: Raw = NOTHING
+    leafUuid: str | None = None
+    customTitle: str | None = None
+    aiTitle: str | None = None
+    forkedFrom: Raw = NOTHING
+    continuedInSessionId: str | None = None
+    supersedes: list[str] | None = None
+    is_active: bool | None = None
+    model: str | None = None
+    costUSD: float | None = None
+
+
+class AttachmentHead(Struct):
+    """An attachment without its content."""
+
+    type: str = ""
+    commandMode: str | None = None
+    prompt: Raw = NOTHING
+    origin: Raw = NOTHING
+    isMeta: bool | None = None
+    toolUseID: str | None = None
+
+
+class ProgressHead(Struct):
+    """A progress payload without its content."""
+
+    type: str = ""
+    agentId: str | None = None
+    message: Raw = NOTHING
+
+
+class EventHead(Struct):
+    """An event of the API's stream without its content."""
+
+    type: str = ""
+    message: MessageHead | None = None
+    usage: Raw = NOTHING
+    delta: Raw = NOTHING
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the response ended, where the event says so."""
+        delta = jsontext.readable(bytes(self.delta)) if self.delta else None
+        reason = cast(dict[str, Any], delta).get("stop_reason") if isinstance(delta, dict) else None
+        return reason if isinstance(reason, str) else None
+
+
+_Peeked = TypeVar("_Peeked", AttachmentHead, ProgressHead, EventHead)
+
+decode_head = msgspec.json.Decoder(Head).decode
+"""The fast road: raises where any field is not of the type that healthy files have."""
+_decode_usage = msgspec.json.Decoder(UsageHead | None).decode
+
+
+def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
+    """A payload's head; an empty one where it has another shape."""
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except jsontext.FAST_FAULTS:
+        value = jsontext.readable(bytes(raw)) if raw else None
+        kind = cast(dict[str, Any], value).get("type") if isinstance(value, dict) else None
+        return shape(type=kind) if isinstance(kind, str) else shape()
+
+
+def shape_head(value: dict[str, Any]) -> Head:
+    """The head of any object; where a field does not fit it is left out, never raised."""
+    try:
+        return decode_head(jsontext.dumps(value))
+    except jsontext.FAST_FAULTS:
+        pass
+    fit = _fitting(value, Head)
+    message = value.get("message")
+    if isinstance(message, dict):
+        fit["message"] = _shape_message(cast(dict[str, Any], message))
+    try:
+        return decode_head(jsontext.dumps(fit))
+    except RecursionError:  # nested deeper than the decoder goes: what lies near the surface is worth having
+        return decode_head(jsontext.dumps({name: _surface(item) for name, item in fit.items()}))
+
+
+def _surface(item: Any) -> Any:
+    """A value without what is nested in it."""
+    if isinstance(item, dict):
+        flat = cast(dict[str, Any], item).items()
+        return {name: inner for name, inner in flat if not isinstance(inner, dict | list)}
+    return None if isinstance(item, list) else item
+
+
+def usage_in(raw: Raw) -> UsageHead | None:
+    """The usage that a row states, whatever shape it has."""
+    if not raw:
+        return None
+    try:
+        return _decode_usage(raw)
+    except jsontext.FAST_FAULTS:
+        value = jsontext.readable(bytes(raw))
+    return shape_usage(cast(dict[str, Any], value)) if isinstance(value, dict) else None
+
+
+def shape_usage(usage: dict[str, Any]) -> UsageHead:
+    """The usage of any object; where a field does not fit it is left out, never raised."""
+    return msgspec.json.decode(jsontext.dumps(_shape_usage(usage)), type=UsageHead)
+
+
+def _shape_message(message: dict[str, Any]) -> dict[str, Any]:
+    fit = _fitting(message, MessageHead)
+    content = message.get("content")
+    if isinstance(content, str):
+        fit["content"] = content
+    elif isinstance(content, list):
+        fit["content"] = [_shape_block(block) for block in cast(list[Any], content)]
+    elif isinstance(content, dict):
+        fit["content"] = [_shape_block(content)]
+    return fit
+
+
+def _shape_block(block: Any) -> dict[str, Any]:
+    if isinstance(block, dict):
+        return _fitting(cast(dict[str, Any], block), BlockHead)
+    return {"type": "text", "text": block} if isinstance(block, str) else {}
+
+
+def _shape_usage(usage: dict[str, Any]) -> dict[str, Any]:
+    fit = _fitting(usage, UsageHead)
+    for name, nested in (("cache_creation", CacheWrites), ("server_tool_use", ServerTools)):
+        inner = usage.get(name)
+        if isinstance(inner, dict):
+            fit[name] = _fitting(cast(dict[str, Any], inner), nested)
+    return fit
+
+
+COUNT = int | None
+"""The type of a count: where it was written as 10.0 it is still one."""
+
+
+def _fitting(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
+    fit: dict[str, Any] = {}
+    for field in msgspec.structs.fields(shape):
+        if field.name not in value:
+            continue
+        item = value[field.name]
+        if field.type == COUNT and isinstance(item, float) and isfinite(item):
+            item = int(item)
+        if field.type is not Raw:
+            try:
+                msgspec.convert(item, field.type)
+            except (msgspec.ValidationError, RecursionError):
+                continue
+        fit[field.name] = item
+    return fit

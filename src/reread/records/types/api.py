@@ -1,0 +1,173 @@
+"""What goes to the API and comes back: prompts, responses, errors and the shape of a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reread.records.blocks import Content, Number, Piece
+from reread.records.types.usage import Usage
+
+
+class StopDetails(Piece, frozen=True, kw_only=True):
+    """Why the API refused."""
+
+    type: str | None = None
+    category: str | None = None
+    explanation: str | None = None
+    recommended_model: str | None = None
+    fallback_credit_token: str | None = None
+    fallback_has_prefill_claim: bool | None = None
+
+
+class Skill(Piece, frozen=True, kw_only=True):
+    """A skill loaded into a container."""
+
+    skill_id: str | None = None
+    type: str | None = None
+    version: str | None = None
+
+
+class Container(Piece, frozen=True, kw_only=True):
+    """The sandbox that ran code for a response."""
+
+    id: str | None = None
+    expires_at: str | None = None
+    skills: list[Skill] | None = None
+
+
+class AppliedEdit(Piece, frozen=True, kw_only=True):
+    """What the API cleared from the context."""
+
+    type: str | None = None
+    cleared_input_tokens: int | None = None
+    cleared_thinking_turns: int | None = None
+    cleared_tool_uses: int | None = None
+
+
+class ContextManagement(Piece, frozen=True, kw_only=True):
+    """The context edits that the API applied."""
+
+    applied_edits: list[AppliedEdit] | None = None
+
+
+class CacheMiss(Piece, frozen=True, kw_only=True):
+    """Why the prompt was not in the cache."""
+
+    type: str | None = None
+    cache_missed_input_tokens: int | None = None
+
+
+class Diagnostics(Piece, frozen=True, kw_only=True):
+    """What the API says of its own caching."""
+
+    cache_miss_reason: CacheMiss | None = None
+
+
+class InputTransformation(Piece, frozen=True, kw_only=True):
+    """What the API changed in the request."""
+
+    type: str | None = None
+    path: str | None = None
+    reason: str | None = None
+
+
+class Response(Piece, frozen=True, kw_only=True):
+    """An assistant message as the API answered it, or one block of it."""
+
+    id: str | None = None
+    type: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: Content = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    stop_details: StopDetails | None = None
+    usage: Usage | None = None
+    container: Container | None = None
+    context_management: ContextManagement | None = None
+    diagnostics: Diagnostics | None = None
+    input_transformations: list[InputTransformation] | None = None
+    error: Any = None
+
+
+class OutputConfig(Piece, frozen=True, kw_only=True):
+    """How hard the model was asked to work."""
+
+    effort: str | None = None
+
+
+class Prompt(Piece, frozen=True, kw_only=True):
+    """A message sent to the API."""
+
+    id: str | None = None
+    type: str | None = None
+    role: str | None = None
+    content: Content = None
+    output_config: OutputConfig | None = None
+
+
+class ErrorDetail(Piece, frozen=True, kw_only=True):
+    """The innermost error that the API sent."""
+
+    type: str | None = None
+    message: str | None = None
+    details: Any = None
+
+
+class ErrorBody(Piece, frozen=True, kw_only=True):
+    """The body of an API error."""
+
+    type: str | None = None
+    error: ErrorDetail | None = None
+    request_id: str | None = None
+    message: str | None = None
+
+
+class ThinkingConfig(Piece, frozen=True, kw_only=True):
+    """How much thinking was asked for."""
+
+    type: str | None = None
+    display: str | None = None
+    budget_tokens: int | None = None
+
+
+class RequestParams(Piece, frozen=True, kw_only=True):
+    """What a request asked of the API."""
+
+    model: str | None = None
+    max_tokens: int | None = None
+    betas: list[str] | None = None
+    thinking: ThinkingConfig | None = None
+    output_config: OutputConfig | None = None
+    context_management: dict[str, Any] | None = None
+    temperature: Number | None = None
+    tool_choice: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    speed: str | None = None
+    stop_sequences: list[str] | None = None
+
+
+class CacheMark(Piece, frozen=True, kw_only=True):
+    """Where a request asked for caching."""
+
+    path: list[Any] | None = None
+    value: dict[str, Any] | None = None
+
+
+class ToolDefinition(Piece, frozen=True, kw_only=True):
+    """A tool as the model was told of it."""
+
+    type: str | None = None
+    name: str | None = None
+    description: str | None = None
+    input_schema: dict[str, Any] | None = None
+    schema: dict[str, Any] | None = None
+    server: str | None = None
+    defer_loading: bool | None = None
+
+
+class RequestShape(Piece, frozen=True, kw_only=True):
+    """The parts that many requests share."""
+
+    system: Content = None
+    tools: list[ToolDefinition] | None = None

@@ -1,0 +1,601 @@
+"""Attachments: the context that the client injects, by type."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, field
+
+from reread.records.blocks import Content, Number, Piece
+from reread.records.types.api import ToolDefinition
+from reread.records.types.base import AttachmentPayload, Node
+from reread.records.types.messages import Origin
+from reread.records.types.registry import ATTACHMENTS, PAYLOADS, RECORDS
+
+AnyAttachment: TypeAlias = Annotated[
+    Any, Meta(extra={"holds": "attachment"}, extra_json_schema={"$ref": "#/$defs/AnyAttachment"})
+]
+"""A struct of ATTACHMENTS, by its `type`."""
+
+
+class Rendered(Piece, frozen=True, kw_only=True):
+    """A text that the model saw."""
+
+    content: Content = None
+
+
+class Attachment(Node, frozen=True, kw_only=True):
+    """Context that the client injected."""
+
+    type: str = "attachment"
+    attachment: AnyAttachment = None
+    rendered: list[Rendered] | None = None
+    renderedInHumanTurn: list[Rendered] | None = None
+    renderedRole: str | None = None
+    renderedBesideToolResult: bool | None = None
+
+
+class BlockingError(Piece, frozen=True, kw_only=True):
+    """What a hook objected to."""
+
+    blockingError: str | None = None
+    command: str | None = None
+
+
+class QueuedUsage(Piece, frozen=True, kw_only=True):
+    """What the notified task used."""
+
+    totalTokens: int | None = None
+    toolUses: int | None = None
+    durationMs: Number | None = None
+
+
+class Dimensions(Piece, frozen=True, kw_only=True):
+    """The size of an image."""
+
+    originalWidth: int | None = None
+    originalHeight: int | None = None
+    displayWidth: int | None = None
+    displayHeight: int | None = None
+
+
+class ReadFile(Piece, frozen=True, kw_only=True):
+    """A file as it was read."""
+
+    filePath: str | None = None
+    content: str | None = None
+    numLines: int | None = None
+    startLine: int | None = None
+    totalLines: int | None = None
+    truncatedByTokenCap: bool | None = None
+    base64: str | None = None
+    type: str | None = None
+    originalSize: int | None = None
+    dimensions: Dimensions | None = None
+    cells: list[Any] | None = None
+    count: int | None = None
+    outputDir: str | None = None
+
+
+class FileContent(Piece, frozen=True, kw_only=True):
+    """What reading a file gave."""
+
+    type: str | None = None
+    file: ReadFile | None = None
+
+
+class Framing(Piece, frozen=True, kw_only=True):
+    """How a saved copy is wrapped."""
+
+    enveloped: bool | None = None
+
+
+class Instruction(Piece, frozen=True, kw_only=True):
+    """A memory file in force."""
+
+    path: str | None = None
+    type: str | None = None
+    content: str | None = None
+
+
+class Environment(Piece, frozen=True, kw_only=True):
+    """Machine, shell and folders."""
+
+    workingDirectory: str | None = None
+    additionalWorkingDirectories: list[str] | None = None
+    isGitRepo: bool | None = None
+    isWorktree: bool | None = None
+    platform: str | None = None
+    shell: str | None = None
+    osVersion: str | None = None
+
+
+class EnvironmentChange(Piece, frozen=True, kw_only=True):
+    """A fact of the environment that changed."""
+
+    from_: Any = field(default=None, name="from")
+    to: Any = None
+    field: str | None = None
+
+
+class ModelIdentity(Piece, frozen=True, kw_only=True):
+    """A model's name and knowledge."""
+
+    modelId: str | None = None
+    marketingName: str | None = None
+    knowledgeCutoff: str | None = None
+
+
+class HookAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What every hook's note has."""
+
+    hookName: str | None = None
+    hookEvent: str | None = None
+    toolUseID: str | None = None
+
+
+class HookSuccessAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that went well."""
+
+    type: str = "hook_success"
+    content: str | list[str] | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exitCode: int | None = None
+    command: str | None = None
+    durationMs: Number | None = None
+
+
+class HookAdditionalContextAttachment(HookAttachment, frozen=True, kw_only=True):
+    """Context that a hook added."""
+
+    type: str = "hook_additional_context"
+    content: str | list[str] | None = None
+
+
+class HookSystemMessageAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A notice that a hook gave."""
+
+    type: str = "hook_system_message"
+    content: str | list[str] | None = None
+
+
+class HookBlockingErrorAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that stopped a call."""
+
+    type: str = "hook_blocking_error"
+    blockingError: BlockingError | None = None
+
+
+class HookNonBlockingErrorAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that failed without consequence."""
+
+    type: str = "hook_non_blocking_error"
+    stdout: str | None = None
+    stderr: str | None = None
+    exitCode: int | None = None
+    command: str | None = None
+    durationMs: Number | None = None
+
+
+class HookStoppedContinuationAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that ended the turn."""
+
+    type: str = "hook_stopped_continuation"
+    message: str | None = None
+
+
+class HookCancelledAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that was cancelled."""
+
+    type: str = "hook_cancelled"
+
+
+class HookDeferredToolAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A call that a hook put off."""
+
+    type: str = "hook_deferred_tool"
+
+
+class HookErrorDuringExecutionAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that broke."""
+
+    type: str = "hook_error_during_execution"
+
+
+class HookPermissionDecisionAttachment(HookAttachment, frozen=True, kw_only=True):
+    """A hook that allowed or refused a call."""
+
+    type: str = "hook_permission_decision"
+
+
+class AsyncHookResponseAttachment(HookAttachment, frozen=True, kw_only=True):
+    """What a hook in the background answered."""
+
+    type: str = "async_hook_response"
+    processId: str | None = None
+    response: Any = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exitCode: int | None = None
+
+
+class QueuedCommandAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What was typed, or notified, while a turn ran."""
+
+    type: str = "queued_command"
+    prompt: Content = None
+    commandMode: str | None = None
+    """Tells what a person typed from a task notification."""
+    timestamp: str | Number | None = None
+    origin: Origin | None = None
+    source_uuid: str | None = None
+    delivery_id: str | None = None
+    imagePasteIds: list[int] | None = None
+    isMeta: bool | None = None
+    humanTurn: bool | None = None
+    runId: str | None = None
+    usage: QueuedUsage | None = None
+
+
+class TotalTokensReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """How much context is left."""
+
+    type: str = "total_tokens_reminder"
+    text: str | None = None
+
+
+class SilentTurnReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A nudge to say something."""
+
+    type: str = "silent_turn_reminder"
+    text: str | None = None
+
+
+class TaskReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The open tasks."""
+
+    type: str = "task_reminder"
+    content: Any = None
+    itemCount: int | None = None
+
+
+class TodoReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The open to-dos."""
+
+    type: str = "todo_reminder"
+    content: Any = None
+    itemCount: int | None = None
+
+
+class DeferredToolsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Tools that can be searched for, as a change."""
+
+    type: str = "deferred_tools_delta"
+    addedNames: list[str] | None = None
+    addedLines: list[str] | None = None
+    removedNames: list[str] | None = None
+    readdedNames: list[str] | None = None
+    wireHiddenNames: list[str] | None = None
+    pendingMcpServers: list[Any] | None = None
+    needsAuthMcpServers: list[Any] | None = None
+    failedMcpServers: list[Any] | None = None
+
+
+class DeferredToolsRecordAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Tools that were loaded."""
+
+    type: str = "deferred_tools_record"
+    entries: list[ToolDefinition] | None = None
+
+
+class SkillListingAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The skills there are."""
+
+    type: str = "skill_listing"
+    content: str | None = None
+    skillCount: int | None = None
+    isInitial: bool | None = None
+    names: list[str] | None = None
+    digests: list[str] | None = None
+
+
+class InvokedSkillsAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The skills that were used."""
+
+    type: str = "invoked_skills"
+    skills: list[Any] | None = None
+
+
+class AgentListingDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The agent types there are, as a change."""
+
+    type: str = "agent_listing_delta"
+    addedTypes: list[str] | None = None
+    addedLines: list[str] | None = None
+    removedTypes: list[str] | None = None
+    builtInTypes: list[str] | None = None
+    builtInPluginTypes: list[str] | None = None
+    isInitial: bool | None = None
+    showConcurrencyNote: bool | None = None
+
+
+class McpInstructionsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What MCP servers say of themselves, as a change."""
+
+    type: str = "mcp_instructions_delta"
+    addedNames: list[str] | None = None
+    addedBlocks: list[str] | None = None
+    removedNames: list[str] | None = None
+
+
+class StructuredOutputAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """An answer in a given shape."""
+
+    type: str = "structured_output"
+    data: Any = None
+    toolUseID: str | None = None
+
+
+class AutoModeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """How auto mode is set."""
+
+    type: str = "auto_mode"
+    autoModeConsentFlow: bool | None = None
+    bashFirst: bool | None = None
+    bashFirstSteer: str | None = None
+    steerOnly: bool | None = None
+    bypass: bool | None = None
+    finishExposedWork: bool | None = None
+
+
+class PlanModeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Plan mode is on."""
+
+    type: str = "plan_mode"
+    reminderType: str | None = None
+    isSubAgent: bool | None = None
+    planFilePath: str | None = None
+    planExists: bool | None = None
+
+
+class PlanModeExitAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Plan mode is off."""
+
+    type: str = "plan_mode_exit"
+    planFilePath: str | None = None
+    planExists: bool | None = None
+
+
+class UltraEffortEnterAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Greatest effort is on."""
+
+    type: str = "ultra_effort_enter"
+    reminderType: str | None = None
+
+
+class CommandPermissionsAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What a command may use."""
+
+    type: str = "command_permissions"
+    allowedTools: list[str] | None = None
+
+
+class UnknownCommandFallbackAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A slash command that does not exist."""
+
+    type: str = "unknown_command_fallback"
+    commandName: str | None = None
+    availableCommandCount: int | None = None
+    availableCommandNames: list[str] | None = None
+
+
+class FileAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A file that was mentioned."""
+
+    type: str = "file"
+    filename: str | None = None
+    displayPath: str | None = None
+    content: FileContent | None = None
+    savedCopyFraming: Framing | None = None
+
+
+class DirectoryAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A folder that was mentioned."""
+
+    type: str = "directory"
+    path: str | None = None
+    displayPath: str | None = None
+    content: str | None = None
+
+
+class CompactFileReferenceAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A file too large to bring back after a compaction."""
+
+    type: str = "compact_file_reference"
+    filename: str | None = None
+    displayPath: str | None = None
+
+
+class EditedTextFileAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A file that changed on disk."""
+
+    type: str = "edited_text_file"
+    filename: str | None = None
+    snippet: str | None = None
+
+
+class NestedMemoryAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A memory file of a subfolder."""
+
+    type: str = "nested_memory"
+    path: str | None = None
+    displayPath: str | None = None
+    content: Any = None
+
+
+class InstructionsAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The memory files in force."""
+
+    type: str = "instructions"
+    files: list[Instruction] | None = None
+
+
+class OpenedFileInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The file open in the editor."""
+
+    type: str = "opened_file_in_ide"
+    filename: str | None = None
+
+
+class SelectedLinesInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What is selected in the editor."""
+
+    type: str = "selected_lines_in_ide"
+    ideName: str | None = None
+    lineStart: int | None = None
+    lineEnd: int | None = None
+    filename: str | None = None
+    content: str | None = None
+    displayPath: str | None = None
+
+
+class DiagnosticsAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What the editor's checkers say."""
+
+    type: str = "diagnostics"
+    files: list[Any] | None = None
+    isNew: bool | None = None
+
+
+class ReadTruncationNoticeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A file that was read in part."""
+
+    type: str = "read_truncation_notice"
+    banner: str | None = None
+    toolUseID: str | None = None
+
+
+class MaxTurnsReachedAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The turn limit."""
+
+    type: str = "max_turns_reached"
+    maxTurns: int | None = None
+    turnCount: int | None = None
+    exitCommitted: bool | None = None
+
+
+class BudgetUsdAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The budget."""
+
+    type: str = "budget_usd"
+    used: Number | None = None
+    total: Number | None = None
+    remaining: Number | None = None
+
+
+class DateAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Today."""
+
+    type: str = "date"
+    date: str | None = None
+
+
+class DateChangeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A new day."""
+
+    type: str = "date_change"
+    newDate: str | None = None
+
+
+class EnvironmentAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """Where the session runs."""
+
+    type: str = "environment"
+    snapshot: Environment | None = None
+    changes: list[EnvironmentChange] | None = None
+
+
+class ModelAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The model that is asked."""
+
+    type: str = "model"
+    identity: ModelIdentity | None = None
+    text: str | None = None
+
+
+class PromptSnapshotAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """The system prompt and the tools."""
+
+    type: str = "prompt_snapshot"
+    systemPrompt: str | list[str] | None = None
+    tools: list[ToolDefinition] | None = None
+    cliPrefix: str | None = None
+    contextRendering: str | None = None
+    echoWireToolInputs: bool | None = None
+    inlineTools: bool | None = None
+    keptReminders: bool | None = None
+    reminderFold: bool | None = None
+    systemTurns: bool | None = None
+    toolChangeHeader: bool | None = None
+
+
+class SessionContextAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """What is known of the project."""
+
+    type: str = "session_context"
+    context: dict[str, Any] | None = None
+
+
+class RemoteSessionChangeAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """How to sign commits and pull requests."""
+
+    type: str = "remote_session_change"
+    commit: str | None = None
+    pr: str | None = None
+    url: str | None = None
+    managedCommit: bool | None = None
+    managedPr: bool | None = None
+    sendUserFileHint: bool | None = None
+
+
+BARE_ATTACHMENTS = (
+    "agent_mention",
+    "already_read_file",
+    "async_hook_response_batch",
+    "auto_mode_exit",
+    "bash_output_audience_note",
+    "batching_reminder",
+    "batching_reminder_sent",
+    "companion_intro",
+    "cowork_memory_context",
+    "dir_sync_notice",
+    "fork_briefing",
+    "goal_status",
+    "language",
+    "output_style",
+    "output_style_instructions",
+    "peer_mention",
+    "plan_mode_reentry",
+    "poll_events",
+    "relevant_memories",
+    "sandbox_instructions",
+    "secondary_reminder",
+    "task_status",
+    "team_context",
+    "teammate_mailbox",
+    "thinking_drop",
+    "thinking_stripped",
+    "tool_host_result_lines",
+    "tool_search_usage_reminder",
+    "ultra_effort_exit",
+    "ultrathink_effort",
+    "workflow_size_guideline_change",
+)
+"""Attachment types known by name only."""
+
+RECORDS["attachment"] = Attachment
+ATTACHMENTS.update(dict.fromkeys(BARE_ATTACHMENTS, AttachmentPayload))
+ATTACHMENTS.update({kind().type: kind for kind in AttachmentPayload.__subclasses__() if kind is not HookAttachment})
+ATTACHMENTS.update({kind().type: kind for kind in HookAttachment.__subclasses__()})
+PAYLOADS[Attachment] = ("attachment", ATTACHMENTS)

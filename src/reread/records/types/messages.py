@@ -1,0 +1,239 @@
+"""Talk: the records of what the user and the model say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+
+from reread.records.blocks import Block, Content, Number, Piece, to_blocks
+from reread.records.types.api import Prompt, Response
+from reread.records.types.base import Node
+from reread.records.types.registry import RECORDS
+from reread.records.types.usage import ContextUsage, UsageReport
+
+
+class Origin(Piece, frozen=True, kw_only=True):
+    """Who spoke: a person, a task, a peer …"""
+
+    kind: str | None = None
+    subkind: str | None = None
+    server: str | None = None
+    from_: str | None = field(default=None, name="from")
+    name: str | None = None
+    body: str | None = None
+    fromMode: str | None = None
+    fromSession: str | None = None
+    senderTaskId: str | None = None
+    verifiedPeerPid: int | None = None
+    fireReason: str | None = None
+    producer: str | None = None
+    runId: str | None = None
+
+
+class ThinkingMetadata(Piece, frozen=True, kw_only=True):
+    """How much thinking a prompt asked for."""
+
+    level: str | None = None
+    disabled: bool | None = None
+    triggers: list[Any] | None = None
+    maxThinkingTokens: int | None = None
+
+
+class Todo(Piece, frozen=True, kw_only=True):
+    """One item of a to-do list."""
+
+    id: Any = None
+    content: str | None = None
+    status: str | None = None
+    activeForm: str | None = None
+    priority: str | None = None
+
+
+class PermissionDecision(Piece, frozen=True, kw_only=True):
+    """Who allowed or refused a call, and why."""
+
+    decision: str | None = None
+    source: str | None = None
+    reasonType: str | None = None
+    reasonCode: str | None = None
+    grantScope: str | None = None
+    reason_type: str | None = None
+    reason_code: str | None = None
+    grant_scope: str | None = None
+
+
+class TurnPosition(Piece, frozen=True, kw_only=True):
+    """Where in the session a prompt stands."""
+
+    promptIndex: int | None = None
+    turnIndex: int | None = None
+
+
+class ToolResultMeta(Piece, frozen=True, kw_only=True):
+    """What the stream says of a tool result beside it."""
+
+    id: str | None = None
+    non_execution_kind: str | None = None
+    permission_decision: PermissionDecision | None = None
+
+
+class ToolUseMeta(Piece, frozen=True, kw_only=True):
+    """How a host should name a tool call."""
+
+    id: str | None = None
+    tool_name: str | None = None
+    display_name: str | None = None
+    server_display_name: str | None = None
+    icon_url: str | None = None
+
+
+class CommandRun(Piece, frozen=True, kw_only=True):
+    """A local command and its arguments."""
+
+    command: str | None = None
+    args: str | None = None
+
+
+class User(Node, frozen=True, kw_only=True):
+    """A prompt, a tool result, or something injected in the user's name."""
+
+    type: str = "user"
+    message: Prompt | None = None
+    toolUseResult: Any = None
+    """The tool's own result, in whatever shape it has: an object, a list, a string, null."""
+    sourceToolAssistantUUID: str | None = None
+    """The line that holds the call which this result answers."""
+    sourceToolUseID: str | None = None
+    promptId: str | None = None
+    promptSource: str | None = None
+    permissionMode: str | None = None
+    permissionDecision: PermissionDecision | None = None
+    origin: Origin | None = None
+    turnOrigin: str | None = None
+    turnPosition: TurnPosition | None = None
+    turnCompanion: bool | None = None
+    queuePriority: str | None = None
+    queueSkipAttachments: bool | None = None
+    isCompactSummary: bool | None = None
+    isVisibleInTranscriptOnly: bool | None = None
+    summarizedTurnPromptUuids: list[str] | None = None
+    isAtMentionRead: bool | None = None
+    isReplay: bool | None = None
+    imagePasteIds: list[int] | None = None
+    """`[Image #N]` in the text is the block at the index of N in here."""
+    todos: list[Todo] | None = None
+    thinkingMetadata: ThinkingMetadata | None = None
+    planContent: str | None = None
+    mcpMeta: Any = None
+    mcpCallNotReadOnly: Any = None
+    classifierMetaLines: Any = None
+    userFeedback: Any = None
+    holdsPersonsWords: bool | None = None
+    sandboxed: bool | None = None
+    toolDenialKind: str | None = None
+    toolEndsTurn: bool | None = None
+    interruptedMessageId: str | None = None
+    interruptedByShutdown: bool | None = None
+    refusedMessageId: str | None = None
+
+    # As a stream has it.
+    priority: str | None = None
+    shouldQuery: bool | None = None
+    client_composed: bool | None = None
+    file_attachments: list[Any] | None = None
+    pasted_content: list[Any] | None = None
+    inline_pastes: list[str] | None = None
+    subagent_type: str | None = None
+    task_description: str | None = None
+    tool_result_meta: list[ToolResultMeta] | None = None
+    refused_message_id: str | None = None
+
+    # As the early descriptions have it.
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    content: Content = None
+    output: Content = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """What was said, as blocks."""
+        return _blocks_of(self.message)
+
+
+class Assistant(Node, frozen=True, kw_only=True):
+    """One block, or several, of a model's answer."""
+
+    type: str = "assistant"
+    message: Response | None = None
+    requestId: str | None = None
+    requestRef: str | None = None
+    requestedModel: str | None = None
+    model: str | None = None
+    costUSD: Number | None = None
+    """Only in 0.2 and early 1.0."""
+    durationMs: Number | None = None
+    effort: str | None = None
+    perTurnEffort: str | None = None
+    advisorModel: str | None = None
+    apiBlockIndex: int | None = None
+    madeBy: str | None = None
+    promptCacheRequested: str | None = None
+    serverClassifierRequest: str | None = None
+    thinkingDisplay: str | None = None
+    thinkingDurationMs: Number | None = None
+    toolInputStreamMs: Number | None = None
+    attributionSkill: str | None = None
+    attributionPlugin: str | None = None
+    attributionMcpServer: str | None = None
+    attributionMcpTool: str | None = None
+    attributionAgent: str | None = None
+    isAbortedMidStream: bool | None = None
+    isApiErrorMessage: bool | None = None
+    error: Any = None
+    errorDetails: Any = None
+    apiError: Any = None
+    apiErrorStatus: int | None = None
+    apiErrorType: str | None = None
+    apiErrorIsTransient: bool | None = None
+    failedResponseHadNoToolCall: bool | None = None
+
+    # As a stream has it.
+    aborted: bool | None = None
+    is_api_error_message: bool | None = None
+    api_error_status: int | None = None
+    api_error_type: str | None = None
+    subagent_type: str | None = None
+    task_description: str | None = None
+    supersedes: list[str] | None = None
+    user_message_uuid: str | None = None
+    user_message_uuids: list[str] | None = None
+    resume_reason: str | None = None
+    resumed_from_incomplete_thinking: bool | None = None
+    thinking_display: str | None = None
+    thinking_duration_ms: Number | None = None
+    context_usage: ContextUsage | None = None
+    usage_report: UsageReport | None = None
+    tool_use_meta: list[ToolUseMeta] | None = None
+    local_command_run: CommandRun | None = None
+    local_command_source: str | None = None
+
+    # As the early descriptions have it.
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    content: Content = None
+    role: str | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """What was said, as blocks."""
+        return _blocks_of(self.message)
+
+
+def _blocks_of(message: Any) -> list[Block]:
+    """The blocks of a message, also of one that is not the object it should be."""
+    return to_blocks(message.content if isinstance(message, Prompt | Response) else message)
+
+
+RECORDS.update({kind().type: kind for kind in (User, Assistant)})

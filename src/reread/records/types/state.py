@@ -1,0 +1,397 @@
+"""States: the records outside the tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reread.records.blocks import Content, Number, Piece
+from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
+from reread.records.types.base import State
+from reread.records.types.registry import RECORDS
+from reread.records.types.usage import ModelUsage
+
+
+class FileBackup(Piece, frozen=True, kw_only=True):
+    """A copy of a file from before a change."""
+
+    backupFileName: str | None = None
+    version: int | None = None
+    backupTime: str | None = None
+    realParentDir: str | None = None
+
+
+class FileSnapshot(Piece, frozen=True, kw_only=True):
+    """The files as they were at a prompt, by path."""
+
+    messageId: str | None = None
+    timestamp: str | None = None
+    trackedFileBackups: dict[str, FileBackup] | None = None
+
+
+class WorktreeSession(Piece, frozen=True, kw_only=True):
+    """The worktree that a session moved into."""
+
+    sessionId: str | None = None
+    originalCwd: str | None = None
+    preEnterOriginalCwd: str | None = None
+    originalBranch: str | None = None
+    originalHeadCommit: str | None = None
+    worktreePath: str | None = None
+    worktreeName: str | None = None
+    worktreeBranch: str | None = None
+    extensionRoot: str | None = None
+
+
+class Replacement(Piece, frozen=True, kw_only=True):
+    """A tool result and the stub that the model saw instead."""
+
+    kind: str | None = None
+    toolUseId: str | None = None
+    replacement: Any = None
+
+
+class Summary(State, frozen=True, kw_only=True):
+    """The title of another session, by a leaf of it."""
+
+    type: str = "summary"
+    summary: str | None = None
+    leafUuid: str | None = None
+    """Often in another file."""
+
+
+class FileHistorySnapshot(State, frozen=True, kw_only=True):
+    """The files as they were at a prompt."""
+
+    type: str = "file-history-snapshot"
+    messageId: str | None = None
+    """The uuid of a user record."""
+    snapshot: FileSnapshot | None = None
+    isSnapshotUpdate: bool | None = None
+
+
+class FileHistoryDelta(State, frozen=True, kw_only=True):
+    """One more file in a snapshot."""
+
+    type: str = "file-history-delta"
+    messageId: str | None = None
+    snapshotMessageId: str | None = None
+    trackingPath: str | None = None
+    backup: FileBackup | None = None
+
+
+class QueueOperation(State, frozen=True, kw_only=True):
+    """Input that was queued, or left the queue."""
+
+    type: str = "queue-operation"
+    operation: str | None = None
+    """enqueue, dequeue, remove, popAll."""
+    content: Content = None
+    reason: str | None = None
+    commandUuid: str | None = None
+    deliveryId: str | None = None
+
+
+class LastPrompt(State, frozen=True, kw_only=True):
+    """The last prompt and the leaf of the active branch."""
+
+    type: str = "last-prompt"
+    lastPrompt: str | None = None
+    leafUuid: str | None = None
+    """Zeros mean nothing."""
+    explicit: bool | None = None
+    rewound: bool | None = None
+
+
+class AiTitle(State, frozen=True, kw_only=True):
+    """A title that a model gave."""
+
+    type: str = "ai-title"
+    aiTitle: str | None = None
+
+
+class CustomTitle(State, frozen=True, kw_only=True):
+    """A title that a person gave; empty clears it."""
+
+    type: str = "custom-title"
+    customTitle: str | None = None
+
+
+class Tag(State, frozen=True, kw_only=True):
+    """A label; empty clears it."""
+
+    type: str = "tag"
+    tag: str | None = None
+
+
+class AgentName(State, frozen=True, kw_only=True):
+    """The name of a session or teammate."""
+
+    type: str = "agent-name"
+    agentName: str | None = None
+
+
+class AgentColor(State, frozen=True, kw_only=True):
+    """The colour of a session or teammate."""
+
+    type: str = "agent-color"
+    agentColor: str | None = None
+
+
+class AgentSetting(State, frozen=True, kw_only=True):
+    """The agent that a session runs as."""
+
+    type: str = "agent-setting"
+    agentSetting: Any = None
+
+
+class Mode(State, frozen=True, kw_only=True):
+    """Normal, or coordinating."""
+
+    type: str = "mode"
+    mode: str | None = None
+
+
+class PermissionMode(State, frozen=True, kw_only=True):
+    """What is allowed without asking."""
+
+    type: str = "permission-mode"
+    permissionMode: str | None = None
+
+
+class SessionMode(State, frozen=True, kw_only=True):
+    """The kind of session."""
+
+    type: str = "session-mode"
+    sessionMode: str | None = None
+
+
+class PrLink(State, frozen=True, kw_only=True):
+    """A pull request of this session."""
+
+    type: str = "pr-link"
+    prNumber: int | None = None
+    prUrl: str | None = None
+    prRepository: str | None = None
+
+
+class BridgeSession(State, frozen=True, kw_only=True):
+    """A Remote Control link."""
+
+    type: str = "bridge-session"
+    bridgeSessionId: str | None = None
+    lastSequenceNum: int | None = None
+    declaredDialogKinds: list[Any] | None = None
+    sessionGroupingId: str | None = None
+
+
+class FrameLink(State, frozen=True, kw_only=True):
+    """A published artifact."""
+
+    type: str = "frame-link"
+    path: str | None = None
+    frameUrl: str | None = None
+    title: str | None = None
+
+
+class AtisLatch(State, frozen=True, kw_only=True):
+    """A latch of the client's own, usually empty."""
+
+    type: str = "atis-latch"
+    atis: str | None = None
+
+
+class IsolationLatch(State, frozen=True, kw_only=True):
+    """A latch of the client's own."""
+
+    type: str = "isolation-latch"
+    side: str | None = None
+
+
+class WorktreeState(State, frozen=True, kw_only=True):
+    """The worktree that a session is in, or none."""
+
+    type: str = "worktree-state"
+    worktreeSession: WorktreeSession | None = None
+
+
+class Relocated(State, frozen=True, kw_only=True):
+    """The folder that a session moved to."""
+
+    type: str = "relocated"
+    relocatedCwd: str | None = None
+
+
+class CostState(State, frozen=True, kw_only=True):
+    """What the session has cost so far; cumulative."""
+
+    type: str = "cost-state"
+    totalCostUSD: Number | None = None
+    totalAPIDuration: Number | None = None
+    totalAPIDurationWithoutRetries: Number | None = None
+    totalToolDuration: Number | None = None
+    totalDuration: Number | None = None
+    totalLinesAdded: int | None = None
+    totalLinesRemoved: int | None = None
+    startTime: Number | None = None
+    hasUnknownModelCost: bool | None = None
+    modelUsage: dict[str, ModelUsage] | None = None
+
+
+class ContentReplacement(State, frozen=True, kw_only=True):
+    """Tool results that the model saw as stubs."""
+
+    type: str = "content-replacement"
+    replacements: list[Replacement] | None = None
+
+
+class ForkContextRef(State, frozen=True, kw_only=True):
+    """Where the beginning of a forked agent stands."""
+
+    type: str = "fork-context-ref"
+    parentSessionId: str | None = None
+    parentLastUuid: str | None = None
+    contextLength: int | None = None
+
+
+class ContinuedIn(State, frozen=True, kw_only=True):
+    """The session that goes on with this one."""
+
+    type: str = "continued-in"
+    continuedInSessionId: str | None = None
+
+
+class SpeculationAccept(State, frozen=True, kw_only=True):
+    """A guess that saved time."""
+
+    type: str = "speculation-accept"
+    timeSavedMs: Number | None = None
+
+
+class MarbleOrigamiCommit(State, frozen=True, kw_only=True):
+    """A span of the context that a summary replaced."""
+
+    type: str = "marble-origami-commit"
+    collapseId: str | None = None
+    summaryUuid: str | None = None
+    summaryContent: str | None = None
+    summary: str | None = None
+    firstArchivedUuid: str | None = None
+    lastArchivedUuid: str | None = None
+
+
+class AgentMetadata(State, frozen=True, kw_only=True):
+    """An agent's sidecar, as an entry of a store."""
+
+    type: str = "agent_metadata"
+    agentType: str | None = None
+    description: str | None = None
+    toolUseId: str | None = None
+    parentAgentId: str | None = None
+    worktreePath: str | None = None
+    worktreeCleanlyRemoved: bool | None = None
+    spawnDepth: int | None = None
+    name: str | None = None
+    requestShape: str | None = None
+    requestNonInteractive: bool | None = None
+    pickedEffortModel: str | None = None
+    launchedWithDefaults: bool | None = None
+    isBuiltIn: bool | None = None
+    finished: bool | None = None
+    workflowPhase: str | None = None
+
+
+class Launched(State, frozen=True, kw_only=True):
+    """The first line of a workflow's journal, which is no transcript."""
+
+    type: str = "launched"
+
+
+class Started(State, frozen=True, kw_only=True):
+    """An agent of a workflow's journal that began."""
+
+    type: str = "started"
+    key: str | None = None
+    label: str | None = None
+    phase: str | None = None
+
+
+class ApiRequest(State, frozen=True, kw_only=True):
+    """A request as it was sent, as a change to the one before."""
+
+    type: str = "api-request"
+    id: str | None = None
+    base: str | None = None
+    keep: int | None = None
+    tail: list[str] | None = None
+    params: RequestParams | None = None
+    cacheControl: list[CacheMark] | None = None
+    querySource: str | None = None
+    requestDigest: str | None = None
+    shapeHash: str | None = None
+    version: str | None = None
+
+
+class ApiRequestBlob(State, frozen=True, kw_only=True):
+    """A message of a request, by its hash: a copy, not part of the conversation."""
+
+    type: str = "api-request-blob"
+    hash: str | None = None
+    message: Prompt | None = None
+
+
+class ApiRequestShape(State, frozen=True, kw_only=True):
+    """The system prompt and tools of requests, by their hash."""
+
+    type: str = "api-request-shape"
+    shapeHash: str | None = None
+    shape: RequestShape | None = None
+    version: str | None = None
+
+
+class ToolsUsed(State, frozen=True, kw_only=True):
+    """The tools that a session has used."""
+
+    type: str = "tools-used"
+    tools: list[str] | None = None
+
+
+class Run(State, frozen=True, kw_only=True):
+    """A capture begins or ends."""
+
+    type: str = "run"
+    id: str | None = None
+    conversationId: str | None = None
+    run: dict[str, Any] | None = None
+    cwd: str | None = None
+    customTitle: str | None = None
+
+
+class Output(State, frozen=True, kw_only=True):
+    """A captured line that was no message, or was printed aside."""
+
+    type: str = "output"
+    id: str | None = None
+    conversationId: str | None = None
+    claudeMessage: Any = None
+    raw: str | None = None
+    end: str | None = None
+    stream: str | None = None
+    costUSD: Number | None = None
+    durationMs: Number | None = None
+
+
+BARE_STATES = (
+    "artifact-autoreact-ledger",
+    "artifact-comment-monitor",
+    "attribution-snapshot",
+    "ended",
+    "goal",
+    "goal-cleared",
+    "history-suppression",
+    "marble-origami-snapshot",
+    "task-summary",
+)
+"""Record types known by name only."""
+
+RECORDS.update(dict.fromkeys(BARE_STATES, State))
+RECORDS.update({kind().type: kind for kind in State.__subclasses__()})

@@ -1,0 +1,351 @@
+"""The stream: the lines that only a stream has, and the events inside them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta
+
+from reread.records.blocks import Content, Number, Piece
+from reread.records.types.api import (
+    Container,
+    ContextManagement,
+    ErrorDetail,
+    InputTransformation,
+    Response,
+    StopDetails,
+)
+from reread.records.types.base import EventPayload, Frame, NestedEntry
+from reread.records.types.messages import Origin
+from reread.records.types.registry import EVENTS, PAYLOADS, RECORDS
+from reread.records.types.usage import ModelUsage, Usage
+
+AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"holds": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
+"""A struct of EVENTS, by its `type`."""
+
+
+class PermissionDenial(Piece, frozen=True, kw_only=True):
+    """A call that was not allowed."""
+
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    tool_input: dict[str, Any] | None = None
+
+
+class RateLimit(Piece, frozen=True, kw_only=True):
+    """How much of a limit is used, and when it resets."""
+
+    status: str | None = None
+    resetsAt: Number | None = None
+    rateLimitType: str | None = None
+    utilization: Number | None = None
+    overageStatus: str | None = None
+    overageResetsAt: Number | None = None
+    overageDisabledReason: str | None = None
+    isUsingOverage: bool | None = None
+    overageInUse: bool | None = None
+    overageEnabled: bool | None = None
+    surpassedThreshold: Number | None = None
+    limitScope: str | None = None
+    errorCode: str | None = None
+    canUserPurchaseCredits: bool | None = None
+    hasChargeableSavedPaymentMethod: bool | None = None
+
+
+class DeferredToolUse(Piece, frozen=True, kw_only=True):
+    """A call that waits."""
+
+    id: str | None = None
+    name: str | None = None
+    input: dict[str, Any] | None = None
+
+
+class SubagentStats(Piece, frozen=True, kw_only=True):
+    """How many agents a turn started, and what became of them."""
+
+    by_type: dict[str, int] | None = None
+    spawned: int | None = None
+    spawned_by_subagents: int | None = None
+    started_in_background: int | None = None
+    completed: int | None = None
+    failed: int | None = None
+    max_depth: int | None = None
+    killed: dict[str, int] | None = None
+    refused: dict[str, int] | None = None
+    requested: dict[str, int] | None = None
+
+
+class Goal(Piece, frozen=True, kw_only=True):
+    """What a session is to reach."""
+
+    condition: str | None = None
+    iterations: int | None = None
+    set_at: Number | None = None
+    tokens_at_start: int | None = None
+    last_reason: str | None = None
+
+
+class Delta(Piece, frozen=True, kw_only=True):
+    """What a block or message gained."""
+
+    type: str | None = None
+    text: str | None = None
+    partial_json: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    estimated_tokens: int | None = None
+    citation: dict[str, Any] | None = None
+    content: str | None = None
+    encrypted_content: str | None = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    stop_details: StopDetails | None = None
+    container: Container | None = None
+
+
+class Result(Frame, frozen=True, kw_only=True):
+    """The end of a turn: what it said, took and cost. In a workflow's journal: an agent's answer."""
+
+    type: str = "result"
+    subtype: str | None = None
+    is_error: bool | None = None
+    result: Any = None
+    errors: list[str] | None = None
+    num_turns: int | None = None
+    stop_reason: str | None = None
+    terminal_reason: str | None = None
+    duration_ms: Number | None = None
+    duration_api_ms: Number | None = None
+    total_cost_usd: Number | None = None
+    """Cumulative."""
+    usage: Usage | None = None
+    """Of the main thread only."""
+    modelUsage: dict[str, ModelUsage] | None = None
+    model_usage_since_last_result: dict[str, ModelUsage] | None = None
+    permission_denials: list[PermissionDenial] | None = None
+    structured_output: Any = None
+    deferred_tool_use: DeferredToolUse | None = None
+    api_error_status: int | None = None
+    api_error_type: str | None = None
+    local_command: str | None = None
+    origin: Origin | None = None
+    result_index: int | None = None
+    queued_turn_count: int | None = None
+    safety_stops: int | None = None
+    subagent_stats: SubagentStats | None = None
+    fast_mode_state: str | None = None
+    fast_mode_disabled_reason: str | None = None
+    startup_failure_reason: Any = None
+    invalid_config_file: dict[str, Any] | None = None
+    credential_expires_at: str | None = None
+    user_message_uuid: str | None = None
+    user_message_uuids: list[str] | None = None
+    resume_reason: str | None = None
+    ttft_ms: Number | None = None
+    ttft_stream_ms: Number | None = None
+    time_to_request_ms: Number | None = None
+    time_to_request_from_spawn_ms: Number | None = None
+    request_sent_wall_ms: Number | None = None
+    first_content_frame_ms: Number | None = None
+    first_stream_post_ms: Number | None = None
+    first_stream_post_ack_ms: Number | None = None
+    first_stream_post_queue_wait_ms: Number | None = None
+    first_stream_post_queued_behind: str | None = None
+    first_stream_post_wall_ms: Number | None = None
+    first_text_post_ms: Number | None = None
+    first_text_post_queue_wait_ms: Number | None = None
+    first_text_post_queued_behind: str | None = None
+    first_text_post_wall_ms: Number | None = None
+    time_origin_ms: Number | None = None
+    warm_spare_claimed: bool | None = None
+    key: str | None = None
+    agentId: str | None = None
+    toolsUsed: list[str] | None = None
+    remoteControlDeviceReport: Any = None
+
+
+class StreamEvent(Frame, frozen=True, kw_only=True):
+    """A piece of a message in progress."""
+
+    type: str = "stream_event"
+    event: AnyEvent = None
+    api_message_id: str | None = None
+    ttft_ms: Number | None = None
+    thinking_display: str | None = None
+    user_message_uuid: str | None = None
+    user_message_uuids: list[str] | None = None
+    resume_reason: str | None = None
+
+
+class RateLimitEvent(Frame, frozen=True, kw_only=True):
+    """A limit that is near or reached."""
+
+    type: str = "rate_limit_event"
+    rate_limit_info: RateLimit | None = None
+
+
+class ToolProgress(Frame, frozen=True, kw_only=True):
+    """How a running call gets on."""
+
+    type: str = "tool_progress"
+    tool_use_id: str | None = None
+    tool_name: str | None = None
+    elapsed_time_seconds: Number | None = None
+    task_id: str | None = None
+    heartbeat: bool | None = None
+    subagent_type: str | None = None
+    subagent_retry: dict[str, Any] | None = None
+
+
+class ToolUseSummary(Frame, frozen=True, kw_only=True):
+    """What some calls did, in a sentence."""
+
+    type: str = "tool_use_summary"
+    summary: str | None = None
+    preceding_tool_use_ids: list[str] | None = None
+
+
+class AuthStatus(Frame, frozen=True, kw_only=True):
+    """How logging in gets on."""
+
+    type: str = "auth_status"
+    isAuthenticating: bool | None = None
+    output: list[str] | None = None
+    error: str | None = None
+
+
+class PromptSuggestion(Frame, frozen=True, kw_only=True):
+    """What a person might ask next."""
+
+    type: str = "prompt_suggestion"
+    suggestion: str | None = None
+
+
+class ConversationReset(Frame, frozen=True, kw_only=True):
+    """A new conversation in the same process."""
+
+    type: str = "conversation_reset"
+    new_conversation_id: str | None = None
+    trigger: str | None = None
+    user_message_uuid: str | None = None
+
+
+class ActiveGoal(Frame, frozen=True, kw_only=True):
+    """The goal that is pursued, or none."""
+
+    type: str = "active_goal"
+    value: Goal | None = None
+
+
+class KeepAlive(Frame, frozen=True, kw_only=True):
+    """A sign of life."""
+
+    type: str = "keep_alive"
+
+
+class ControlRequest(Frame, frozen=True, kw_only=True):
+    """A question of one side to the other; its kinds are many and no part of a transcript."""
+
+    type: str = "control_request"
+    request_id: str | None = None
+    request: dict[str, Any] | None = None
+
+
+class ControlResponse(Frame, frozen=True, kw_only=True):
+    """The answer to it."""
+
+    type: str = "control_response"
+    response: dict[str, Any] | None = None
+
+
+class ControlCancelRequest(Frame, frozen=True, kw_only=True):
+    """A question taken back."""
+
+    type: str = "control_cancel_request"
+    request_id: str | None = None
+
+
+class StreamlinedText(Frame, frozen=True, kw_only=True):
+    """Text in a shortened stream."""
+
+    type: str = "streamlined_text"
+    text: str | None = None
+
+
+class StreamlinedToolUseSummary(Frame, frozen=True, kw_only=True):
+    """Calls in a shortened stream."""
+
+    type: str = "streamlined_tool_use_summary"
+    tool_summary: str | None = None
+
+
+class TranscriptMirror(Frame, frozen=True, kw_only=True):
+    """Records of the transcript, as they are written."""
+
+    type: str = "transcript_mirror"
+    filePath: str | None = None
+    entries: NestedEntry = None
+
+
+class MessageStartEvent(EventPayload, frozen=True, kw_only=True):
+    """A message begins."""
+
+    type: str = "message_start"
+    message: Response | None = None
+
+
+class ContentBlockStartEvent(EventPayload, frozen=True, kw_only=True):
+    """A block begins."""
+
+    type: str = "content_block_start"
+    index: int | None = None
+    content_block: Content = None
+
+
+class ContentBlockDeltaEvent(EventPayload, frozen=True, kw_only=True):
+    """A block grows."""
+
+    type: str = "content_block_delta"
+    index: int | None = None
+    delta: Delta | None = None
+
+
+class ContentBlockStopEvent(EventPayload, frozen=True, kw_only=True):
+    """A block is complete."""
+
+    type: str = "content_block_stop"
+    index: int | None = None
+
+
+class MessageDeltaEvent(EventPayload, frozen=True, kw_only=True):
+    """The message's end and its final usage."""
+
+    type: str = "message_delta"
+    delta: Delta | None = None
+    usage: Usage | None = None
+    context_management: ContextManagement | None = None
+    input_transformations: list[InputTransformation] | None = None
+
+
+class MessageStopEvent(EventPayload, frozen=True, kw_only=True):
+    """A message is complete."""
+
+    type: str = "message_stop"
+
+
+class PingEvent(EventPayload, frozen=True, kw_only=True):
+    """A sign of life of the API."""
+
+    type: str = "ping"
+
+
+class ErrorEvent(EventPayload, frozen=True, kw_only=True):
+    """The API broke off."""
+
+    type: str = "error"
+    error: ErrorDetail | None = None
+
+
+RECORDS.update({kind().type: kind for kind in Frame.__subclasses__()})
+EVENTS.update({kind().type: kind for kind in EventPayload.__subclasses__()})
+PAYLOADS[StreamEvent] = ("event", EVENTS)

@@ -1,0 +1,669 @@
+"""Systems: the client's own notices, by subtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reread.records.blocks import Number, Piece
+from reread.records.types.api import ErrorBody, Prompt
+from reread.records.types.base import System
+from reread.records.types.messages import CommandRun
+from reread.records.types.registry import RECORDS, SYSTEMS
+from reread.records.types.usage import ContextUsage, TaskUsage
+
+
+class MicrocompactMetadata(Piece, frozen=True, kw_only=True):
+    """What a microcompaction cleared."""
+
+    trigger: str | None = None
+    preTokens: int | None = None
+    tokensSaved: int | None = None
+    compactedToolIds: list[str] | None = None
+    clearedAttachmentUUIDs: list[str] | None = None
+
+
+class ErrorCause(Piece, frozen=True, kw_only=True):
+    """The network error below an API error."""
+
+    code: str | None = None
+    path: str | None = None
+    errno: int | None = None
+
+
+class ErrorInfo(Piece, frozen=True, kw_only=True):
+    """An API error, serialised by the client; its headers are private."""
+
+    type: str | None = None
+    message: str | None = None
+    formatted: str | None = None
+    status: int | None = None
+    headers: dict[str, Any] | None = None
+    requestID: str | None = None
+    requestId: str | None = None
+    error: ErrorBody | None = None
+    cause: ErrorCause | None = None
+    isNetworkDown: bool | None = None
+    connection: Any = None
+    noResponse: Any = None
+    rateLimits: Any = None
+
+
+class HookInfo(Piece, frozen=True, kw_only=True):
+    """A hook that ran."""
+
+    command: str | None = None
+    durationMs: Number | None = None
+
+
+class PromptEnding(Piece, frozen=True, kw_only=True):
+    """How a submitted prompt ended."""
+
+    kind: str | None = None
+    reason: str | None = None
+
+
+class PromptSubmitEnding(Piece, frozen=True, kw_only=True):
+    """How a submitted prompt ended, and whether it was kept."""
+
+    ending: PromptEnding | None = None
+    promptKept: bool | None = None
+
+
+class PromptOutcome(Piece, frozen=True, kw_only=True):
+    """The same in a stream."""
+
+    kind: str | None = None
+    reason: str | None = None
+    prompt_kept: bool | None = None
+
+
+class McpServer(Piece, frozen=True, kw_only=True):
+    """An MCP server and its state."""
+
+    name: str | None = None
+    status: str | None = None
+    source: str | None = None
+
+
+class Plugin(Piece, frozen=True, kw_only=True):
+    """A loaded plugin."""
+
+    name: str | None = None
+    path: str | None = None
+    source: str | None = None
+    version: str | None = None
+
+
+class PluginError(Piece, frozen=True, kw_only=True):
+    """A plugin that did not load."""
+
+    plugin: str | None = None
+    type: str | None = None
+    message: str | None = None
+    path: str | None = None
+    managed_lock: dict[str, Any] | None = None
+
+
+class WorkflowStep(Piece, frozen=True, kw_only=True):
+    """A phase or an agent of a running workflow."""
+
+    type: str | None = None
+    index: int | None = None
+    title: str | None = None
+    label: str | None = None
+    state: str | None = None
+    agentId: str | None = None
+    attempt: int | None = None
+    model: str | None = None
+    phaseIndex: int | None = None
+    phaseTitle: str | None = None
+    promptFramed: bool | None = None
+    promptPreview: str | None = None
+    resultPreview: str | None = None
+    lastToolName: str | None = None
+    lastToolSummary: str | None = None
+    tokens: int | None = None
+    toolCalls: int | None = None
+    durationMs: Number | None = None
+    queuedAt: Number | None = None
+    startedAt: Number | None = None
+    lastProgressAt: Number | None = None
+
+
+class TaskPatch(Piece, frozen=True, kw_only=True):
+    """The fields of a task that changed."""
+
+    status: str | None = None
+    description: str | None = None
+    error: str | None = None
+    end_time: Number | None = None
+    total_paused_ms: Number | None = None
+    is_backgrounded: bool | None = None
+
+
+class ResourceLink(Piece, frozen=True, kw_only=True):
+    """A resource that an MCP server offers."""
+
+    uri: str | None = None
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    mimeType: str | None = None
+    size: int | None = None
+    annotations: dict[str, Any] | None = None
+
+
+class BackgroundTask(Piece, frozen=True, kw_only=True):
+    """A task that runs in the background."""
+
+    task_id: str | None = None
+    run_id: str | None = None
+    task_type: str | None = None
+    subagent_type: str | None = None
+    description: str | None = None
+    parent_task_id: str | None = None
+    ambient: bool | None = None
+
+
+class Command(Piece, frozen=True, kw_only=True):
+    """A slash command."""
+
+    name: str | None = None
+    description: str | None = None
+    argumentHint: str | None = None
+    aliases: list[str] | None = None
+    builtin: bool | None = None
+
+
+class PersistedFile(Piece, frozen=True, kw_only=True):
+    """A file that was uploaded, or failed to be."""
+
+    filename: str | None = None
+    file_id: str | None = None
+    error: str | None = None
+
+
+class Memory(Piece, frozen=True, kw_only=True):
+    """A memory file."""
+
+    path: str | None = None
+    scope: str | None = None
+    content: str | None = None
+
+
+class MirrorKey(Piece, frozen=True, kw_only=True):
+    """The mirrored transcript."""
+
+    projectKey: str | None = None
+    sessionId: str | None = None
+    subpath: str | None = None
+
+
+class SystemStopHookSummary(System, frozen=True, kw_only=True):
+    """What the Stop hooks did."""
+
+    subtype: str | None = "stop_hook_summary"
+    hookCount: int | None = None
+    hookInfos: list[HookInfo] | None = None
+    hookErrors: list[Any] | None = None
+    hookAdditionalContext: list[Any] | None = None
+    preventedContinuation: bool | None = None
+    stopReason: str | None = None
+    hasOutput: bool | None = None
+
+
+class SystemTurnDuration(System, frozen=True, kw_only=True):
+    """How long a turn took."""
+
+    subtype: str | None = "turn_duration"
+    durationMs: Number | None = None
+    messageCount: int | None = None
+    pendingBackgroundAgentCount: int | None = None
+
+
+class SystemCompactBoundary(System, frozen=True, kw_only=True):
+    """Where the context was compacted."""
+
+    subtype: str | None = "compact_boundary"
+
+    # As a stream has it.
+    logical_parent_uuid: str | None = None
+
+    # As the early descriptions have it.
+    message: Prompt | None = None
+
+
+class SystemMicrocompactBoundary(System, frozen=True, kw_only=True):
+    """Where old tool results were cleared."""
+
+    subtype: str | None = "microcompact_boundary"
+    microcompactMetadata: MicrocompactMetadata | None = None
+
+
+class SystemApiError(System, frozen=True, kw_only=True):
+    """A failed request that is tried again."""
+
+    subtype: str | None = "api_error"
+    error: ErrorInfo | None = None
+    cause: ErrorCause | None = None
+    retryInMs: Number | None = None
+    retryAttempt: int | None = None
+    maxRetries: int | None = None
+    source: str | None = None
+
+
+class SystemAwaySummary(System, frozen=True, kw_only=True):
+    """What happened while nobody looked."""
+
+    subtype: str | None = "away_summary"
+
+
+class SystemLocalCommand(System, frozen=True, kw_only=True):
+    """A slash command that the client ran itself, and what it said."""
+
+    subtype: str | None = "local_command"
+    commandRun: CommandRun | None = None
+    contextUsage: ContextUsage | None = None
+
+
+class SystemInformational(System, frozen=True, kw_only=True):
+    """A notice to the reader."""
+
+    subtype: str | None = "informational"
+    preventContinuation: bool | None = None
+    promptSubmitEnding: PromptSubmitEnding | None = None
+
+    # As a stream has it.
+    tool_use_id: str | None = None
+    tag: str | None = None
+    prevent_continuation: bool | None = None
+    prompt_submit_outcome: PromptOutcome | None = None
+
+
+class SystemScheduledTaskFire(System, frozen=True, kw_only=True):
+    """A scheduled prompt that came due."""
+
+    subtype: str | None = "scheduled_task_fire"
+
+
+class SystemBridgeStatus(System, frozen=True, kw_only=True):
+    """A Remote Control link."""
+
+    subtype: str | None = "bridge_status"
+    url: str | None = None
+
+
+class SystemModelFallback(System, frozen=True, kw_only=True):
+    """Another model took over."""
+
+    subtype: str | None = "model_fallback"
+    originalModel: str | None = None
+    fallbackModel: str | None = None
+    trigger: str | None = None
+
+    # As a stream has it.
+    original_model: str | None = None
+    fallback_model: str | None = None
+
+
+class SystemModelRefusalFallback(System, frozen=True, kw_only=True):
+    """A refused prompt that another model answered."""
+
+    subtype: str | None = "model_refusal_fallback"
+    originalModel: str | None = None
+    fallbackModel: str | None = None
+    requestId: str | None = None
+    apiRefusalCategory: str | None = None
+    apiRefusalExplanation: str | None = None
+    refusedUserMessageUuid: str | None = None
+    retractedMessageUuids: list[str] | None = None
+    neutralizedByFork: bool | None = None
+    trigger: str | None = None
+    direction: str | None = None
+    scope: str | None = None
+
+    # As a stream has it.
+    original_model: str | None = None
+    fallback_model: str | None = None
+    request_id: str | None = None
+    api_refusal_category: str | None = None
+    api_refusal_explanation: str | None = None
+    refused_user_message_uuid: str | None = None
+    retracted_message_uuids: list[str] | None = None
+
+
+class SystemModelRefusalNoFallback(System, frozen=True, kw_only=True):
+    """A refused prompt that no model answered."""
+
+    subtype: str | None = "model_refusal_no_fallback"
+    originalModel: str | None = None
+    requestId: str | None = None
+    apiRefusalCategory: str | None = None
+    apiRefusalExplanation: str | None = None
+    refusedUserMessageUuid: str | None = None
+    neutralizedByFork: bool | None = None
+
+    # As a stream has it.
+    original_model: str | None = None
+    request_id: str | None = None
+    api_refusal_category: str | None = None
+    api_refusal_explanation: str | None = None
+    refused_user_message_uuid: str | None = None
+
+
+class SystemFileSnapshot(System, frozen=True, kw_only=True):
+    """The files as they were."""
+
+    subtype: str | None = "file_snapshot"
+    snapshotFiles: Any = None
+
+
+class SystemCodeChangePublished(System, frozen=True, kw_only=True):
+    """A commit or pull request that went out."""
+
+    subtype: str | None = "code_change_published"
+    provider: str | None = None
+    repo: str | None = None
+    branch: str | None = None
+    identifier: str | None = None
+    url: str | None = None
+    action: str | None = None
+
+
+class SystemInit(System, frozen=True, kw_only=True):
+    """How the client was set up, once a turn."""
+
+    subtype: str | None = "init"
+    tools: list[str] | None = None
+    """Names as the client shows them, which are not always those that the API gets."""
+    mcp_servers: list[McpServer] | None = None
+    model: str | None = None
+    permissionMode: str | None = None
+    slash_commands: list[str] | None = None
+    terminal_slash_commands: list[str] | None = None
+    apiKeySource: str | None = None
+    claude_code_version: str | None = None
+    output_style: str | None = None
+    agents: list[str] | None = None
+    skills: list[str] | None = None
+    plugins: list[Plugin] | None = None
+    plugin_errors: list[PluginError] | None = None
+    mcp_server_errors: list[Any] | None = None
+    betas: list[str] | None = None
+    fast_mode_state: str | None = None
+    fast_mode_disabled_reason: str | None = None
+    memory_paths: dict[str, Any] | None = None
+    analytics_disabled: bool | None = None
+    product_feedback_disabled: bool | None = None
+    capabilities: list[str] | None = None
+    view_mode: str | None = None
+    effort: str | None = None
+    per_turn_effort_active: bool | None = None
+    ultrathink_available: bool | None = None
+    ultrathink_typed_raises: bool | None = None
+    additional_directories: list[str] | None = None
+    original_cwd: str | None = None
+    messaging_socket_path: str | None = None
+
+
+class SystemHookStarted(System, frozen=True, kw_only=True):
+    """A hook that began."""
+
+    subtype: str | None = "hook_started"
+    hook_id: str | None = None
+    hook_name: str | None = None
+    hook_event: str | None = None
+
+
+class SystemHookProgress(System, frozen=True, kw_only=True):
+    """What a running hook has printed."""
+
+    subtype: str | None = "hook_progress"
+    hook_id: str | None = None
+    hook_name: str | None = None
+    hook_event: str | None = None
+    output: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+
+
+class SystemHookResponse(System, frozen=True, kw_only=True):
+    """What a hook answered."""
+
+    subtype: str | None = "hook_response"
+    hook_id: str | None = None
+    hook_name: str | None = None
+    hook_event: str | None = None
+    output: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+    outcome: str | None = None
+
+
+class SystemStatus(System, frozen=True, kw_only=True):
+    """What the client is doing."""
+
+    subtype: str | None = "status"
+    status: str | None = None
+    permissionMode: str | None = None
+    compact_result: str | None = None
+    compact_error: str | None = None
+    compact_output_chars: int | None = None
+
+
+class SystemApiRetry(System, frozen=True, kw_only=True):
+    """A failed request that is tried again, in a stream."""
+
+    subtype: str | None = "api_retry"
+    attempt: int | None = None
+    max_retries: int | None = None
+    retry_delay_ms: Number | None = None
+    error: str | None = None
+    error_status: int | None = None
+    no_response: dict[str, Any] | None = None
+
+
+class SystemNotification(System, frozen=True, kw_only=True):
+    """A notice for the screen."""
+
+    subtype: str | None = "notification"
+    key: str | None = None
+    text: str | None = None
+    priority: str | None = None
+    color: str | None = None
+    timeout_ms: Number | None = None
+
+
+class SystemTaskStarted(System, frozen=True, kw_only=True):
+    """A background task that began."""
+
+    subtype: str | None = "task_started"
+    task_id: str | None = None
+    run_id: str | None = None
+    tool_use_id: str | None = None
+    task_type: str | None = None
+    description: str | None = None
+    prompt: str | None = None
+    subagent_type: str | None = None
+    workflow_name: str | None = None
+    parent_task_id: str | None = None
+    spawn_depth: int | None = None
+    is_backgrounded: bool | None = None
+    skip_transcript: bool | None = None
+    ambient: bool | None = None
+
+
+class SystemTaskProgress(System, frozen=True, kw_only=True):
+    """How a background task gets on."""
+
+    subtype: str | None = "task_progress"
+    task_id: str | None = None
+    run_id: str | None = None
+    tool_use_id: str | None = None
+    description: str | None = None
+    subagent_type: str | None = None
+    last_tool_name: str | None = None
+    summary: str | None = None
+    usage: TaskUsage | None = None
+    workflow_progress: list[WorkflowStep] | None = None
+
+
+class SystemTaskUpdated(System, frozen=True, kw_only=True):
+    """What changed in a background task."""
+
+    subtype: str | None = "task_updated"
+    task_id: str | None = None
+    run_id: str | None = None
+    patch: TaskPatch | None = None
+
+
+class SystemTaskNotification(System, frozen=True, kw_only=True):
+    """A background task that ended."""
+
+    subtype: str | None = "task_notification"
+    task_id: str | None = None
+    run_id: str | None = None
+    tool_use_id: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    output_file: str | None = None
+    summary: str | None = None
+    usage: TaskUsage | None = None
+    resource_links: list[ResourceLink] | None = None
+    skip_transcript: bool | None = None
+    ambient: bool | None = None
+
+
+class SystemBackgroundTasksChanged(System, frozen=True, kw_only=True):
+    """The background tasks that are left."""
+
+    subtype: str | None = "background_tasks_changed"
+    tasks: list[BackgroundTask] | None = None
+
+
+class SystemThinkingTokens(System, frozen=True, kw_only=True):
+    """How much the model has thought so far."""
+
+    subtype: str | None = "thinking_tokens"
+    estimated_tokens: int | None = None
+    estimated_tokens_delta: int | None = None
+    user_message_uuid: str | None = None
+
+
+class SystemSessionStateChanged(System, frozen=True, kw_only=True):
+    """Whether the session works or waits."""
+
+    subtype: str | None = "session_state_changed"
+    state: str | None = None
+
+
+class SystemCommandsChanged(System, frozen=True, kw_only=True):
+    """The slash commands there are."""
+
+    subtype: str | None = "commands_changed"
+    commands: list[Command] | None = None
+
+
+class SystemFilesPersisted(System, frozen=True, kw_only=True):
+    """Files that were uploaded."""
+
+    subtype: str | None = "files_persisted"
+    files: list[PersistedFile] | None = None
+    failed: list[PersistedFile] | None = None
+    processed_at: str | None = None
+
+
+class SystemMemoryRecall(System, frozen=True, kw_only=True):
+    """Memories that were brought in."""
+
+    subtype: str | None = "memory_recall"
+    mode: str | None = None
+    memories: list[Memory] | None = None
+
+
+class SystemElicitationComplete(System, frozen=True, kw_only=True):
+    """A question of an MCP server that was answered."""
+
+    subtype: str | None = "elicitation_complete"
+    mcp_server_name: str | None = None
+    elicitation_id: str | None = None
+
+
+class SystemPermissionDenied(System, frozen=True, kw_only=True):
+    """A call that was not allowed."""
+
+    subtype: str | None = "permission_denied"
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    agent_id: str | None = None
+    decision_reason_type: str | None = None
+    decision_reason: str | None = None
+    message: str | None = None
+
+
+class SystemLocalCommandOutput(System, frozen=True, kw_only=True):
+    """What a slash command said, in a stream."""
+
+    subtype: str | None = "local_command_output"
+
+
+class SystemPluginInstall(System, frozen=True, kw_only=True):
+    """How the installing of a plugin gets on."""
+
+    subtype: str | None = "plugin_install"
+    status: str | None = None
+    name: str | None = None
+    error: str | None = None
+
+
+class SystemMirrorError(System, frozen=True, kw_only=True):
+    """A transcript that could not be mirrored."""
+
+    subtype: str | None = "mirror_error"
+    error: str | None = None
+    key: MirrorKey | None = None
+
+
+class SystemWorkerShuttingDown(System, frozen=True, kw_only=True):
+    """A remote worker that stops."""
+
+    subtype: str | None = "worker_shutting_down"
+    reason: str | None = None
+
+
+class SystemSessionWritesLost(System, frozen=True, kw_only=True):
+    """Writes that a full disk swallowed."""
+
+    subtype: str | None = "session_writes_lost"
+    error_code: str | None = None
+    lost: list[str] | None = None
+    transcript_session_ids: list[str] | None = None
+
+
+class SystemControlRequestProgress(System, frozen=True, kw_only=True):
+    """How a control request gets on."""
+
+    subtype: str | None = "control_request_progress"
+    request_id: str | None = None
+    status: str | None = None
+    attempt: int | None = None
+    max_retries: int | None = None
+    retry_delay_ms: Number | None = None
+    error_status: int | None = None
+
+
+BARE_SYSTEMS = (
+    "agents_killed",
+    "attribution_snapshot",
+    "memory_saved",
+    "permission_retry",
+    "post_turn_summary",
+    "thinking",
+    "vcs_state_changed",
+)
+"""System subtypes known by name only."""
+
+RECORDS["system"] = System
+SYSTEMS.update(dict.fromkeys(BARE_SYSTEMS, System))
+SYSTEMS.update({str(kind().subtype): kind for kind in System.__subclasses__()})

@@ -1,0 +1,151 @@
+"""Usage: what answers, models, tasks and sessions have used, in tokens and money."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reread.records.blocks import Number, Piece
+
+
+class CacheCreation(Piece, frozen=True, kw_only=True):
+    """Tokens written to the cache, by how long they live there."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ServerToolUsage(Piece, frozen=True, kw_only=True):
+    """How often the API's own tools ran."""
+
+    web_search_requests: int | None = None
+    web_fetch_requests: int | None = None
+
+
+class OutputTokensDetails(Piece, frozen=True, kw_only=True):
+    """What the output tokens went into."""
+
+    thinking_tokens: int | None = None
+
+
+class CreditStatus(Piece, frozen=True, kw_only=True):
+    """Whether a fallback credit was redeemed."""
+
+    type: str | None = None
+    reason: str | None = None
+    remove_to_redeem: list[str] | None = None
+
+
+class FallbackCredit(Piece, frozen=True, kw_only=True):
+    """What became of a fallback credit token."""
+
+    status: CreditStatus | None = None
+
+
+class Iteration(Piece, frozen=True, kw_only=True):
+    """The tokens of one sampling step inside a response."""
+
+    type: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+
+
+class Usage(Piece, frozen=True, kw_only=True):
+    """The tokens of one API response, as its row states them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+    server_tool_use: ServerToolUsage | None = None
+    output_tokens_details: OutputTokensDetails | None = None
+    iterations: list[Iteration] | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    fallback_credit: FallbackCredit | None = None
+
+
+class ModelUsage(Piece, frozen=True, kw_only=True):
+    """What one model used and cost, summed by the client."""
+
+    inputTokens: int | None = None
+    outputTokens: int | None = None
+    thinkingTokens: int | None = None
+    cacheReadInputTokens: int | None = None
+    cacheCreationInputTokens: int | None = None
+    cacheCreationEphemeral5mInputTokens: int | None = None
+    cacheCreationEphemeral1hInputTokens: int | None = None
+    webSearchRequests: int | None = None
+    costUSD: Number | None = None
+    costBasis: str | None = None
+    contextWindow: int | None = None
+    maxOutputTokens: int | None = None
+    canonicalModel: str | None = None
+    provider: str | None = None
+
+
+class TaskUsage(Piece, frozen=True, kw_only=True):
+    """What a background task used."""
+
+    total_tokens: int | None = None
+    tool_uses: int | None = None
+    duration_ms: Number | None = None
+
+
+class ContextShare(Piece, frozen=True, kw_only=True):
+    """One thing that fills the context."""
+
+    name: str | None = None
+    kind: str | None = None
+    path: str | None = None
+    type: str | None = None
+    agent_type: str | None = None
+    source: str | None = None
+    server_name: str | None = None
+    plugin_name: str | None = None
+    tokens: int | None = None
+
+
+class OverLimit(Piece, frozen=True, kw_only=True):
+    """By how much the context is too full."""
+
+    kind: str | None = None
+    tokens_over: int | None = None
+
+
+class ContextUsage(Piece, frozen=True, kw_only=True):
+    """What fills the context window."""
+
+    model: str | None = None
+    total_tokens: int | None = None
+    raw_max_tokens: int | None = None
+    percentage: Number | None = None
+    over_limit: OverLimit | None = None
+    categories: list[ContextShare] | None = None
+    mcp_tools: list[ContextShare] | None = None
+    memory_files: list[ContextShare] | None = None
+    agents: list[ContextShare] | None = None
+    skills: list[ContextShare] | None = None
+
+
+class SessionTotals(Piece, frozen=True, kw_only=True):
+    """What a session has cost so far."""
+
+    total_cost_usd: Number | None = None
+    total_api_duration_ms: Number | None = None
+    total_duration_ms: Number | None = None
+    total_lines_added: int | None = None
+    total_lines_removed: int | None = None
+    model_usage: dict[str, ModelUsage] | None = None
+
+
+class UsageReport(Piece, frozen=True, kw_only=True):
+    """The answer to a question about usage."""
+
+    session: SessionTotals | None = None
+    rate_limits: dict[str, Any] | None = None

@@ -1,0 +1,217 @@
+"""The public values as JSON: the same names as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from reread.base import jsontext
+from reread.model.conversation import Agent, Change, Conversation
+from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
+from reread.records.blocks import Block, RedactedThinking, Thinking, Use
+from reread.render.parts import EVERYTHING, Selection, agents_below, selected_turns
+from reread.session.session import Session
+
+
+def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterator[bytes]:
+    """What is chosen of a session as JSON, in pieces, so that a large one need not fit in memory."""
+    turns = selected_turns(session.conversation, selection) if selection.narrows else None
+    yield b"{"
+    yield from _pairs(_facts(session))
+    yield from _talk(session.conversation, selection, turns)
+    yield b',\n"agents": {'
+    agents = agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls))
+    for n, agent in enumerate(agents if selection.shows("tools") else ()):
+        yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
+        yield from _pairs(agent_facts(agent))
+        yield from _talk(agent, selection, None)
+        yield b"}"
+    yield b"}}\n"
+
+
+def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
+    for name, value in values.items():
+        yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
+
+
+def _facts(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "ids": session.ids,
+        "title": session.title,
+        "project": session.project,
+        "project_guessed": session.project_guessed,
+        "path": str(session.path) if session.path is not None else None,
+        "started": session.started,
+        "ended": session.ended,
+        "dialects": session.dialects,
+        "versions": session.versions,
+        "models": session.models,
+        "git_branches": session.git_branches,
+        "entrypoints": session.entrypoints,
+        "slugs": session.slugs,
+        "permission_modes": session.permission_modes,
+        "pr_links": session.pr_links,
+        "outcomes": session.outcomes,
+        "usage": session.usage,
+        "problems": session.problems,
+    }
+
+
+def agent_facts(agent: Agent) -> dict[str, Any]:
+    """What is known of an agent besides what it said."""
+    return {
+        "id": agent.id,
+        "type": agent.type,
+        "prompt": agent.prompt,
+        "call": agent.call.id if agent.call is not None else None,
+        "parent": agent.parent.id if agent.parent is not None else None,
+        "path": agent.path,
+        "warmup": agent.warmup,
+        "usage": agent.usage,
+    }
+
+
+def _talk(talk: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> Iterator[bytes]:
+    """A conversation; of chosen turns only what is in them, for the rest tells of the whole file."""
+    messages = talk.messages if turns is None else [message for turn in turns for message in turn.messages]
+    calls = talk.calls if turns is None else [call for turn in turns for call in turn.calls]
+    yield from _array("messages", (value for m in messages if (value := _selected_value(m, selection)) is not None))
+    shown = calls if selection.shows("tools") else ()
+    yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
+    yield from _array("turns", map(turn_value, talk.turns if turns is None else turns), last=turns is not None)
+    if turns is None:
+        yield from _array("branches", map(branch_value, talk.branches))
+        yield from _array("compactions", map(compaction_value, talk.compactions))
+        yield from _array("ledger", map(plain, talk.ledger), last=True)
+
+
+def _selected_value(message: Message, selection: Selection) -> dict[str, Any] | None:
+    """A message with the blocks that are wanted; None where none of it is."""
+    if selection.only == "prompts" and message.kind not in TURN_STARTERS:
+        return None
+    blocks = [block for block in message.blocks if selection.shows(_block_kind(message, block))]
+    if selection.only is not None and not blocks:
+        return None
+    value = message_value(message, blocks)
+    return value if selection.shows("tools") else {**value, "calls": []}
+
+
+def _block_kind(message: Message, block: Block) -> str:
+    """The word by which a selection takes a block or leaves it."""
+    if isinstance(block, Use):
+        return "tools"
+    if isinstance(block, Thinking | RedactedThinking):
+        return "thinking"
+    return "prompts" if message.role == "user" else "text"
+
+
+def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[bytes]:
+    yield jsontext.dumps(name) + b": ["
+    for n, value in enumerate(values):
+        yield (b",\n" if n else b"\n") + jsontext.dumps(value)
+    yield b"]" if last else b"],\n"
+
+
+def message_value(message: Message, blocks: Sequence[Block] | None = None) -> dict[str, Any]:
+    """A message, with all its blocks or these."""
+    return {
+        "id": message.id,
+        "role": message.role,
+        "kind": message.kind,
+        "timestamp": message.timestamp,
+        "model": message.model,
+        "stop_reason": message.stop_reason,
+        "text": message.text,
+        "blocks": [block_value(block) for block in (message.blocks if blocks is None else blocks)],
+        "calls": [call.id for call in message.calls],
+        "usage": plain(message.usage),
+        "uuids": message.uuids,
+        "line": message.line,
+        "branch": message.branch,
+        "flags": sorted(message.flags),
+    }
+
+
+def block_value(block: Block) -> dict[str, Any]:
+    """A content block, without the fields that it does not have."""
+    value = plain(block)
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def call_value(call: Call, *, full: bool = False) -> dict[str, Any]:
+    """A call with its result."""
+    return {
+        "id": call.id,
+        "name": call.name,
+        "title": call.title,
+        "ok": call.ok,
+        "input": call.input,
+        "result": block_value(call.result) if call.result is not None else None,
+        "data": call.data,
+        "duration": call.duration,
+        "nodes": [plain(node) for node in call.draw(full=full)],
+        "agent": call.agent.id if call.agent is not None else None,
+        "message": call.message.id,
+        "line": call.line,
+    }
+
+
+def turn_value(turn: Turn) -> dict[str, Any]:
+    """A turn: its prompt whole, the rest by id."""
+    return {
+        "index": turn.index,
+        "prompt": message_value(turn.prompt) if turn.prompt is not None else None,
+        "messages": [message.id for message in turn.messages],
+        "calls": [call.id for call in turn.calls],
+        "usage": plain(turn.usage),
+    }
+
+
+def branch_value(branch: Branch) -> dict[str, Any]:
+    """A branch: its messages by id."""
+    return {
+        "id": branch.id,
+        "active": branch.active,
+        "parent": branch.parent,
+        "leaf": branch.leaf,
+        "messages": [message.id for message in branch.messages],
+        "turns": len(branch.turns),
+    }
+
+
+def compaction_value(compaction: Compaction) -> dict[str, Any]:
+    """A compaction with the client's own figures."""
+    return {
+        "line": compaction.line,
+        "trigger": compaction.trigger,
+        "micro": compaction.micro,
+        "pre_tokens": compaction.pre_tokens,
+        "post_tokens": compaction.post_tokens,
+        "preserved": compaction.preserved,
+        "boundary": compaction.boundary.id if compaction.boundary is not None else None,
+        "summary": compaction.summary.id if compaction.summary is not None else None,
+    }
+
+
+def change_value(change: Change) -> dict[str, Any]:
+    """What one record changed, with the message or the call as it stands now."""
+    return {
+        "kind": change.kind,
+        "line": change.line,
+        "fate": plain(change.fate),
+        "type": change.record.type if change.record is not None else None,
+        "message": message_value(change.message) if change.message is not None else None,
+        "call": call_value(change.call) if change.call is not None else None,
+        "agent": change.agent.id if change.agent is not None else None,
+    }
+
+
+def plain(value: Any) -> Any:
+    """A struct as plain JSON values."""
+    try:
+        return msgspec.to_builtins(value)
+    except (RecursionError, OverflowError):
+        return {name: getattr(value, name) for name in value.__struct_fields__}

@@ -1,0 +1,55 @@
+"""Listings: sessions, findings and drift, one line each, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reread.base.text import plural
+from reread.catalog.summaries import Header
+from reread.render.format import date_text, model_text, size_text
+from reread.render.sanitize import safe
+from reread.reports.check_report import Report
+
+TITLE = 60
+
+
+def header_lines(headers: Sequence[Header]) -> Iterator[str]:
+    """Sessions by project, one line each, newest project first."""
+    by_project: dict[str, list[Header]] = {}
+    for header in headers:
+        by_project.setdefault(header.project, []).append(header)
+    for project, group in by_project.items():
+        guess = " (guessed from the folder's name)" if group[0].project_guessed else ""
+        yield safe(f"{project}{guess}")
+        for header in group:
+            when = date_text(header.updated)
+            title = safe(" ".join(header.title.split()))
+            title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+            facts = (header.git_branch, model_text(header.model), "captured" * header.captured)
+            known = safe("  ".join(fact for fact in facts if fact))
+            size = size_text(header.size)
+            yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {known}".rstrip()
+
+
+def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:
+    """What a check found, one line a finding, as compilers print them."""
+    for file in report.files:
+        for finding in file.findings:
+            if verbose or finding.level != "info":
+                yield safe(f"{file.path}:{finding.line}: {finding.level}: {finding.text} [{finding.code}]")
+    totals = report.totals
+    found = ((totals.errors, "error"), (totals.warnings, "warning"), (totals.infos, "note"))
+    counts = ", ".join(plural(count, noun) for count, noun in found)
+    hint = " (-v shows the notes)" if totals.infos and not verbose else ""
+    read = ", ".join(plural(n, noun) for n, noun in ((totals.files, "file"), (totals.records, "record")))
+    yield f"{read}: {counts}{hint}"
+
+
+def drift_lines(report: Report) -> Iterator[str]:
+    """What the types do not know yet, with how often it stands there."""
+    totals = report.totals
+    unknown = {**totals.unknown_types, **totals.unknown_fields}
+    for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
+        yield safe(f"{count:8,}  {name}")
+    if not unknown:
+        yield f"Nothing new in {plural(totals.records, 'record')} of {plural(totals.files, 'file')}."

@@ -1,0 +1,173 @@
+"""Usage as a table, as CSV and as a price list: plain text that fits a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from reread.accounting.billing import Usage
+from reread.accounting.group_by import Report
+from reread.accounting.prices import Price, Prices, Tier, price_on
+from reread.render.format import LARGEST, count_text, model_text
+from reread.render.sanitize import safe
+from reread.reports.usage_report import FIGURES, figures
+
+WIDTH = 80
+BAR = 8
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+GAP = "  "
+HEADS = ("resp", "in", "out", "write", "read", "cost")
+NARROWEST = 7
+SHORT_ID = 8
+
+PLAIN, STRONG, LOUD = "plain", "strong", "loud"
+Styled = tuple[str, str]
+"""A style and a line."""
+
+
+def usage_lines(report: Report, *, width: int = WIDTH) -> Iterator[Styled]:
+    """The table, its totals, and what must be said of them."""
+    names = list(report.by) or [""]
+    labels = [[label(name, row.group[name]) for name in report.by] for row in report.rows]
+    cells = [_figures(row.usage) for row in report.rows]
+    last = ["total", *[""] * (len(names) - 1)]
+    table = _Table([names, *labels, last], [HEADS, *cells, _figures(report.totals)], width)
+    most = max((_weight(row.usage) for row in report.rows), default=0.0)
+    yield STRONG, table.line(names, HEADS)
+    for name, numbers, row in zip(labels, cells, report.rows, strict=True):
+        yield PLAIN, table.line(name, numbers, _weight(row.usage) / most if most else 0.0)
+    yield STRONG, table.line(last, _figures(report.totals))
+    yield from usage_notes(report)
+
+
+class _Table:
+    """How wide each column is: as its longest text; where there is no room, no bars, then labels are cut."""
+
+    def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:
+        self.labels = [max(map(len, column)) for column in zip(*labels, strict=True)]
+        self.cells = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        gaps = len(GAP) * (len(self.labels) + len(self.cells) - 1)
+        room = width - sum(self.cells) - gaps
+        self.bars = sum(self.labels) + len(GAP) + BAR <= room
+        while sum(self.labels) > room and max(self.labels) > NARROWEST:
+            self.labels[self.labels.index(max(self.labels))] -= 1
+
+    def line(self, labels: Sequence[str], cells: Sequence[str], share: float = 0.0) -> str:
+        """One row, with a bar as long as its share of the largest."""
+        names = [f"{_cut(text, width):{width}}" for text, width in zip(labels, self.labels, strict=True)]
+        numbers = [f"{text:>{width}}" for text, width in zip(cells, self.cells, strict=True)]
+        return GAP.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
+
+
+def usage_notes(report: Report) -> Iterator[Styled]:
+    """What a reader must know of the totals."""
+    totals = report.totals
+    if report.unread:
+        yield LOUD, unread_note(report)
+    if totals.unpriced_models:
+        names = ", ".join(totals.unpriced_models)
+        yield LOUD, safe(f"No price for {names}: tokens counted, cost not.")
+    if totals.lower_bound:
+        has = "has" if totals.unconfirmed_responses == 1 else "have"
+        share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
+        yield LOUD, f"A lower bound: {share} {has} no final token count."
+    if totals.reported_cost_usd is not None:
+        difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
+        yield PLAIN, f"The client reported {money(totals.reported_cost_usd)}, {_difference(difference)}."
+    yield PLAIN, f"Prices of {report.prices}. Titles, recaps and other background calls are in no transcript."
+
+
+def unread_note(report: Report) -> str:
+    """Which files are in no figure."""
+    return safe(f"Not counted, for they cannot be read: {', '.join(report.unread)}. Check the permissions.")
+
+
+def label(name: str, value: str | None) -> str:
+    """A group's value, short."""
+    if value is None:
+        return "–"
+    if name == "session":
+        return safe(value)[:SHORT_ID]
+    if name == "model":
+        return safe(model_text(value))
+    return safe(value)[:16].replace("T", " ") if name == "block" else safe(value)
+
+
+def _cut(text: str, width: int) -> str:
+    """Text no wider than its column; of a path the end is kept."""
+    if len(text) <= width:
+        return text
+    return "…" + text[1 - width :] if "/" in text or "\\" in text else text[: width - 1] + "…"
+
+
+def _figures(usage: Usage) -> list[str]:
+    written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+    counts = (usage.responses, usage.input_tokens, usage.output_tokens, written, usage.cache_read_tokens)
+    return [*map(count_text, counts), cost_text(usage)]
+
+
+def cost_text(usage: Usage) -> str:
+    """A cost: `≥` where it is a lower bound, `?` where some model had no price."""
+    if usage.cost_usd is None:
+        return "?"
+    bound = "≥" if usage.lower_bound else ""
+    return f"{bound}{money(usage.cost_usd)}{'?' if usage.unpriced_models else ''}"
+
+
+def money(dollars: float) -> str:
+    """Dollars, with cents; of less than a cent, what there is of it."""
+    return f"${dollars:,.2f}" if dollars >= 0.005 or dollars == 0 else f"${dollars:.4f}"
+
+
+def _difference(dollars: float) -> str:
+    if abs(dollars) < 5e-9:
+        return "as computed"
+    return f"{money(abs(dollars))} {'more' if dollars > 0 else 'less'} than computed"
+
+
+def bar(share: float) -> str:
+    """A bar as long as a share of the whole."""
+    eighths = round(max(0.0, min(1.0, share)) * BAR * 8)
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def _weight(usage: Usage) -> float:
+    """What a bar shows: money, else tokens."""
+    return usage.cost_usd if usage.cost_usd is not None else min(usage.tokens, LARGEST) / 1e9
+
+
+def usage_csv(report: Report) -> str:
+    """The rows as CSV, with a head."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*report.by, *FIGURES])
+    for row in report.rows:
+        values = [*row.group.values(), *figures(row.usage).values()]
+        writer.writerow(["" if value is None else value for value in values])
+    return out.getvalue()
+
+
+def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
+    """The prices in force on a day."""
+    table = prices.table
+    yield STRONG, f"Prices of {table.as_of}, in USD per million tokens ({'; '.join(table.sources)})"
+    heads = ("input", "output", "write 5m", "write 1h", "read")
+    yield STRONG, f"{'model':24}" + "".join(f"{head:>9}" for head in heads)
+    for name, model in table.models.items():
+        price = price_on(model, day)
+        yield PLAIN, safe(f"{name:24}") + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
+        if price.long is not None:
+            yield PLAIN, f"{f'  prompt over {price.long.over:,}':24}" + _prices(price.long)
+    yield (
+        PLAIN,
+        (
+            f"Web search ${table.web_searches} per 1,000; batch × {table.batch}; US inference × {table.us_inference}; "
+            f"regional × {table.regional}"
+        ),
+    )
+
+
+def _prices(price: Price | Tier) -> str:
+    classes = (price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read)
+    return "".join(f"{amount.normalize():>9f}" for amount in classes)

@@ -1,0 +1,1 @@
+"""Answers over many sessions: usage by day, project or model, and the findings of `check`."""

@@ -1,0 +1,278 @@
+"""Reports: many files checked together, each once, and what they hold in sum."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from reread.base.text import plural
+from reread.catalog.summaries import read_header
+from reread.disk import layout
+from reread.errors import RereadError, Unreadable
+from reread.model.conversation import Agent, Conversation
+from reread.model.ledger import FATES
+from reread.session import session
+from reread.session.loader import Folding
+from reread.session.rules import ERROR, INFO, WARNING, Finding, Rule, Seen, Tally, printable, survey
+from reread.session.session import STDIN, Session
+
+Progress = Callable[[Path], None]
+
+RULES = (
+    Rule("unreadable-file", ERROR, "The system would not let a file be read."),
+    Rule("unlinked-agent", INFO, "No call is known to have started an agent."),
+    Rule("copied-records", INFO, "Records of another file stand in this one as well."),
+)
+"""What can be told only of files that are checked together."""
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+class FileReport(msgspec.Struct):
+    """One file, checked."""
+
+    path: str
+    dialects: list[str]
+    lines: int
+    records: int
+    fates: dict[str, int]
+    """How many records met each fate: together, all of them."""
+    findings: list[Finding]
+
+
+class Totals(msgspec.Struct):
+    """The sums over all files."""
+
+    files: int
+    lines: int
+    records: int
+    fates: dict[str, int]
+    errors: int
+    warnings: int
+    infos: int
+    types: dict[str, int]
+    tools: dict[str, int]
+    unknown_types: dict[str, int]
+    unknown_fields: dict[str, int]
+
+
+class Report(msgspec.Struct):
+    """What `reread check` has to say."""
+
+    files: list[FileReport]
+    totals: Totals
+
+
+class Item(NamedTuple):
+    """A file to be checked."""
+
+    path: Path
+    named: bool
+    """Whether it was asked for by name, and not found in a folder."""
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it is an agent's own file."""
+        return self.path.name.startswith(layout.AGENT)
+
+
+def report(
+    paths: Sequence[str | Path],
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Check files, folders and sessions: each session's own file first, then its agents', each file once."""
+    items = list(_items(paths, root))
+    mains = [item for item in items if not item.is_agent]
+    rest = [item for item in items if item.is_agent]
+    work = _Work(progress, root)
+    reports = {item.path: work.check(item) for item in [*sorted(mains, key=_age), *rest]}
+    work.tell_copies()
+    files = [file for item in [*mains, *rest] for file in reports[item.path]]
+    return Report(files, _totals(files, work.tallies))
+
+
+def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> Iterator[Item]:
+    done: set[str] = set()
+    for name in paths:
+        path = layout.named(name)
+        is_folder = str(name) != STDIN and os.path.isdir(path)
+        found = layout.transcripts_below(layout.readable_folder(path)) if is_folder else [_find(name, root)]
+        for file in found:
+            real = os.path.realpath(file)
+            if real not in done:
+                done.add(real)
+                yield Item(file, not is_folder)
+
+
+def _find(name: str | Path, root: str | Path | Sequence[str | Path] | None) -> Path:
+    return Path(STDIN) if str(name) == STDIN else session.find(name, root=root)
+
+
+def _age(item: Item) -> tuple[datetime, bool, datetime]:
+    """When a file was begun and last written to: of two that share records, the older is the original."""
+    try:
+        header = read_header(item.path)
+    except RereadError:
+        return _NEVER, True, _NEVER
+    head = layout.first_head(item.path)
+    is_fork = head is not None and bool(head.forkedFrom)
+    return header.started or _NEVER, is_fork, header.updated or _NEVER
+
+
+class _Work:
+    """Checks files one after the other; what they share is told at the end."""
+
+    def __init__(self, progress: Progress | None, root: str | Path | Sequence[str | Path] | None) -> None:
+        self._root = root
+        self.tallies: list[Tally] = []
+        self._progress = progress
+        self._done: set[str] = set()
+        self._files: list[FileReport] = []
+        self._copies = _Copies()
+
+    def check(self, item: Item) -> list[FileReport]:
+        """A session's own file and those of its agents; nothing where that is done."""
+        if not self._begin(item.path):
+            return []
+        try:
+            opened = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
+            main = opened.folding
+        except (RereadError, OSError) as error:
+            if not item.named:
+                return [self._unreadable(item.path, error)]
+            if isinstance(error, RereadError):
+                raise
+            raise Unreadable(f"{item.path}: {error}; check the file", path=str(item.path)) from error
+        agents, failed = self._read_agents(opened)
+        family = [main, *agents.values()]
+        judged = [self._judge(folding, family, opened.agents) for folding in family]
+        _add(judged[0], opened.disagreements)
+        return [*judged, *failed]
+
+    def _begin(self, path: Path) -> bool:
+        real = os.path.realpath(path)
+        if real in self._done:
+            return False
+        self._done.add(real)
+        if self._progress is not None:
+            self._progress(path)
+        return True
+
+    def _read_agents(self, opened: Session) -> tuple[dict[str, Folding], list[FileReport]]:
+        """The agents' own files that are not done yet; what cannot be read is kept from the session."""
+        agents: dict[str, Folding] = {}
+        failed: list[FileReport] = []
+        paths = layout.agent_files(opened.path, [*opened.ids, opened.path.stem]) if opened.path else {}
+        for id, path in sorted(paths.items(), key=lambda pair: pair[1]):
+            if self._begin(path):
+                try:
+                    agents[id] = session.fold_agent(id, path)
+                except (RereadError, OSError) as error:
+                    failed.append(self._unreadable(path, error))
+        opened.agent_foldings = agents
+        return agents, failed
+
+    def _unreadable(self, path: Path, error: Exception) -> FileReport:
+        finding = Finding("unreadable-file", ERROR, 0, printable(str(error)))
+        return FileReport(str(path), [], 0, 0, {}, [finding])
+
+    def _judge(self, folding: Folding, family: Sequence[Folding], agents: Mapping[str, Agent]) -> FileReport:
+        talk = folding.conversation
+        number = len(self._files)
+        kin = [other.conversation for other in family if other is not folding]
+        found = survey(talk, folding.lines, kin=kin, visit=lambda seen: self._copies.note(number, seen))
+        self.tallies.append(found.tally)
+        file = FileReport(
+            path=str(folding.source.path or STDIN),
+            dialects=list(found.tally.dialects),
+            lines=len(folding.lines),
+            records=len(talk.records),
+            fates=talk.ledger.fates,
+            findings=found.findings,
+        )
+        self._files.append(file)
+        _add(file, list(_strays(talk, agents)))
+        return file
+
+    def tell_copies(self) -> None:
+        """Say of each file what stands in an older one too."""
+        for (number, home, how), (line, count) in self._copies.found.items():
+            path = printable(self._files[home].path)
+            text = f"from here on {plural(count, 'record')} of {path}, by {how}"
+            _add(self._files[number], [Finding("copied-records", INFO, line, text)])
+
+
+class _Copies:
+    """Where each record and each response stood first."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, int, str], tuple[int, int]] = {}
+        """For a file and the one it copies from, by what: the first line, and how many records."""
+        self._records: dict[str, dict[str, int]] = {}
+        self._responses: dict[str, int] = {}
+
+    def note(self, number: int, seen: Seen) -> None:
+        """Take in a record of a file."""
+        head = seen.head
+        if head.uuid is not None:
+            home = self._records.setdefault(head.type, {}).setdefault(head.uuid, number)
+            if home != number:
+                self._count(number, home, "uuid", seen.line)
+                return
+        id = head.message.id if head.message is not None and head.type == "assistant" else None
+        if id is not None:
+            home = self._responses.setdefault(id, number)
+            if home != number:
+                self._count(number, home, "message id", seen.line)
+
+    def _count(self, number: int, home: int, how: str, line: int) -> None:
+        first, count = self.found.get((number, home, how), (line, 0))
+        self.found[number, home, how] = first, count + 1
+
+
+def _strays(talk: Conversation, agents: Mapping[str, Agent]) -> Iterator[Finding]:
+    """The agents of one file that no call is known to have started."""
+    here = [*talk.own_agents.values(), *([talk] if isinstance(talk, Agent) else [])]
+    for agent in here:
+        if agents.get(agent.id) is agent and agent.call is None and not agent.warmup and len(agent.records):
+            text = f"no call is known to have started agent {printable(agent.id)}"
+            yield Finding("unlinked-agent", INFO, agent.records.line(0), text)
+
+
+def _add(file: FileReport, findings: Sequence[Finding]) -> None:
+    file.findings.extend(findings)
+    file.findings.sort(key=lambda finding: finding.line)
+
+
+def _totals(files: Sequence[FileReport], tallies: Sequence[Tally]) -> Totals:
+    fates = sum((Counter(file.fates) for file in files), Counter[str]())
+    levels = Counter(finding.level for file in files for finding in file.findings)
+    return Totals(
+        files=len(files),
+        lines=sum(file.lines for file in files),
+        records=sum(file.records for file in files),
+        fates={fate: fates[fate] for fate in FATES if fates[fate]},
+        errors=levels[ERROR],
+        warnings=levels[WARNING],
+        infos=levels[INFO],
+        types=_sum([tally.types for tally in tallies]),
+        tools=_sum([tally.tools for tally in tallies]),
+        unknown_types=_sum([tally.unknown_types for tally in tallies]),
+        unknown_fields=_sum([tally.unknown_fields for tally in tallies]),
+    )
+
+
+def _sum(counts: Sequence[Counter[str]]) -> dict[str, int]:
+    """Counts added up, the most frequent first."""
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(total.most_common())

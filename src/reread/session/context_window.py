@@ -1,0 +1,150 @@
+"""Context: how full the window was at each turn, and what compactions took out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+
+from reread.accounting.billing import charges_of
+from reread.accounting.prices import Prices, read_name
+from reread.model.conversation import Conversation
+from reread.model.messages import Compaction, Message, Turn
+
+LARGE = 1_000_000
+"""A prompt longer than its model's window was one of a million tokens."""
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A compaction, and what it took out of the context."""
+
+    trigger: str | None
+    before: int | None
+    """Tokens in the context before: the client's figure, else those of the last response."""
+    after: int | None
+    """Tokens after, where the client says."""
+    tokens: int | None
+    """How many went, where both are known."""
+    micro: bool
+    """Whether only old tool results were cleared."""
+    line: int
+
+
+class Fill(msgspec.Struct, frozen=True):
+    """The context at the end of a turn."""
+
+    turn: int
+    model: str | None
+    tokens: int | None
+    """What the last response was asked and said; None where the turn has no response."""
+    peak: int | None
+    """The most in the turn."""
+    window: int | None
+    """How many tokens the context holds."""
+    window_stated: bool
+    """Whether the client says so; else it is what the model is made for."""
+    compactions: list[Dropped] = []
+    """Those in the turn."""
+
+    @property
+    def share(self) -> float | None:
+        """How full it was, from 0 to 1."""
+        return self.tokens / self.window if self.tokens is not None and self.window else None
+
+
+def context_of(conversation: Conversation, prices: Prices) -> list[Fill]:
+    """The context at the end of each turn of the active branch."""
+    gauge = Gauge(conversation)
+    for _ in gauge.measure():
+        pass
+    return gauge.fills(conversation.turns, prices)
+
+
+class Gauge:
+    """The context after each message of a conversation, measured once."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._sizes: list[int | None] = []
+        """Tokens by message; None after what no model said."""
+
+    def measure(self) -> Iterator[None]:
+        """Measure the messages that have come since, one at each step."""
+        messages, sizes = self._conversation.messages, self._sizes
+        while len(sizes) < len(messages):
+            sizes.append(_size(messages[len(sizes)]))
+            yield
+
+    def remeasure(self, messages: Iterable[Message]) -> None:
+        """Measure messages again that changed."""
+        for message in messages:
+            if message.index < len(self._sizes):
+                self._sizes[message.index] = _size(message)
+
+    def fills(self, turns: Iterable[Turn], prices: Prices) -> list[Fill]:
+        """The context at the end of each turn."""
+        stated = _stated_windows(self._conversation)
+        dropped = self._dropped()
+        return [self._fill(turn, dropped, stated, prices) for turn in turns]
+
+    def _fill(self, turn: Turn, dropped: dict[int, Dropped], stated: dict[str, int], prices: Prices) -> Fill:
+        found = [(size, m) for m in turn.messages if (size := self._sizes[m.index]) is not None]
+        tokens, model = (found[-1][0], found[-1][1].model) if found else (None, None)
+        peak = max((size for size, _ in found), default=None)
+        window, known = _window(model, peak or 0, stated, prices)
+        inside = [dropped[message.index] for message in turn.messages if message.index in dropped] if dropped else []
+        return Fill(turn.index, model, tokens, peak, window, known, inside)
+
+    def _dropped(self) -> dict[int, Dropped]:
+        """The compactions by the message at which each stands, with the context as the last response before left it."""
+        marks = {mark.index: c for c in self._conversation.compactions if (mark := c.boundary or c.summary)}
+        out: dict[int, Dropped] = {}
+        last: int | None = None
+        for index, size in enumerate(self._sizes) if marks else ():
+            if index in marks:
+                out[index] = _dropped(marks[index], last)
+            last = last if size is None else size
+        return out
+
+
+def _size(message: Message) -> int | None:
+    """The context after a response: its prompt and what it said."""
+    rows = message.rows if message.kind == "response" else ()
+    if not rows:
+        return None
+    charge = charges_of(rows[-1].usage, None)[0]
+    return charge.prompt + charge.output
+
+
+def _dropped(compaction: Compaction, last: int | None) -> Dropped:
+    before, after = compaction.pre_tokens, compaction.post_tokens
+    if before is None:
+        before = last
+    gone = max(0, before - after) if before is not None and after is not None else None
+    return Dropped(compaction.trigger, before, after, gone, compaction.micro, compaction.line)
+
+
+def _stated_windows(conversation: Conversation) -> dict[str, int]:
+    """How large each model's window is, by the results of a stream."""
+    out: dict[str, int] = {}
+    for index in conversation.facts.results:
+        usage: Any = conversation.records[index].native.get("modelUsage")
+        for name, model in cast(dict[str, Any], usage).items() if isinstance(usage, dict) else ():
+            window: Any = cast(dict[str, Any], model).get("contextWindow") if isinstance(model, dict) else None
+            if isinstance(window, int) and not isinstance(window, bool):
+                out[read_name(name).model] = window
+    return out
+
+
+def _window(model: str | None, peak: int, stated: dict[str, int], prices: Prices) -> tuple[int | None, bool]:
+    if model is None:
+        return None, False
+    name = read_name(model).model
+    if name in stated:
+        return stated[name], True
+    if "[1m]" in model:
+        return LARGE, True
+    known = prices.model(model)
+    window = known.window if known is not None else None
+    return (LARGE if window is not None and peak > window else window), False

@@ -1,0 +1,90 @@
+"""Outcomes: how each turn of a printed session ended, in its own words, and the runs that ended without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from reread.base.coerce import as_dict, as_int
+from reread.model.conversation import Conversation
+
+NO_RESULT = "no_result"
+SUCCESS = "success"
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a turn ended."""
+
+    line: int
+    """The line that says so; 0 where none does."""
+    subtype: str
+    """`success`, `error_max_turns` …; `no_result` where the stream ended first."""
+    is_error: bool
+    session: str | None = None
+    text: str = ""
+    """What was answered, or what went wrong."""
+    cost_usd: float | None = None
+    """What the client says that it had spent by then, earlier turns of the process included."""
+    duration_ms: float | None = None
+    num_turns: int | None = None
+    denials: tuple[str, ...] = ()
+    """The tools that were not allowed to run."""
+    exit_code: int | None = None
+    """Of a captured run that printed no result: how it ended."""
+
+
+def outcomes(talk: Conversation) -> list[Outcome]:
+    """How the turns of a printed conversation ended, in order; of a transcript, nothing."""
+    facts = talk.facts
+    out: list[Outcome] = []
+    results = set(facts.results)
+    heard = True
+    for index in sorted([*facts.results, *facts.runs]):
+        native = talk.native(index)
+        if index in results:
+            out.append(_result(talk.records.line(index), native))
+            heard = True
+            continue
+        run = as_dict(native.get("run"))
+        if not heard:
+            out.append(Outcome(0, NO_RESULT, True, exit_code=as_int(run.get("exitCode"))))
+        heard = run.get("event") != "start" or not _spoke(talk, index)
+    if not heard or (facts.inits and not results and not facts.runs):
+        out.append(Outcome(0, NO_RESULT, True))
+    return out
+
+
+def _spoke(talk: Conversation, start: int) -> bool:
+    """Whether Claude Code printed something after a run began, before the next one."""
+    after = min((index for index in talk.facts.runs if index > start), default=len(talk.records))
+    return any(start < index < after for index in talk.facts.inits)
+
+
+def _result(line: int, native: dict[str, Any]) -> Outcome:
+    errors = native.get("errors")
+    said = native.get("result")
+    text = said if isinstance(said, str) else "\n".join(_texts(errors))
+    cost, duration, turns = (native.get(name) for name in ("total_cost_usd", "duration_ms", "num_turns"))
+    session = native.get("sessionId")
+    return Outcome(
+        line=line,
+        subtype=str(native.get("subtype") or ""),
+        is_error=native.get("is_error") is True or native.get("subtype") not in (SUCCESS, None),
+        session=session if isinstance(session, str) else None,
+        text=text,
+        cost_usd=cost if isinstance(cost, int | float) else None,
+        duration_ms=duration if isinstance(duration, int | float) else None,
+        num_turns=as_int(turns),
+        denials=tuple(_denied(native.get("permission_denials"))),
+    )
+
+
+def _denied(denials: Any) -> Iterator[str]:
+    for denial in cast(list[Any], denials) if isinstance(denials, list) else ():
+        yield str(as_dict(denial).get("tool_name") or "")
+
+
+def _texts(values: Any) -> list[str]:
+    return [str(value) for value in cast(list[Any], values)] if isinstance(values, list) else []
