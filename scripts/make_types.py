@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from reread.reader import schema
-from reread.session.context_window import Dropped, Fill
+from reread.session.context_window import ContextDrop, ContextFill
 from reread.tools import nodes
 
 TARGET = Path(__file__).parent.parent / "web" / "src" / "values.ts"
@@ -36,7 +36,7 @@ def main() -> int:
 def declarations() -> list[str]:
     """A declaration for every struct, and one for every family."""
     found = [kind for room in (nodes, schema) for kind in structs(room)]
-    shapes = [interface(kind) for kind in [Dropped, Fill, *found] if kind not in (*UNIONS, schema.Value)]
+    shapes = [interface(kind) for kind in [ContextDrop, ContextFill, *found] if kind not in (*UNIONS, schema.Value)]
     return shapes + [union(base, [kind for kind in found if issubclass(kind, base)]) for base in UNIONS]
 
 

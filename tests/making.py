@@ -281,7 +281,7 @@ class Forger:
             part[key] = self.value()
         return spoilt
 
-    def head(self, **more: Any) -> Object:
+    def envelope(self, **more: Any) -> Object:
         """The envelope of a record, which mostly hangs under the one before."""
         self.count += 1
         uuid = f"u{self.count}" if self.often(0.97) else self.pick(self.uuids)
@@ -318,7 +318,7 @@ class Forger:
         content = words if self.often() else [text(words), image("AAAA")]
         rewound = {"parentUuid": self.pick(self.uuids)} if self.often(0.2) else {}
         odd = self.pick([{}, {}, {"imagePasteIds": [3]}, {"origin": {"kind": "peer"}}])
-        yield user(content, **self.head(**rewound), **odd)
+        yield user(content, **self.envelope(**rewound), **odd)
 
     def respond(self) -> Iterator[Object]:
         """A response in one or several lines, now and then one that goes on or grows."""
@@ -331,7 +331,7 @@ class Forger:
                 "usage": {"output_tokens": self.random.randrange(9)},
                 "stop_reason": self.pick([None, "end_turn"]),
             }
-            yield reply(*(sofar if self.often(0.1) else new), id=id, **end, **self.head())
+            yield reply(*(sofar if self.often(0.1) else new), id=id, **end, **self.envelope())
             if self.often(0.3):
                 yield from self.pick([self.attach, self.answer, self.state])()
 
@@ -343,7 +343,7 @@ class Forger:
         data = self.pick([{"stdout": "x"}, "Error: no", None, ["a", "b"], agent])
         words = [text(self.pick(WORDS))] if self.often(0.1) else []
         results = [result(id, self.pick(WORDS), is_error=self.pick([True, False, None])) for id in ids]
-        yield user(results + words, toolUseResult=data, **self.head())
+        yield user(results + words, toolUseResult=data, **self.envelope())
 
     def delegate(self) -> Iterator[Object]:
         """An agent inside the file, several of them at once, begun or gone on with."""
@@ -353,7 +353,7 @@ class Forger:
         record = user(told_to) if parent is None or self.often(0.3) else self.pick(list(self.respond()))
         self.sides.append(uuid)
         named = {"agentId": self.pick(["ag1", "ag2"])} if self.often(0.2) else {}
-        yield {**self.head(), **record, "uuid": uuid, "parentUuid": parent, "isSidechain": True, **named}
+        yield {**self.envelope(), **record, "uuid": uuid, "parentUuid": parent, "isSidechain": True, **named}
 
     def retell(self) -> Iterator[Object]:
         """Progress of a call, or of an agent."""
@@ -361,18 +361,18 @@ class Forger:
         payload = {"agentId": self.pick(["ag1", "ag2"]), "message": self.pick(list(inner()))}
         calls = {"parentToolUseID": self.pick([*self.asked, "t1"]), "toolUseID": "x"}
         kind = self.pick(["agent_progress", "agent_progress", "bash_progress"])
-        yield progress(kind, payload, **self.head(), **calls)
+        yield progress(kind, payload, **self.envelope(), **calls)
 
     def attach(self) -> Iterator[Object]:
         """An attachment."""
         kind = self.pick(["queued_command", "hook_success", "date", "file", "new"])
         content = self.pick([self.pick(WORDS), [text(self.pick(WORDS))], self.value()])
         payload = {"prompt": content, "content": content, "toolUseID": self.pick([*self.asked, "t1"])}
-        yield attachment(kind, payload | self.pick([{}, {"commandMode": "task-notification"}]), **self.head())
+        yield attachment(kind, payload | self.pick([{}, {"commandMode": "task-notification"}]), **self.envelope())
 
     def note(self) -> Iterator[Object]:
         """A system record."""
-        yield system(self.pick(SUBTYPES), self.pick(WORDS), tool_use_id="t1", **self.head())
+        yield system(self.pick(SUBTYPES), self.pick(WORDS), tool_use_id="t1", **self.envelope())
 
     def compact(self) -> Iterator[Object]:
         """A compaction, after which history may be written again."""
@@ -380,10 +380,10 @@ class Forger:
         figures = {"trigger": "auto", "preTokens": self.pick(NUMBERS), "preservedSegment": ends}
         kind = self.pick(["compact_boundary", "compact_boundary", "microcompact_boundary"])
         if self.often(0.9):
-            head = self.head(logicalParentUuid=self.uuids[-1], parentUuid=None)
+            head = self.envelope(logicalParentUuid=self.uuids[-1], parentUuid=None)
             yield system(kind, compactMetadata=figures, **head)
         if self.often(0.9):
-            yield user("In short", isCompactSummary=True, **self.head())
+            yield user("In short", isCompactSummary=True, **self.envelope())
         if self.often(0.3):
             yield from self.written[-6:-2]
 
@@ -413,7 +413,7 @@ class Forger:
     def early(self) -> Iterator[Object]:
         """Something as the first descriptions of the format have it."""
         record = self.pick([*self.say(), *self.respond(), *self.answer()])
-        bare = {"content": self.pick(WORDS), "role": self.pick(["user", "assistant"]), **self.head()}
+        bare = {"content": self.pick(WORDS), "role": self.pick(["user", "assistant"]), **self.envelope()}
         shape = record if self.often(0.7) else bare
         yield {**shape, "type": self.pick(FIRST), "timestamp": self.pick(NUMBERS)}
 

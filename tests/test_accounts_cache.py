@@ -13,7 +13,7 @@ import pytest
 
 import reread
 from reread.accounting import cache, collect, scan, workers
-from reread.accounting.scan import Room, Scanner
+from reread.accounting.scan import ReadBuffer, Scanner
 from reread.render.usage_table import LOUD, usage_lines
 
 
@@ -49,7 +49,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def known() -> dict[str, cache.Entry]:
+def known() -> dict[str, cache.CachedDigest]:
     """What the cache knows of files."""
     with closing(cache.Cache()) as kept:
         return kept.entries()
@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.Mon
     refused = str(tree / "projects/p/a.jsonl")
     read = workers.read
 
-    def refuse(job: workers.Job, room: Room | None = None) -> workers.Read:
+    def refuse(job: workers.ScanJob, room: ReadBuffer | None = None) -> workers.Read:
         if job.path == refused:
             raise PermissionError
         return read(job, room)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.accounting.digest import Digest, Filed
-from reread.accounting.group_by import tally
+from reread.accounting.digest import Digest, FileDigest
+from reread.accounting.group_by import group_entries
 from reread.accounting.prices import bundled
-from reread.accounting.responses import settle
+from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
 from reread.accounting.slow_lines import take_line
 
@@ -189,12 +189,12 @@ def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
     return scanner.digest
 
 
-def filed(tree: list[str]) -> list[Filed]:
-    return [Filed(digest(text.encode()), f"/{n}.jsonl", session="s") for n, text in enumerate(tree)]
+def filed(tree: list[str]) -> list[FileDigest]:
+    return [FileDigest(digest(text.encode()), f"/{n}.jsonl", session="s") for n, text in enumerate(tree)]
 
 
-def spent(files: list[Filed]) -> reread.Usage:
-    return tally(settle(files, bundled()), [], zone=None, prices=bundled()).totals
+def spent(files: list[FileDigest]) -> reread.Usage:
+    return group_entries(resolve(files, bundled()), [], zone=None, prices=bundled()).totals
 
 
 @given(text=files, data=st.data())
@@ -237,9 +237,9 @@ def test_a_reading_is_dated_by_a_row_that_comes_later() -> None:
 @settings(max_examples=400, deadline=None)
 def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:
     expected = filed(tree)
-    report = tally(settle(expected, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
+    report = group_entries(resolve(expected, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
     shuffled = data.draw(st.permutations(expected))
-    again = tally(settle(shuffled, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
+    again = group_entries(resolve(shuffled, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
     assert again == report
 
 
@@ -261,16 +261,16 @@ def test_copies_do_not_matter(tree: list[str], data: st.DataObject) -> None:
 @settings(max_examples=400, deadline=None)
 def test_sums_are_those_of_each_response(tree: list[str]) -> None:
     by = ["week", "session", "agent", "model", "branch"]
-    one_by_one = tally(settle(filed(tree), bundled(), exact=True), by, zone=None, prices=bundled())
-    assert tally(settle(filed(tree), bundled(), exact=False), by, zone=None, prices=bundled()) == one_by_one
+    one_by_one = group_entries(resolve(filed(tree), bundled(), exact=True), by, zone=None, prices=bundled())
+    assert group_entries(resolve(filed(tree), bundled(), exact=False), by, zone=None, prices=bundled()) == one_by_one
 
 
 @given(tree=trees)
 @settings(max_examples=100, deadline=None)
 def test_groups_add_up(tree: list[str]) -> None:
-    spends = settle(filed(tree), bundled())
+    entries = resolve(filed(tree), bundled())
     for by in (["day"], ["model", "agent"], ["block"], ["week", "session", "thread"]):
-        report = tally(spends, by, zone=None, prices=bundled())
+        report = group_entries(entries, by, zone=None, prices=bundled())
         for name in ("responses", "input_tokens", "output_tokens", "cache_read_tokens", "unconfirmed_responses"):
             assert sum(row[name] for row in report.rows) == report.totals[name]
 

@@ -12,10 +12,10 @@ import plain
 import pytest
 
 import reread
-from reread.accounting.digest import filed
+from reread.accounting.digest import file_digest
 from reread.accounting.prices import bundled
-from reread.accounting.responses import Settled, responses
-from reread.accounting.workers import Job, read
+from reread.accounting.responses import ResolvedResponse, resolved_responses
+from reread.accounting.workers import ScanJob, read
 
 HERE = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -46,9 +46,11 @@ def written(scenario: Path) -> list[Path]:
 
 
 @cache
-def counted(scenario: Path) -> dict[str, Settled]:
+def counted(scenario: Path) -> dict[str, ResolvedResponse]:
     """The responses of a scenario's transcripts, by message id."""
-    found = responses([filed(str(path), read(Job(str(path), 0))[1]) for path in written(scenario)], bundled())
+    found = resolved_responses(
+        [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in written(scenario)], bundled()
+    )
     by_id = {settled.best.id: settled for settled in found}
     assert len(by_id) == len(found), "something counted twice"
     return by_id

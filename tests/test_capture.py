@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.catalog.store import Kept, Store
+from reread.catalog.store import Store, StoredConversation
 from reread.errors import Unwritable
 from reread.recording.recorder import takes_stream_json, wants_terminal, with_stream_json
 from reread.recording.resume_command import quoted
@@ -48,7 +48,7 @@ def start(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
-def kept(name: str = "latest") -> Kept:
+def kept(name: str = "latest") -> StoredConversation:
     return Store().open(name)
 
 
@@ -202,7 +202,7 @@ class TestSignals:
 
 @POSIX
 class TestATerminal:
-    def talk(self, *words: Any, keys: bytes = b"") -> bytes:
+    def thread(self, *words: Any, keys: bytes = b"") -> bytes:
         """What is shown on a terminal on which a command runs."""
         import pty
 
@@ -235,15 +235,15 @@ class TestATerminal:
             "import os, sys, time; time.sleep(0.5); print(os.isatty(0), os.isatty(1), os.get_terminal_size()[:]);"
             "print('name?', flush=True); print('hello', input())"
         )
-        shown = self.talk("capture", "-q", "--", *python(program), keys=b"Ann\r")
+        shown = self.thread("capture", "-q", "--", *python(program), keys=b"Ann\r")
         assert b"True True" in shown and b"hello Ann" in shown
         assert b"(99, 33)" in shown
         assert b"hello Ann" in text()
 
     def test_a_program_that_prints_messages_has_none(self) -> None:
         program = "import os; print(os.isatty(1))"
-        assert b"False" in self.talk("capture", "-q", "--", *python(program), "stream-json")
-        assert b"False" in self.talk("capture", "-q", "--no-pty", "--", *python(program))
+        assert b"False" in self.thread("capture", "-q", "--", *python(program), "stream-json")
+        assert b"False" in self.thread("capture", "-q", "--no-pty", "--", *python(program))
 
 
 @POSIX
@@ -429,7 +429,7 @@ def test_ten_captures_at_once_keep_all_of_each() -> None:
 class TestTitles:
     """A stream does not say its prompt again: the command does."""
 
-    def keep(self, *argv: str, title: str | None = None) -> Kept:
+    def keep(self, *argv: str, title: str | None = None) -> StoredConversation:
         with Store().writer("c") as writer:
             writer.begin(argv, cwd="/", title=title)
             writer.append(b'{"type":"system","subtype":"init","session_id":"s-1","cwd":"/","model":"m"}')

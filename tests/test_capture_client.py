@@ -82,8 +82,8 @@ def test_replaying_gives_the_bytes_that_it_printed(report: dict[str, Any]) -> No
 def test_it_is_resumed_into_the_same_session_and_conversation(report: dict[str, Any]) -> None:
     (listed,) = (header for header in value(report, "listed") if header["id"] == "talk")
     assert listed["captured"] is True and len(listed["sessions"]) == 1
-    talk = value(report, "values")
-    assert [turn["prompt"]["text"] for turn in talk["turns"]] == ["One [[SCN:plain]]", "Two [[SCN:bash_ok]]"]
+    conversation = value(report, "values")
+    assert [turn["prompt"]["text"] for turn in conversation["turns"]] == ["One [[SCN:plain]]", "Two [[SCN:bash_ok]]"]
     assert "Print things" in report["shown"]["out"]
 
 

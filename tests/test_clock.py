@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reread.recording.player import beats
+from reread.recording.player import playback_schedule
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "fixtures/clock.json").read_text())
 
@@ -20,5 +20,5 @@ def moment(text: str | None) -> datetime | None:
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_how_long_it_waits(case: dict[str, Any]) -> None:
     moments = [(moment(case["before"]), 1), (moment(case["after"]), 1)]
-    _, beat = beats(moments, speed=case["speed"], max_gap=case["longest"])
+    _, beat = playback_schedule(moments, speed=case["speed"], max_gap=case["longest"])
     assert beat.wait == pytest.approx(case["wait"])

@@ -36,19 +36,19 @@ import reread
 from reread.session.session import Session
 
 
-def kinds(talk: Any) -> list[str]:
+def kinds(conversation: Any) -> list[str]:
     """The kinds of its messages."""
-    return [message.kind for message in talk.messages]
+    return [message.kind for message in conversation.messages]
 
 
-def texts(talk: Any) -> list[str]:
+def texts(conversation: Any) -> list[str]:
     """The texts of its messages."""
-    return [message.text for message in talk.messages]
+    return [message.text for message in conversation.messages]
 
 
-def prompts(talk: Any) -> list[str | None]:
+def prompts(conversation: Any) -> list[str | None]:
     """What opened each turn of the active branch."""
-    return [turn.prompt.text if turn.prompt else None for turn in talk.turns]
+    return [turn.prompt.text if turn.prompt else None for turn in conversation.turns]
 
 
 def types(message: reread.Message) -> list[str]:
@@ -56,14 +56,14 @@ def types(message: reread.Message) -> list[str]:
     return [block.type for block in message.blocks]
 
 
-def fates(talk: Any) -> list[str]:
+def fates(conversation: Any) -> list[str]:
     """The fate of each record."""
-    return [entry.fate for entry in talk.ledger]
+    return [entry.fate for entry in conversation.ledger]
 
 
-def reasons(talk: Any) -> list[str]:
+def reasons(conversation: Any) -> list[str]:
     """The reason for each fate."""
-    return [entry.reason for entry in talk.ledger]
+    return [entry.reason for entry in conversation.ledger]
 
 
 class TestMessages:
@@ -523,10 +523,10 @@ class TestAgents:
             )
         )
         session = Session(source)
-        session.folding = session.new_folding()
+        session.loader = session.new_loader()
         for size in (source.data.index(b"look harder"), len(source.data)):
             source.size = size
-            session.folding.take_in()
+            session.loader.take_in()
             called = session.calls[0].agent
         assert called is session.agents["ag"]
         assert (session.agents["ag"].call, session.agents["s1"].call) == (session.calls[0], None)
@@ -1005,7 +1005,7 @@ class TestFacts:
     def test_the_session_id_may_change(self) -> None:
         session = read(user("a"), reply("b"), user("c", sessionId="other"), reply("d", sessionId=SESSION))
         assert session.ids == [SESSION, "other"]
-        assert session.facts.ids_at == [0, 2, 3]
+        assert session.metadata.ids_at == [0, 2, 3]
         assert session.id == SESSION
 
     def test_titles_in_the_order_of_their_worth(self) -> None:
@@ -1039,7 +1039,7 @@ class TestFacts:
             reply("b", cwd="/p", gitBranch="fix", version="2.1", slug="happy-cat"),
             user("c", cwd="/q", gitBranch="main", version="2.0", permissionMode="plan"),
         )
-        facts = session.facts
+        facts = session.metadata
         assert (session.project, facts.cwds, facts.versions) == ("/p", ["/p", "/q"], ["2.0", "2.1"])
         assert (facts.git_branches, facts.slugs) == (["main", "fix", "main"], ["happy-cat"])
         assert (facts.entrypoints, facts.permission_modes) == (["cli"], ["default", "plan"])
@@ -1061,7 +1061,7 @@ class TestFacts:
     def test_where_it_came_from_and_went(self) -> None:
         origin = {"sessionId": "old", "messageUuid": "x"}
         session = read(user("a", forkedFrom=origin), state("continued-in", continuedInSessionId="next"))
-        assert (session.facts.forked_from, session.facts.continued_in) == (origin, ["next"])
+        assert (session.metadata.forked_from, session.metadata.continued_in) == (origin, ["next"])
 
 
 class TestLedger:
@@ -1116,11 +1116,11 @@ class TestLedger:
             ledger[-len(ledger) - 1]
 
     def test_what_a_record_changed(self) -> None:
-        talk = read(*self.SESSION).conversation
-        assert talk.change(0).message is talk.messages[0]
-        assert talk.change(3).call is talk.calls[0]
-        assert talk.change(6).agent is talk.own_agents["s1"]
-        assert talk.change(5).message is None
+        conversation = read(*self.SESSION).conversation
+        assert conversation.change(0).message is conversation.messages[0]
+        assert conversation.change(3).call is conversation.calls[0]
+        assert conversation.change(6).agent is conversation.inline_agents["s1"]
+        assert conversation.change(5).message is None
 
 
 def fates_of(ledger: Any) -> list[str]:

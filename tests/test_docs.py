@@ -23,7 +23,7 @@ from reread.cli._options import SAMPLES
 from reread.model.ledger import FATES
 from reread.reader.exports import FORMATS
 from reread.server.routes import ANSWERS
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -211,8 +211,8 @@ def test_the_plug_in_of_the_document_draws_its_tool(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tools, "entry_points", lambda group: [point] if group == "reread.tools" else [])
     tools.tools.cache_clear()
     try:
-        deed = Deed("mcp__ops__deploy", {"service": "web", "stage": "live"}, ok=True)
-        assert (tools.title(deed), tools.draw(deed)[0].items[0].value) == ("Deploy web", "live")
+        tool_call = ToolCall("mcp__ops__deploy", {"service": "web", "stage": "live"}, ok=True)
+        assert (tools.title(tool_call), tools.draw(tool_call)[0].items[0].value) == ("Deploy web", "live")
     finally:
         tools.tools.cache_clear()
 

@@ -15,44 +15,44 @@ import pytest
 
 import reread
 from reread.base import jsontext
-from reread.reader.search import Filter, filtered, find
-from reread.reader.session_view import Desk
+from reread.reader.search import ItemFilter, filtered, search_session
+from reread.reader.session_view import SessionView
 
 PATH = Path(__file__).parent / "fixtures" / "finding.json"
 CASES: dict[str, Any] = json.loads(PATH.read_text())
 
 
 @pytest.fixture(scope="module")
-def desk() -> Desk:
+def view() -> SessionView:
     """The records of the cases, opened."""
-    return Desk(reread.open(making.jsonl(*CASES["records"])), "k")
+    return SessionView(reread.open(making.jsonl(*CASES["records"])), "k")
 
 
-def sent(desk: Desk) -> dict[str, Any]:
+def sent(view: SessionView) -> dict[str, Any]:
     """What the reader is sent: passages, and the bodies of their calls."""
-    passages = desk.page(0, 1000, whole=True).passages
-    bodies = {str(n): desk.call(n, whole=True) for n in range(len(desk.talk().conversation.calls))}
+    passages = view.page(0, 1000, whole=True).items
+    bodies = {str(n): view.call(n, whole=True) for n in range(len(view.thread().conversation.calls))}
     return json.loads(jsontext.dumps({"passages": passages, "bodies": bodies}))
 
 
-def hits(desk: Desk, query: str) -> list[list[Any]]:
+def hits(view: SessionView, query: str) -> list[list[Any]]:
     """Where a text stands; around a call's words, the server has those recorded, and a page those drawn."""
-    found = find(desk, query).hits
-    return [[h.passage, h.where, h.match, *([h.before, h.after] if h.where != "call" else [])] for h in found]
+    found = search_session(view, query).hits
+    return [[h.item, h.where, h.match, *([h.before, h.after] if h.where != "call" else [])] for h in found]
 
 
-def kept(desk: Desk, case: dict[str, Any]) -> list[int]:
+def kept(view: SessionView, case: dict[str, Any]) -> list[int]:
     """The passages that fit."""
-    return filtered(desk, Filter(frozenset(case["kinds"]), frozenset(case["tools"]), case["errors"])).indices
+    return filtered(view, ItemFilter(frozenset(case["kinds"]), frozenset(case["tools"]), case["errors"])).indices
 
 
-def write_anew(desk: Desk) -> None:
+def write_anew(view: SessionView) -> None:
     """Write what is found now, an item on each line."""
     made = {
         "records": CASES["records"],
-        **sent(desk),
-        "find": [{"query": case["query"], "hits": hits(desk, case["query"])} for case in CASES["find"]],
-        "filter": [{**case, "indices": kept(desk, case)} for case in CASES["filter"]],
+        **sent(view),
+        "find": [{"query": case["query"], "hits": hits(view, case["query"])} for case in CASES["find"]],
+        "filter": [{**case, "indices": kept(view, case)} for case in CASES["filter"]],
     }
     lines = (f"{json.dumps(name)}: {_listed(value)}" for name, value in made.items())
     PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")
@@ -65,18 +65,18 @@ def _listed(value: Any) -> str:
     return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n]"
 
 
-def test_the_passages_are_those_that_the_reader_is_sent(desk: Desk) -> None:
+def test_the_passages_are_those_that_the_reader_is_sent(view: SessionView) -> None:
     if os.environ.get("REREAD_GOLDEN") == "update":
-        write_anew(desk)
+        write_anew(view)
         pytest.skip("written anew: read the difference")
-    assert sent(desk) == {name: CASES[name] for name in ("passages", "bodies")}
+    assert sent(view) == {name: CASES[name] for name in ("passages", "bodies")}
 
 
 @pytest.mark.parametrize("case", CASES["find"], ids=lambda case: case["query"])
-def test_a_text_is_found_where_it_stands(desk: Desk, case: dict[str, Any]) -> None:
-    assert hits(desk, case["query"]) == case["hits"]
+def test_a_text_is_found_where_it_stands(view: SessionView, case: dict[str, Any]) -> None:
+    assert hits(view, case["query"]) == case["hits"]
 
 
 @pytest.mark.parametrize("case", CASES["filter"], ids=str)
-def test_a_filter_keeps_what_fits(desk: Desk, case: dict[str, Any]) -> None:
-    assert kept(desk, case) == case["indices"]
+def test_a_filter_keeps_what_fits(view: SessionView, case: dict[str, Any]) -> None:
+    assert kept(view, case) == case["indices"]

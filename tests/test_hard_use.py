@@ -14,14 +14,14 @@ import pytest
 from making import jsonl, reply, text, user
 
 import reread
-from reread.accounting.collect import Wanted
-from reread.catalog.store import Kept, Store
+from reread.accounting.collect import Inputs
+from reread.catalog.store import Store, StoredConversation
 from reread.cli._options import SAMPLES
 from reread.disk import layout
 from reread.disk.atomic import write_whole
 from reread.errors import Misuse
 from reread.recording.resume_command import resume_command
-from reread.reports.check_report import report
+from reread.reports.check_report import check_report
 from reread.session.follower import follow
 
 REREAD = str(Path(sys.executable).with_name("reread"))
@@ -229,7 +229,7 @@ class TestFiles:
         (folder / "here").symlink_to(".")
         assert [header.path for header in reread.sessions(root=folder.parent)] == [str(folder / "one.jsonl")]
         assert layout.transcripts_below(folder) == [folder / "one.jsonl"]
-        wanted = Wanted()
+        wanted = Inputs()
         wanted.add_folder(folder)
         assert list(wanted.found) == [str(folder / "one.jsonl")]
         for words in (("ls",), ("usage",), ("check", folder)):
@@ -266,7 +266,7 @@ class TestFiles:
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
         monkeypatch.setattr(os, "scandir", refuse)
-        for work in (reread.usage, lambda path: report([path])):
+        for work in (reread.usage, lambda path: check_report([path])):
             with pytest.raises(reread.Unreadable, match="check its permissions"):
                 work(folder)
 
@@ -408,7 +408,7 @@ class TestFollowing:
 
 
 class TestResuming:
-    def conversation(self, root: Path, session: str) -> Kept:
+    def conversation(self, root: Path, session: str) -> StoredConversation:
         with Store(root).writer("c") as writer:
             writer.begin(["/elsewhere/claude", "-p", "hi"], cwd="/")
             writer.append(json.dumps({"type": "system", "subtype": "init", "session_id": session}).encode())

@@ -25,7 +25,7 @@ from reread.base import jsontext
 from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
 from reread.reader import html_export
-from reread.reader.session_view import Desk
+from reread.reader.session_view import SessionView
 from reread.reader.site_export import write_site
 from reread.render.parts import Selection
 from reread.session.session import Session
@@ -102,9 +102,9 @@ class Opened(HTMLParser):
         """The value of a chunk, unpacked."""
         return json.loads(zlib.decompress(self.bytes(chunk), -zlib.MAX_WBITS))
 
-    def passages(self, thread: Any) -> list[Any]:
+    def items(self, thread: Any) -> list[Any]:
         """The passages of a thread, page by page."""
-        return [passage for page in thread["pages"] for passage in self.chunk(page)["passages"]]
+        return [item for page in thread["pages"] for item in self.chunk(page)["passages"]]
 
     def bodies(self, thread: Any) -> dict[str, Any]:
         """The bodies of a thread's calls."""
@@ -130,19 +130,19 @@ def plain(value: Any) -> Any:
 
 def assert_whole(session: Session) -> None:
     """A page has every passage and every call of every branch and agent, as the server would send them."""
-    page, desk = page_of(session, full=True), Desk(session, session.id or "session")
+    page, view = page_of(session, full=True), SessionView(session, session.id or "session")
     assert [thread["agent"] for thread in page.index["threads"]][len(session.branches) :] == list(session.agents)
     for thread in page.index["threads"]:
         agent, branch = thread["agent"], thread["branch"]
-        expected = desk.page(0, 1 << 30, agent=agent, branch=branch, whole=True).passages
-        assert plain(page.passages(thread)) == plain(expected)
+        expected = view.page(0, 1 << 30, agent=agent, branch=branch, whole=True).items
+        assert plain(page.items(thread)) == plain(expected)
         names = page.chunk(thread["map"])
-        assert names["keys"] == [passage.key for passage in expected]
-        assert plain(names["outline"]["turns"]) == plain(desk.outline(0, 1 << 30, agent=agent, branch=branch).turns)
+        assert names["keys"] == [item.key for item in expected]
+        assert plain(names["outline"]["turns"]) == plain(view.outline(0, 1 << 30, agent=agent, branch=branch).turns)
         bodies = page.bodies(thread)
-        for id, (passage, index) in names["calls"].items():
-            assert any(part.get("id") == id for part in page.passages(thread)[passage]["parts"])
-            assert plain(bodies[str(index)]) == plain(desk.call(index, agent=agent, whole=True))
+        for id, (item, index) in names["calls"].items():
+            assert any(part.get("id") == id for part in page.items(thread)[item]["parts"])
+            assert plain(bodies[str(index)]) == plain(view.call(index, agent=agent, whole=True))
         assert thread["overview"]["passages"] == len(expected)
 
 
@@ -218,10 +218,7 @@ def test_nothing_in_a_session_gets_out_of_its_place() -> None:
     assert "\\u202egnp.exe" in page.texts["noscript"] and "\u202e" not in page.texts["noscript"]
     assert page.texts["title"].startswith("</script><script>alert(1)</script>")
     texts = [
-        part["text"]
-        for passage in page.passages(page.index["threads"][0])
-        for part in passage["parts"][:1]
-        if "text" in part
+        part["text"] for item in page.items(page.index["threads"][0]) for part in item["parts"][:1] if "text" in part
     ]
     assert HOSTILE[0] in texts and HOSTILE[5] in texts
 
@@ -231,12 +228,12 @@ def test_pictures_are_in_the_page_once_and_only_real_ones() -> None:
     fake = image(base64.b64encode(b"<script>alert(1)</script>").decode())
     session = read(user([text("see"), image(PNG), image(PNG), svg, fake, image("%")]))
     page = page_of(session)
-    nodes = page.passages(page.index["threads"][0])[0]["parts"][1]["nodes"]
+    nodes = page.items(page.index["threads"][0])[0]["parts"][1]["nodes"]
     urls = [node.get("url") for node in nodes]
     assert urls[0] == urls[1] and urls[2:] == [None, None, None]
     assert page.bytes(int(urls[0].removeprefix("chunk:"))) == base64.b64decode(PNG)
     without = page_of(session, images=False)
-    assert "chunk:" not in json.dumps(without.passages(without.index["threads"][0]))
+    assert "chunk:" not in json.dumps(without.items(without.index["threads"][0]))
 
 
 def test_what_is_left_out_is_not_in_the_page() -> None:
@@ -252,11 +249,11 @@ def test_what_is_left_out_is_not_in_the_page() -> None:
     def parts(**selection: Any) -> list[str]:
         page = page_of(session, **selection)
         (thread,) = page.index["threads"]
-        found = page.passages(thread)
-        assert [passage["index"] for passage in found] == list(range(thread["overview"]["passages"]))
+        found = page.items(thread)
+        assert [item["index"] for item in found] == list(range(thread["overview"]["passages"]))
         if not selection.get("tools", True) or selection.get("only") in ("prompts", "text"):
             assert page.bodies(thread) == {}
-        return [part["part"] for passage in found for part in passage["parts"]]
+        return [part["part"] for item in found for part in item["parts"]]
 
     assert parts() == ["text", "thinking", "text", "call", "text", "text"]
     assert parts(thinking=False) == ["text", "text", "call", "text", "text"]

@@ -4,7 +4,7 @@ import pytest
 
 from reread.base.claude_argv import parse_invocation
 from reread.errors import Misuse
-from reread.fake_claude.usage_errors import refuse_misuse
+from reread.fake_claude.usage_errors import check_usage
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_arguments_are_told_apart(words: list[str], prompt: str | None, options:
 )
 def test_what_the_real_program_refuses_is_refused_in_its_words(words: str, said: str) -> None:
     with pytest.raises(Misuse, match=said.replace(".", r"\.")):
-        refuse_misuse(parse_invocation(words.split()))
+        check_usage(parse_invocation(words.split()))
 
 
 def test_ordinary_calls_are_not_refused() -> None:
-    refuse_misuse(parse_invocation(["-p", "Hi"]))
-    refuse_misuse(parse_invocation("--output-format stream-json --verbose --input-format stream-json".split()))
+    check_usage(parse_invocation(["-p", "Hi"]))
+    check_usage(parse_invocation("--output-format stream-json --verbose --input-format stream-json".split()))

@@ -57,12 +57,12 @@ class TestJoined:
         session = reread.open("c", root=tmp_path)
         assert [turn.prompt.text for turn in session.turns if turn.prompt] == ["Hi"]
         assert [message.text for message in session.messages] == ["Hi", "Hello."]
-        assert [outcome.cost_usd for outcome in session.outcomes] == [0.5]
+        assert [outcome.cost_usd for outcome in session.results] == [0.5]
         assert session.id == SESSION and session.title == "Hi"
         assert b"".join(line.raw for line in session.lines) == Store(tmp_path).path_of("c").read_bytes()
         assert sum(session.ledger.fates.values()) == len(session.records) == 4
         there = reread.open(SESSION, root=tmp_path)
-        assert [outcome.text for outcome in there.outcomes] == ["Hello."]
+        assert [outcome.text for outcome in there.results] == ["Hello."]
         assert codes(tmp_path) == []
         assert asked["uuid"] != said["uuid"]
 
@@ -106,8 +106,8 @@ class TestJoined:
 
 
 class TestOutcomes:
-    def outcomes(self, root: Path) -> list[tuple[str, bool]]:
-        return [(outcome.subtype, outcome.is_error) for outcome in reread.open("c", root=root).outcomes]
+    def results(self, root: Path) -> list[tuple[str, bool]]:
+        return [(outcome.subtype, outcome.is_error) for outcome in reread.open("c", root=root).results]
 
     def test_each_is_shown_as_what_it_is(self, tmp_path: Path) -> None:
         init = {"type": "system", "subtype": "init", "session_id": SESSION}
@@ -116,19 +116,19 @@ class TestOutcomes:
         capture(tmp_path, init, result(subtype="error_max_turns", permission_denials=[{"tool_name": "Bash"}]))
         capture(tmp_path, init, code=137)
         capture(tmp_path, init, code=None)
-        assert self.outcomes(tmp_path) == [
+        assert self.results(tmp_path) == [
             ("success", False),
             ("success", True),
             ("error_max_turns", True),
             ("no_result", True),
             ("no_result", True),
         ]
-        found = reread.open("c", root=tmp_path).outcomes
+        found = reread.open("c", root=tmp_path).results
         assert found[2].denials == ("Bash",) and found[3].exit_code == 137
 
     def test_a_program_that_is_not_claude_owes_no_result(self, tmp_path: Path) -> None:
         capture(tmp_path, {"hello": "world"})
-        assert self.outcomes(tmp_path) == []
+        assert self.results(tmp_path) == []
 
 
 class TestUsage:

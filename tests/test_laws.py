@@ -24,7 +24,7 @@ from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.parts import Selection
 from reread.render.terminal import TerminalView, make_console
-from reread.session.loader import Folding
+from reread.session.loader import Loader
 from reread.session.session import Session
 
 WORDS = st.one_of(st.text(max_size=8), st.sampled_from(making.WORDS))
@@ -93,7 +93,7 @@ def seen(record: reread.Record) -> tuple[Any, ...]:
     )
 
 
-def portrait(talk: Any) -> dict[str, Any]:
+def portrait(conversation: Any) -> dict[str, Any]:
     """All that a conversation says, in values that can be compared."""
     return {
         "messages": [
@@ -119,7 +119,7 @@ def portrait(talk: Any) -> dict[str, Any]:
                     m.active,
                 ),
             ]
-            for m in talk.messages
+            for m in conversation.messages
         ],
         "calls": [
             [
@@ -132,14 +132,14 @@ def portrait(talk: Any) -> dict[str, Any]:
                     c.agent.id if c.agent else None,
                 ),
             ]
-            for c in talk.calls
+            for c in conversation.calls
         ],
-        "branches": [(b.id, b.active, b.parent, b.fork, [m.index for m in b.messages]) for b in talk.branches],
-        "turns": [(t.prompt.id if t.prompt else None, [m.index for m in t.messages]) for t in talk.turns],
-        "compactions": [(c.line, c.micro, c.preserved, flat(c.metadata)) for c in talk.compactions],
-        "ledger": list(talk.ledger),
-        "fates": talk.ledger.fates,
-        "facts": {name: value for name, value in vars(talk.facts).items() if not name.startswith("_")},
+        "branches": [(b.id, b.active, b.parent, b.fork, [m.index for m in b.messages]) for b in conversation.branches],
+        "turns": [(t.prompt.id if t.prompt else None, [m.index for m in t.messages]) for t in conversation.turns],
+        "compactions": [(c.line, c.micro, c.preserved, flat(c.metadata)) for c in conversation.compactions],
+        "ledger": list(conversation.ledger),
+        "fates": conversation.ledger.fates,
+        "facts": {name: value for name, value in vars(conversation.metadata).items() if not name.startswith("_")},
     }
 
 
@@ -183,7 +183,7 @@ def test_law_2_byte_by_byte(data: bytes) -> None:
 @given(FILES)
 def test_law_2_what_is_seen_at_a_glance_is_what_a_closer_look_gives(data: bytes) -> None:
     found, read = decoded(data), reread.open(data).records
-    assert [record.type for record in found] == [record.head.type for record in found]
+    assert [record.type for record in found] == [record.envelope.type for record in found]
     assert [*map(seen, found)] == [*map(seen, read)]
 
 
@@ -193,7 +193,7 @@ def test_law_3_a_file_folded_line_by_line_is_its_records_pushed(data: bytes) -> 
     pushed, folded = Conversation(source.read), Conversation(source.read)
     for record in decoded(data):
         pushed.push(record)
-    Folding(source, folded).load()
+    Loader(source, folded).load()
     assert portrait(pushed) == portrait(folded)
 
 
@@ -207,19 +207,19 @@ def test_law_3_a_prefix_and_the_rest_is_all(data: bytes, prefix: int) -> None:
             portrait(parts)
         parts.push(record)
     assert portrait(parts) == portrait(whole)
-    assert [*map(portrait, parts.own_agents.values())] == [*map(portrait, whole.own_agents.values())]
+    assert [*map(portrait, parts.inline_agents.values())] == [*map(portrait, whole.inline_agents.values())]
 
 
 @given(TALKS, st.data())
 def test_law_3_a_session_that_grows_is_the_session_loaded(data: bytes, choice: st.DataObject) -> None:
     source = Growing(data)
     session = Session(source)
-    session.folding = session.new_folding()
+    session.loader = session.new_loader()
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
-        session.folding.take_in()
+        session.loader.take_in()
         family(session)
-    session.folding.load()
+    session.loader.load()
     assert family(session) == family(reread.open(data))
 
 
@@ -229,19 +229,21 @@ def test_law_4_nothing_raises_and_everything_is_accounted_for(data: bytes) -> No
     walk(session)
     holds_together(session, data)
     list(reread.check(session))
-    for talk in (session, *session.agents.values()):
-        assert talk.ledger.fates == Counter(entry.fate for entry in talk.ledger)
-        assert all(entry.reason for entry in talk.ledger)
+    for conversation in (session, *session.agents.values()):
+        assert conversation.ledger.fates == Counter(entry.fate for entry in conversation.ledger)
+        assert all(entry.reason for entry in conversation.ledger)
 
 
 @given(TALKS)
 def test_law_4_nothing_said_is_lost(data: bytes) -> None:
-    for talk in (session := reread.open(data), *session.agents.values()):
-        assert all(turn.messages for turn in talk.turns)
-        assert [m for turn in talk.turns for m in turn.messages] == talk.branches[0].messages
-        assert {m.index for branch in talk.branches for m in branch.messages} == {m.index for m in talk.messages}
-        assert all(call in call.message.calls for call in talk.calls)
-        assert len({call.id for call in talk.calls}) == len(talk.calls)
+    for conversation in (session := reread.open(data), *session.agents.values()):
+        assert all(turn.messages for turn in conversation.turns)
+        assert [m for turn in conversation.turns for m in turn.messages] == conversation.branches[0].messages
+        assert {m.index for branch in conversation.branches for m in branch.messages} == {
+            m.index for m in conversation.messages
+        }
+        assert all(call in call.message.calls for call in conversation.calls)
+        assert len({call.id for call in conversation.calls}) == len(conversation.calls)
 
 
 @given(TALKS, st.booleans())

@@ -14,7 +14,7 @@ from reread.base.claude_argv import Invocation, call_of
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.cli._options import SAMPLES
 from reread.fake_claude.control_protocol import difference, reply_to
-from reread.fake_claude.script import Recording, Turn, cut_turns, frame_of, prompt_of
+from reread.fake_claude.script import RecordedTurn, Recording, frame_of, prompt_of, recorded_turns
 from reread.fake_claude.script_sources import read_recordings
 
 HERE = Path(__file__).parent
@@ -34,8 +34,8 @@ WORDS = [
 ]
 
 
-def turns_in(*places: Path) -> list[Turn]:
-    return cut_turns(read_recordings([str(place) for place in places]))
+def turns_in(*places: Path) -> list[RecordedTurn]:
+    return recorded_turns(read_recordings([str(place) for place in places]))
 
 
 def kept(name: str) -> Path:
@@ -133,8 +133,8 @@ def test_a_transcript_is_played_turn_by_turn() -> None:
 def test_names_are_those_of_captured_conversations_and_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_HOME", str(STORE))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
-    assert [turn.prompt for turn in cut_turns(read_recordings(["hello"]))] == ["Say hello"]
-    assert cut_turns(read_recordings([reread.open("latest").id]))[0].prompt
+    assert [turn.prompt for turn in recorded_turns(read_recordings(["hello"]))] == ["Say hello"]
+    assert recorded_turns(read_recordings([reread.open("latest").id]))[0].prompt
     with pytest.raises(reread.NotFound):
         list(read_recordings(["nonsense"]))
 
@@ -154,7 +154,7 @@ MESSAGES = st.fixed_dictionaries(
 def test_nothing_that_was_recorded_raises(lines: list[tuple[str, Any]], asked: Any) -> None:
     frames = [frame_of(stream, jsontext.dumps(value) + b"\n") for stream, value in lines]
     for call in (None, Invocation("Hi"), Invocation(options={"--input-format": "stream-json"})):
-        turns = cut_turns([Recording("it", Path("it"), load=lambda: frames, call=call)])
+        turns = recorded_turns([Recording("it", Path("it"), load=lambda: frames, call=call)])
         kept = [frame.raw for turn in turns for frame in turn.frames if frame.stream == OUT]
         assert not kept or kept == [frame.raw for frame in frames if frame.stream == OUT]
         assert reply_to(asked, None, turns)["type"] == "control_response"
@@ -166,4 +166,4 @@ def test_nothing_that_was_recorded_raises(lines: list[tuple[str, Any]], asked: A
 def test_a_session_begun_twice_under_one_id_is_two_beginnings() -> None:
     frames = [frame_of(OUT, b'{"type":"result","session_id":"s"}\n')]
     again = [Recording(name, Path(name), load=lambda: frames, call=Invocation("Hi")) for name in "ab"]
-    assert [turn.follows for turn in cut_turns(again)] == [None, None]
+    assert [turn.follows for turn in recorded_turns(again)] == [None, None]

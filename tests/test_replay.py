@@ -14,7 +14,7 @@ from making import jsonl, reply, result, told, use, user
 
 import reread
 from reread.catalog.store import Store
-from reread.recording.player import INSTANT, Beat, beats, parse_bound, parse_span
+from reread.recording.player import INSTANT, PlaybackStep, parse_bound, parse_span, playback_schedule
 
 START = datetime(2026, 11, 15, 10, tzinfo=UTC)
 DATA = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "data"
@@ -27,25 +27,34 @@ def at(*seconds: float | None, run: int = 0) -> list[tuple[datetime | None, int]
 
 class TestTheClock:
     def test_waits_as_long_as_it_took(self) -> None:
-        assert list(beats(at(0, 1, 3.5))) == [Beat(0, 0), Beat(1, 1), Beat(2.5, 3.5)]
+        assert list(playback_schedule(at(0, 1, 3.5))) == [
+            PlaybackStep(0, 0),
+            PlaybackStep(1, 1),
+            PlaybackStep(2.5, 3.5),
+        ]
 
     def test_runs_faster_when_asked(self) -> None:
-        assert [beat.wait for beat in beats(at(0, 1, 3), speed=4)] == [0, 0.25, 0.5]
-        assert [beat.wait for beat in beats(at(0, 1, 3), speed=INSTANT)] == [0, 0, 0]
+        assert [beat.wait for beat in playback_schedule(at(0, 1, 3), speed=4)] == [0, 0.25, 0.5]
+        assert [beat.wait for beat in playback_schedule(at(0, 1, 3), speed=INSTANT)] == [0, 0, 0]
 
     def test_cuts_long_gaps_before_it_runs_faster(self) -> None:
-        assert [beat.wait for beat in beats(at(0, 100), speed=2, max_gap=4)] == [0, 2]
+        assert [beat.wait for beat in playback_schedule(at(0, 100), speed=2, max_gap=4)] == [0, 2]
 
     def test_does_not_wait_between_runs(self) -> None:
         moments = [*at(0, 1), *at(90_000, 90_001, run=1)]
-        assert list(beats(moments)) == [Beat(0, 0), Beat(1, 1), Beat(0, 1), Beat(1, 2)]
+        assert list(playback_schedule(moments)) == [
+            PlaybackStep(0, 0),
+            PlaybackStep(1, 1),
+            PlaybackStep(0, 1),
+            PlaybackStep(1, 2),
+        ]
 
     def test_takes_no_harm_from_a_clock_that_jumps_or_is_missing(self) -> None:
-        assert [beat.wait for beat in beats(at(5, None, 2, 6))] == [0, 0, 0, 1]
+        assert [beat.wait for beat in playback_schedule(at(5, None, 2, 6))] == [0, 0, 0, 1]
 
     @given(st.lists(st.floats(-1e6, 1e6)), st.floats(0.01, 100), st.none() | st.floats(0, 100))
     def test_never_goes_backwards(self, seconds: list[float], speed: float, max_gap: float | None) -> None:
-        played = list(beats(at(*seconds), speed=speed, max_gap=max_gap))
+        played = list(playback_schedule(at(*seconds), speed=speed, max_gap=max_gap))
         assert len(played) == len(seconds) and all(beat.wait >= 0 for beat in played)
         assert all(a.at <= b.at for a, b in pairwise(played))
 
@@ -138,7 +147,7 @@ class TestATranscript:
         data = b"".join(entry.raw + entry.end for entry in reread.replay(making.read(*records), speed=INSTANT))
         again = reread.open(data)
         assert [turn.prompt.text for turn in again.turns if turn.prompt] == ["Hi", "More"]
-        assert [outcome.text for outcome in again.outcomes] == ["One.", "Two."]
+        assert [outcome.text for outcome in again.results] == ["One.", "Two."]
 
     def test_is_one_run(self, tmp_path: Path) -> None:
         path = tmp_path / "s.jsonl"

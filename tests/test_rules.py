@@ -217,7 +217,7 @@ class TestFindings:
         )
         agent = reread.open(lost)
         alone = {f.code for f in rules.findings(agent.conversation, agent.lines)}
-        together = rules.findings(agent.conversation, agent.lines, kin=[main.conversation])
+        together = rules.findings(agent.conversation, agent.lines, relatives=[main.conversation])
         assert "orphan-result" in alone
         assert not any("toolu_1" in f.text for f in together)
 
@@ -255,7 +255,7 @@ def test_nothing_in_a_file_makes_checking_fail(pieces: list[bytes], at: int, noi
     data = b"".join(pieces)
     data = data[:at] + noise + (b"" if cut else data[at:])
     opened = reread.open(data)
-    survey = rules.survey(opened.conversation, opened.lines)
+    survey = rules.check_file(opened.conversation, opened.lines)
     assert [f.line for f in survey.findings] == sorted(f.line for f in survey.findings)
     assert all(1 <= f.line <= len(opened.lines) and f.text for f in survey.findings)
     assert sum(survey.tally.types.values()) == len(opened.records)
@@ -265,8 +265,8 @@ def test_nothing_in_a_file_makes_checking_fail(pieces: list[bytes], at: int, noi
 class TestReports:
     """Files checked together."""
 
-    def report(self, *names: str, **options: Any) -> check_report.Report:
-        return check_report.report([RULES / name for name in names], **options)
+    def report(self, *names: str, **options: Any) -> check_report.CheckReport:
+        return check_report.check_report([RULES / name for name in names], **options)
 
     def test_the_json_is_exactly_the_public_shape(self) -> None:
         value = json.loads(msgspec.json.encode(self.report("unlinked-agent", "unknown-field.jsonl")))
@@ -334,17 +334,17 @@ class TestReports:
             return opens(path)
 
         monkeypatch.setattr(session, "FileSource", refuse)
-        report = check_report.report([tmp_path])
+        report = check_report.check_report([tmp_path])
         refused = [file for file in report.files if "unreadable-file" in lines_of(file.findings)]
         assert {Path(file.path).name for file in refused} == {"locked.jsonl", "agent-a0000009.jsonl"}
         assert all((f.level, f.line) == ("error", 0) for file in refused for f in file.findings)
         assert (report.totals.files, report.totals.errors) == (4, 2)
         with pytest.raises(reread.Unreadable):
-            check_report.report([tmp_path / "p" / "locked.jsonl"])
+            check_report.check_report([tmp_path / "p" / "locked.jsonl"])
 
     def test_a_named_file_that_is_not_there_raises(self, tmp_path: Path) -> None:
         with pytest.raises(reread.NotFound):
-            check_report.report([tmp_path / "none.jsonl"])
+            check_report.check_report([tmp_path / "none.jsonl"])
 
     def test_a_session_can_be_named_by_id_and_come_from_standard_input(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -352,11 +352,11 @@ class TestReports:
         name = "0c0ffee0-0000-4000-8000-000000000000"
         (tmp_path / "projects" / "p").mkdir(parents=True)
         shutil.copy(RULES / "healthy" / "native.jsonl", tmp_path / "projects" / "p" / f"{name}.jsonl")
-        (file,) = check_report.report([name[:6]], root=tmp_path).files
+        (file,) = check_report.check_report([name[:6]], root=tmp_path).files
         assert file.path.endswith(f"{name}.jsonl")
         piped = io.TextIOWrapper(io.BytesIO((RULES / "not-json.jsonl").read_bytes()))
         monkeypatch.setattr("sys.stdin", piped)
-        (file,) = check_report.report(["-"]).files
+        (file,) = check_report.check_report(["-"]).files
         assert (file.path, lines_of(file.findings)) == ("-", {"not-json": [2]})
 
     def test_progress_is_told_for_each_file(self) -> None:
@@ -368,7 +368,7 @@ class TestReports:
 @pytest.mark.parametrize("root", ROOTS, ids=["selection", "data"][: len(ROOTS)])
 def test_healthy_sessions_of_every_version_have_no_error(root: Path) -> None:
     asked = [path for path in REAL if root in path.parents]
-    report = check_report.report(asked)
+    report = check_report.check_report(asked)
     assert {file.path for file in report.files} == set(map(str, asked))
     assert [(f.path, x) for f in report.files for x in f.findings if x.level == "error"] == []
     assert all(sum(file.fates.values()) == file.records for file in report.files)
@@ -408,7 +408,7 @@ def test_the_examples_in_the_documents_show_what_they_say(code: str, example: by
 
 
 def test_the_words_in_the_documents_are_those_of_a_report() -> None:
-    report = check_report.report([RULES / "unlinked-agent", RULES / "copied-records"])
+    report = check_report.check_report([RULES / "unlinked-agent", RULES / "copied-records"])
     said = {finding.code: finding.text for file in report.files for finding in file.findings}
     assert SECTIONS["unlinked-agent"].count(said["unlinked-agent"]) == 1
     assert re.search(r"from here on \d+ records of \S+\.jsonl, by uuid", SECTIONS["copied-records"])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from limits import within
 from making import WORDS
 
-from reread.model.prompt_text import KINDS, kind_of, take_apart
+from reread.model.prompt_text import KINDS, parse_prompt, prompt_kind
 
 TAGS = st.sampled_from([*KINDS, "system-reminder", "ide_selection", "div", "summary", "tool-use-id"])
 MARKUP = st.lists(
@@ -26,9 +26,9 @@ class TestKind:
 
     @pytest.mark.parametrize(("tag", "kind"), KINDS.items())
     def test_the_first_tag_tells(self, tag: str, kind: str) -> None:
-        assert kind_of(f"<{tag}>x</{tag}>") == kind
-        assert kind_of(f"\n  <{tag}>x</{tag}>") == kind
-        assert kind_of(f"Look at <{tag}>x</{tag}>") == "prompt"
+        assert prompt_kind(f"<{tag}>x</{tag}>") == kind
+        assert prompt_kind(f"\n  <{tag}>x</{tag}>") == kind
+        assert prompt_kind(f"Look at <{tag}>x</{tag}>") == "prompt"
 
     @pytest.mark.parametrize(
         "typed",
@@ -45,22 +45,22 @@ class TestKind:
         ],
     )
     def test_what_a_person_may_type_is_a_prompt(self, typed: str) -> None:
-        assert kind_of(typed) == "prompt"
+        assert prompt_kind(typed) == "prompt"
 
     @pytest.mark.parametrize("tag", ["system-reminder", "ide_opened_file", "ide_selection"])
     def test_an_addition_alone_is_meta(self, tag: str) -> None:
-        assert kind_of(f"<{tag}>x</{tag}>\n<{tag}>y</{tag}>\n") == "meta"
+        assert prompt_kind(f"<{tag}>x</{tag}>\n<{tag}>y</{tag}>\n") == "meta"
 
     def test_additions_before_something_do_not_hide_it(self) -> None:
         before = "<system-reminder>x</system-reminder>"
-        assert kind_of(f"{before}typed") == "prompt"
-        assert kind_of(f"{before}<command-name>/x</command-name>") == "command"
-        assert kind_of(f"{before}<bash-stdout>x</bash-stdout>") == "output"
+        assert prompt_kind(f"{before}typed") == "prompt"
+        assert prompt_kind(f"{before}<command-name>/x</command-name>") == "command"
+        assert prompt_kind(f"{before}<bash-stdout>x</bash-stdout>") == "output"
 
     def test_an_interrupt_is_one_only_where_the_text_begins_with_it(self) -> None:
-        assert kind_of("[Request interrupted by user]") == "interrupt"
-        assert kind_of("[Request interrupted by user for tool use]") == "interrupt"
-        assert kind_of("I see [Request interrupted by user]") == "prompt"
+        assert prompt_kind("[Request interrupted by user]") == "interrupt"
+        assert prompt_kind("[Request interrupted by user for tool use]") == "interrupt"
+        assert prompt_kind("I see [Request interrupted by user]") == "prompt"
 
 
 class TestTakingApart:
@@ -85,7 +85,7 @@ class TestTakingApart:
         ],
     )
     def test_a_command_has_its_name_and_what_follows(self, text: str, name: str, args: str) -> None:
-        speech = take_apart(text)
+        speech = parse_prompt(text)
         assert speech.kind == "command" and speech.command is not None
         assert (speech.command.name, speech.command.args) == (name, args)
 
@@ -100,11 +100,11 @@ class TestTakingApart:
         ],
     )
     def test_an_output_is_shown_without_its_tags(self, text: str, shown: str) -> None:
-        assert take_apart(text).text == shown
+        assert parse_prompt(text).text == shown
 
     @pytest.mark.parametrize("text", ["<bash-stdout>cut off", "<local-command-stdout>never closed"])
     def test_output_that_was_cut_is_shown(self, text: str) -> None:
-        assert take_apart(text).text
+        assert parse_prompt(text).text
 
     def test_a_notification_has_its_parts_by_tag(self) -> None:
         text = (
@@ -112,7 +112,7 @@ class TestTakingApart:
             "<status>completed</status>\n<summary>Agent done</summary>\n"
             "<result>It <b>works</b>: 1 < 2</result>\n</task-notification>\nRead the output file."
         )
-        speech = take_apart(text)
+        speech = parse_prompt(text)
         assert (speech.kind, speech.text) == ("notification", "Agent done")
         assert speech.fields["tool-use-id"] == "t1"
         assert speech.fields["result"] == "It <b>works</b>: 1 < 2"
@@ -124,21 +124,21 @@ class TestTakingApart:
             "What I <b>typed</b>\n"
             "<system-reminder>two</system-reminder>\n<system-reminder>three</system-reminder>"
         )
-        speech = take_apart(text)
+        speech = parse_prompt(text)
         assert speech.text.strip() == "What I <b>typed</b>"
         assert sorted(aside.text for aside in speech.asides) == ["one", "sel", "three", "two"]
 
     def test_a_reminder_in_the_middle_was_typed(self) -> None:
         text = "Why does <system-reminder>x</system-reminder> stand there?"
-        assert (take_apart(text).text, take_apart(text).asides) == (text, ())
+        assert (parse_prompt(text).text, parse_prompt(text).asides) == (text, ())
 
     def test_plain_text_is_left_as_it_is(self) -> None:
-        assert take_apart("  two\n\nlines ").text == "  two\n\nlines "
+        assert parse_prompt("  two\n\nlines ").text == "  two\n\nlines "
 
     @given(MARKUP)
     def test_no_text_raises_and_the_kind_is_the_same(self, text: str) -> None:
-        speech = take_apart(text)
-        assert speech.kind == kind_of(text)
+        speech = parse_prompt(text)
+        assert speech.kind == prompt_kind(text)
         assert isinstance(speech.text, str)
 
 
@@ -160,4 +160,4 @@ class TestTakingApart:
 )
 def test_no_text_takes_long(text: str) -> None:
     with within(0.5):
-        take_apart(text)
+        parse_prompt(text)

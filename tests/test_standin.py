@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from reread.catalog.store import Store
-from reread.fake_claude.client import Pipes, stand_in
-from reread.fake_claude.matcher import Settings
+from reread.fake_claude.client import Pipes, run_fake_claude
+from reread.fake_claude.matcher import FakeClaudeSettings
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"
@@ -54,7 +54,7 @@ def claude(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monk
             for name, value in {**environment, **named}.items():
                 patch.setenv(name, value)
             try:
-                code = stand_in(words, Settings.of(os.environ), Pipes(reading, out, err))
+                code = run_fake_claude(words, FakeClaudeSettings.of(os.environ), Pipes(reading, out, err))
             finally:
                 os.close(reading)
         return Done(words, code, out.getvalue(), err.getvalue())
@@ -310,13 +310,13 @@ class Talk:
 
 
 def test_prompts_on_standard_input_are_answered_one_by_one(environment: dict[str, str]) -> None:
-    talk = Talk(environment, replay="turns")
-    talk.say(request("i", subtype="initialize", hooks=None))
-    assert talk.hear()["response"]["request_id"] == "i"
+    conversation = Talk(environment, replay="turns")
+    conversation.say(request("i", subtype="initialize", hooks=None))
+    assert conversation.hear()["response"]["request_id"] == "i"
     for words in ("One", "Two", "Three"):
-        talk.say(prompt(words))
-        assert talk.hear_until("result")[-1]["subtype"] == "success"
-    assert talk.close() == (0, b"", b"")
+        conversation.say(prompt(words))
+        assert conversation.hear_until("result")[-1]["subtype"] == "success"
+    assert conversation.close() == (0, b"", b"")
 
 
 def test_prompts_that_are_all_there_are_answered_in_turn(claude: Any) -> None:
@@ -348,19 +348,19 @@ def test_prompts_are_said_back_where_that_is_asked_for(claude: Any) -> None:
 
 
 def test_permission_is_asked_for_and_the_answers_are_compared(environment: dict[str, str]) -> None:
-    talk = Talk(environment, replay="permission")
-    talk.say(prompt("Touch two files"))
-    talk.say(allow(talk.hear_until("control_request")[-1]))
-    talk.say(deny(talk.hear_until("control_request")[-1], "Not that one."))
-    assert talk.hear_until("result")[-1]["result"] == "One was made, one was not."
-    assert talk.close()[0] == 0
+    conversation = Talk(environment, replay="permission")
+    conversation.say(prompt("Touch two files"))
+    conversation.say(allow(conversation.hear_until("control_request")[-1]))
+    conversation.say(deny(conversation.hear_until("control_request")[-1], "Not that one."))
+    assert conversation.hear_until("result")[-1]["result"] == "One was made, one was not."
+    assert conversation.close()[0] == 0
 
 
 def test_another_answer_than_the_recorded_one_fails_loudly(environment: dict[str, str]) -> None:
-    talk = Talk(environment, replay="permission")
-    talk.say(prompt("Touch two files"))
-    talk.say(deny(talk.hear_until("control_request")[-1], "Never."))
-    code, out, err = talk.close()
+    conversation = Talk(environment, replay="permission")
+    conversation.say(prompt("Touch two files"))
+    conversation.say(deny(conversation.hear_until("control_request")[-1], "Never."))
+    code, out, err = conversation.close()
     assert code == 3
     assert b"answer to can_use_tool (Bash) is not the recorded one: behavior was 'allow' and is now 'deny'" in err
     assert json.loads(out)["subtype"] == "informational"
@@ -373,40 +373,42 @@ def test_a_caller_that_goes_away_is_not_waited_for(claude: Any) -> None:
 
 
 def test_an_interrupt_is_waited_for_where_one_was_recorded(environment: dict[str, str]) -> None:
-    talk = Talk(environment, replay="interrupt")
-    talk.say(prompt("Slow please"))
-    assert talk.hear_until("assistant")[-1]["message"]["content"][0]["text"] == "Complete first block."
-    talk.say(request("int", subtype="interrupt"))
-    acknowledged, *_, result = talk.hear_until("result")
+    conversation = Talk(environment, replay="interrupt")
+    conversation.say(prompt("Slow please"))
+    assert conversation.hear_until("assistant")[-1]["message"]["content"][0]["text"] == "Complete first block."
+    conversation.say(request("int", subtype="interrupt"))
+    acknowledged, *_, result = conversation.hear_until("result")
     assert acknowledged["response"] == {"subtype": "success", "request_id": "int", "response": {"still_queued": []}}
     assert result["subtype"] == "error_during_execution"
-    talk.say(prompt("Go on"))
-    assert talk.hear_until("result")[-1]["subtype"] == "success"
-    assert talk.close()[0] == 0
+    conversation.say(prompt("Go on"))
+    assert conversation.hear_until("result")[-1]["subtype"] == "success"
+    assert conversation.close()[0] == 0
 
 
 def test_an_interrupt_where_none_was_recorded_cuts_the_turn_short(environment: dict[str, str]) -> None:
-    talk = Talk(environment, replay="permission")
-    talk.say(prompt("Touch two files"))
-    talk.hear_until("control_request")
-    talk.say(request("int", subtype="interrupt"))
-    reply, line, result = talk.hear_until("result")
+    conversation = Talk(environment, replay="permission")
+    conversation.say(prompt("Touch two files"))
+    conversation.hear_until("control_request")
+    conversation.say(request("int", subtype="interrupt"))
+    reply, line, result = conversation.hear_until("result")
     assert reply["response"]["subtype"] == "success"
     assert line["message"]["content"][0]["text"] == "[Request interrupted by user]"
     assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
-    talk.close()
+    conversation.close()
 
 
 def test_requests_are_answered_at_any_time(environment: dict[str, str]) -> None:
-    talk = Talk(environment, replay="hello")
-    talk.say(request("a", subtype="set_model", model="m"), request("b", subtype="bogus"), {"type": "unheard-of"})
-    assert talk.hear()["response"]["response"] == {"model": "m"}
-    assert talk.hear()["response"]["error_code"] == "unsupported_request"
-    talk.say(prompt("Say hello"))
-    talk.hear_until("result")
-    talk.say(request("c", subtype="interrupt"))
-    assert talk.hear()["response"]["request_id"] == "c"
-    assert talk.close()[0] == 0
+    conversation = Talk(environment, replay="hello")
+    conversation.say(
+        request("a", subtype="set_model", model="m"), request("b", subtype="bogus"), {"type": "unheard-of"}
+    )
+    assert conversation.hear()["response"]["response"] == {"model": "m"}
+    assert conversation.hear()["response"]["error_code"] == "unsupported_request"
+    conversation.say(prompt("Say hello"))
+    conversation.hear_until("result")
+    conversation.say(request("c", subtype="interrupt"))
+    assert conversation.hear()["response"]["request_id"] == "c"
+    assert conversation.close()[0] == 0
 
 
 def test_hooks_other_than_the_recorded_ones_fail_loudly(claude: Any) -> None:
@@ -437,12 +439,12 @@ def test_nothing_on_standard_input_is_no_failure(claude: Any) -> None:
 
 def test_a_conversation_of_which_only_one_side_was_recorded(environment: dict[str, str]) -> None:
     stream = REAL / "2.1.76" / "deny_sdk" / "stream.jsonl"
-    talk = Talk(environment, replay=str(stream))
-    talk.say(prompt("Whatever"))
-    talk.say(deny(talk.hear_until("control_request")[-1], "No."))
-    talk.say(deny(talk.hear_until("control_request")[-1], "Stop."))
-    talk.hear_until("result")
-    talk.close()
+    conversation = Talk(environment, replay=str(stream))
+    conversation.say(prompt("Whatever"))
+    conversation.say(deny(conversation.hear_until("control_request")[-1], "No."))
+    conversation.say(deny(conversation.hear_until("control_request")[-1], "Stop."))
+    conversation.hear_until("result")
+    conversation.close()
 
 
 def slow_store(folder: Path, seconds: float) -> str:

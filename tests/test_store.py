@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.catalog.store import Kept, Store
-from reread.catalog.stored_line import Entry, Mark, glance, unseal
+from reread.catalog.store import Store, StoredConversation
+from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_type
 from reread.disk.filenames import LONGEST, id_of, name_of
 from reread.errors import Unwritable
 from reread.recording.player import find_recording
-from reread.recording.recorder import Lines
+from reread.recording.recorder import ChunkSplitter
 
 ODD_IDS = [
     "",
@@ -153,7 +153,7 @@ class TestLines:
     @given(st.lists(st.binary(max_size=40)), st.integers(1, 20))
     def test_cut_from_any_chunks_are_the_bytes(self, pieces: list[bytes], size: int) -> None:
         data = b"".join(pieces)
-        cutter = Lines()
+        cutter = ChunkSplitter()
         lines = [line for at in range(0, len(data), size) for line in cutter.feed(data[at : at + size])]
         lines += cutter.flush()
         assert b"".join(lines) == data
@@ -161,14 +161,14 @@ class TestLines:
 
     @given(st.binary(max_size=300))
     def test_that_are_damaged_never_raise(self, data: bytes) -> None:
-        assert unseal(data) is None or isinstance(unseal(data), Entry | Mark)
-        assert glance(data) is None or json.loads(data) is not None
+        assert decode_line(data) is None or isinstance(decode_line(data), StoredLine | RunMarker)
+        assert line_type(data) is None or json.loads(data) is not None
 
 
-def kept_line(root: Path, line: bytes) -> tuple[Entry, bytes]:
+def kept_line(root: Path, line: bytes) -> tuple[StoredLine, bytes]:
     with Store(root).writer("c") as writer:
         writer.extend([line])
-    (entry,) = Kept(writer.path).entries()
+    (entry,) = StoredConversation(writer.path).entries()
     return entry, writer.path.read_bytes()
 
 
@@ -213,7 +213,7 @@ class TestConversations:
     def test_of_another_program_have_one_run(self, tmp_path: Path) -> None:
         path = tmp_path / "c.jsonl"
         path.write_bytes(chorus_line("c") * 2)
-        kept = Kept(path)
+        kept = StoredConversation(path)
         assert [run.started for run in kept.runs] == [datetime(2026, 11, 15, 10, tzinfo=UTC)]
         assert [entry.raw[:9] for entry in kept.entries()] == [b'{"type": '] * 2
 
@@ -311,7 +311,7 @@ class TestWriters:
                 thread.start()
             for thread in threads:
                 thread.join()
-        assert len(list(Kept(writer.path).entries())) == 400
+        assert len(list(StoredConversation(writer.path).entries())) == 400
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
     def test_a_full_disk_is_an_error_that_says_so(self, tmp_path: Path) -> None:

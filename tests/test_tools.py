@@ -18,7 +18,7 @@ from reread.render.parts import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 HERE = Path(__file__).parent
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -63,9 +63,11 @@ json_values = st.recursive(
 )
 
 
-def deed(name: str, given: Any, content: Any = None, data: Any = None, ok: bool | None = True, **more: Any) -> Deed:
+def tool_call(
+    name: str, given: Any, content: Any = None, data: Any = None, ok: bool | None = True, **more: Any
+) -> ToolCall:
     block = to_block({"type": "tool_result", "tool_use_id": "t", "content": content}) if ok is not None else None
-    return Deed(name, given, result=block, data=data, ok=ok, **more)
+    return ToolCall(name, given, result=block, data=data, ok=ok, **more)
 
 
 def as_markdown(nodes: list[Node]) -> str:
@@ -100,7 +102,7 @@ def test_any_mcp_tool_has_the_drawing_of_mcp_tools() -> None:
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
 def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> None:
     content, data, ok = RESULTS[shape]
-    seen = deed(name, {"command": "ls"}, content, data, ok)
+    seen = tool_call(name, {"command": "ls"}, content, data, ok)
     tool = tools.tool_for(name)
     assert "\n" not in tools.title(seen)
     list(tool.draw(seen))
@@ -114,7 +116,7 @@ def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> Non
 
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
 def test_a_call_still_running_is_drawn(name: str) -> None:
-    seen = deed(name, {"command": "ls", "prompt": "p"}, ok=None)
+    seen = tool_call(name, {"command": "ls", "prompt": "p"}, ok=None)
     assert any(isinstance(node, Note) for node in _flat(tools.draw(seen)))
 
 
@@ -127,7 +129,7 @@ def test_a_call_still_running_is_drawn(name: str) -> None:
     st.sampled_from([True, False, None]),
 )
 def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, ok: bool | None) -> None:
-    seen = deed(name, given_, content, data, ok)
+    seen = tool_call(name, given_, content, data, ok)
     tool = tools.tool_for(name)
     assert isinstance(tool.title(seen), str)
     list(tool.draw(seen))
@@ -135,12 +137,12 @@ def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, o
 
 
 def test_a_plug_in_that_fails_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: Deed) -> Any:
+    def broken(_: ToolCall) -> Any:
         raise RuntimeError("boom")
 
     monkeypatch.setitem(tools.tools(), "Broken", tools.Tool(("Broken",), broken, broken))
-    nodes = tools.draw(deed("Broken", {"command": WORDS}, "out"))
-    assert tools.title(deed("Broken", {"command": WORDS})) == f"Broken {WORDS}"
+    nodes = tools.draw(tool_call("Broken", {"command": WORDS}, "out"))
+    assert tools.title(tool_call("Broken", {"command": WORDS})) == f"Broken {WORDS}"
     assert "boom" in drawn_in_both_views(nodes) and WORDS in drawn_in_both_views(nodes)
 
 
@@ -156,7 +158,7 @@ def test_an_installed_plug_in_takes_its_names_over(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tools, "entry_points", lambda group: [Point()] if group == "reread.tools" else [])
     tools.tools.cache_clear()
     try:
-        seen = deed("mcp__ops__deploy", {"service": "api", "stage": "live"}, "done")
+        seen = tool_call("mcp__ops__deploy", {"service": "api", "stage": "live"}, "done")
         assert tools.title(seen) == "Deploy api"
         assert [node.__struct_config__.tag for node in tools.draw(seen)] == ["facts", "terminal"]
     finally:
@@ -175,8 +177,8 @@ def real_calls() -> Iterator[tuple[Path, reread.Call]]:
         if path.name in ("truth.jsonl", "journal.jsonl", "history.jsonl"):
             continue
         session = reread.open(path)
-        for talk in (session.conversation, *session.conversation.own_agents.values()):
-            for call in talk.calls:
+        for conversation in (session.conversation, *session.conversation.inline_agents.values()):
+            for call in conversation.calls:
                 yield path, call
 
 

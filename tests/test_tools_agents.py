@@ -16,7 +16,7 @@ from reread import tools
 from reread.records import blocks as b
 from reread.tools import _values, generic
 from reread.tools import nodes as n
-from reread.tools.tool_call import AgentStats, Deed
+from reread.tools.tool_call import AgentStats, ToolCall
 
 FAMILIES = (
     "agent",
@@ -39,21 +39,21 @@ FAMILIES = (
 )
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-Row = tuple[str, Deed, str, list[tuple[str, str]]]
+Row = tuple[str, ToolCall, str, list[tuple[str, str]]]
 
 
-def did(name: str, given: Any = None, content: Any = None, data: Any = None, **more: Any) -> Deed:
+def did(name: str, given: Any = None, content: Any = None, data: Any = None, **more: Any) -> ToolCall:
     """A call that was answered."""
     block = more.pop("block", None) or b.ToolResult(content=content)
-    return Deed(name, {} if given is None else given, result=block, data=data, **{"ok": True, **more})
+    return ToolCall(name, {} if given is None else given, result=block, data=data, **{"ok": True, **more})
 
 
-def running(name: str, given: Any) -> Deed:
+def running(name: str, given: Any) -> ToolCall:
     """A call that is not answered yet."""
-    return Deed(name, given)
+    return ToolCall(name, given)
 
 
-def failed(name: str, given: Any, text: str) -> Deed:
+def failed(name: str, given: Any, text: str) -> ToolCall:
     """A call that was answered by an error."""
     return did(name, given, text, f"Error: {text}", ok=False)
 
@@ -1030,7 +1030,7 @@ MCP_ROWS: list[Row] = [
 ]
 
 
-def served(name: str, given: Any, kind: str, content: Any) -> Deed:
+def served(name: str, given: Any, kind: str, content: Any) -> ToolCall:
     """A call that the API answered itself."""
     return did(name, given, block=b.to_block({"type": kind, "tool_use_id": "s1", "content": content}))
 
@@ -1615,7 +1615,7 @@ def choice(node: n.Choice) -> str:
     return " ".join([node.question, *options, *(["=", node.answer] if node.answer else [])])
 
 
-def item(one: n.Item) -> str:
+def item(one: n.ChecklistItem) -> str:
     """Something to do, with its state, whether it changed, and its note."""
     return f"{one.text}:{one.state}{'*' if one.changed else ''}" + (f"({one.note})" if one.note else "")
 
@@ -1649,12 +1649,12 @@ def kind(node: n.Node) -> str:
     return type(node).__name__.lower()
 
 
-@pytest.mark.parametrize(("deed", "title", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize(("tool_call", "title", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_each_shape_of_a_result_has_its_title_and_drawing(
-    deed: Deed, title: str, expected: list[tuple[str, str]]
+    tool_call: ToolCall, title: str, expected: list[tuple[str, str]]
 ) -> None:
-    drawn = list(tools.tool_for(deed.name).draw(deed))
-    assert tools.tool_for(deed.name).title(deed) == title
+    drawn = list(tools.tool_for(tool_call.name).draw(tool_call))
+    assert tools.tool_for(tool_call.name).title(tool_call) == title
     assert [kind(node) for node in drawn] == [name for name, _ in expected]
     for node, (_, text) in zip(drawn, expected, strict=True):
         assert text in shown(node)
@@ -1675,7 +1675,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("how", "word"), REFUSALS, ids=[word for _, word in REFUSALS])
 def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: dict[str, Any], word: str) -> None:
     block = None if how["ok"] is None else b.ToolResult(content="because")
-    drawn = list(tool.draw(Deed(tool.names[0], {}, result=block, **how)))
+    drawn = list(tool.draw(ToolCall(tool.names[0], {}, result=block, **how)))
     assert any(isinstance(node, n.Note) and node.text.startswith(word) for node in drawn)
 
 
@@ -1692,7 +1692,7 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.ju
 
 
 @cache
-def deeds(module: ModuleType, tool: Any) -> st.SearchStrategy[Deed]:
+def tool_calls(module: ModuleType, tool: Any) -> st.SearchStrategy[ToolCall]:
     """Any call of a tool: with fields that it looks for and texts that it takes apart, of whatever type."""
     names = st.sampled_from([*field_names(module), "type"]) | TEXTS
     value = st.recursive(
@@ -1703,7 +1703,7 @@ def deeds(module: ModuleType, tool: Any) -> st.SearchStrategy[Deed]:
     shaped = st.dictionaries(names, value, max_size=6) | value
     kinds = st.sampled_from(sorted(b.BLOCKS))
     return st.builds(
-        Deed,
+        ToolCall,
         st.sampled_from([*tool.names, "mcp__a__b"]),
         shaped,
         result=st.none() | st.builds(lambda kind, held: b.to_block({"type": kind, "content": held}), kinds, value),
@@ -1727,12 +1727,12 @@ def check(node: n.Node) -> None:
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_nothing_that_a_call_holds_makes_a_drawing_raise(module: ModuleType, tool: Any, data: st.DataObject) -> None:
-    deed = data.draw(deeds(module, tool))
-    assert "\n" not in tool.title(deed)
-    drawn = list(tool.draw(deed))
+    tool_call = data.draw(tool_calls(module, tool))
+    assert "\n" not in tool.title(tool_call)
+    drawn = list(tool.draw(tool_call))
     for node in drawn:
         check(node)
-    generic.rest(deed, drawn)
+    generic.rest(tool_call, drawn)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from reread.tools._highlight import marks
 from reread.tools._images import dimensions
 from reread.tools._result_text import numbered, unwrap
 from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAJUlEQVR4nGNgYGCQk5OzsbGJioqqqKiY"
@@ -41,15 +41,15 @@ DENIED = "The user doesn't want to proceed with this tool use. The tool use was 
 MISSING = object()
 
 
-def deed(name: str, given: Any, *, text: Any = MISSING, data: Any = None, ok: bool | None = True) -> Deed:
+def tool_call(name: str, given: Any, *, text: Any = MISSING, data: Any = None, ok: bool | None = True) -> ToolCall:
     """A call with that result; without one it is still running."""
     if text is MISSING and data is None:
-        return Deed(name, given)
+        return ToolCall(name, given)
     content = "" if text is MISSING else text
-    return Deed(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
+    return ToolCall(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
 
 
-def draw(one: Deed) -> list[Node]:
+def draw(one: ToolCall) -> list[Node]:
     """What a tool itself draws; a fault of its is not hidden here."""
     return list(tools.tool_for(one.name).draw(one))
 
@@ -80,7 +80,7 @@ class Row(NamedTuple):
     """A call, the title it gets, the kinds of its nodes, and texts that these hold."""
 
     what: str
-    deed: Deed
+    tool_call: ToolCall
     title: str
     kinds: list[str]
     texts: list[str] = []
@@ -114,65 +114,67 @@ TAGGED = (
 )
 
 READ = [
-    Row("running", deed("Read", PATH), "Read src/a.py", ["note"], ["still running"]),
-    Row("running, a part", deed("Read", {**PATH, "offset": 41, "limit": 40}), "Read src/a.py 41–80", ["note"]),
-    Row("running, from a line on", deed("Read", {**PATH, "offset": 41}), "Read src/a.py from 41", ["note"]),
+    Row("running", tool_call("Read", PATH), "Read src/a.py", ["note"], ["still running"]),
+    Row("running, a part", tool_call("Read", {**PATH, "offset": 41, "limit": 40}), "Read src/a.py 41–80", ["note"]),
+    Row("running, from a line on", tool_call("Read", {**PATH, "offset": 41}), "Read src/a.py from 41", ["note"]),
     Row(
         "whole",
-        deed("Read", PATH, text="1\ta\n2\tb", data=read_text("a\nb", 1, 2, 2)),
+        tool_call("Read", PATH, text="1\ta\n2\tb", data=read_text("a\nb", 1, 2, 2)),
         "Read src/a.py",
         ["code"],
         ["a\nb", "python", "src/a.py"],
     ),
     Row(
         "a limit that reaches the end",
-        deed("Read", {**PATH, "limit": 2000}, data=read_text("a\nb", 1, 2, 2)),
+        tool_call("Read", {**PATH, "limit": 2000}, data=read_text("a\nb", 1, 2, 2)),
         "Read src/a.py",
         ["code"],
     ),
     Row(
         "from line 0, which 2.1 writes as such",
-        deed("Read", {**PATH, "offset": 0}, data=read_text("a\nb", 0, 2, 2)),
+        tool_call("Read", {**PATH, "offset": 0}, data=read_text("a\nb", 0, 2, 2)),
         "Read src/a.py",
         ["code"],
     ),
     Row(
         "a part",
-        deed("Read", {**PATH, "offset": 41, "limit": 40}, data=read_text("x\n" * 39 + "x", 41, 40, 300)),
+        tool_call("Read", {**PATH, "offset": 41, "limit": 40}, data=read_text("x\n" * 39 + "x", 41, 40, 300)),
         "Read src/a.py 41–80 of 300",
         ["code"],
     ),
     Row(
         "one line",
-        deed("Read", {**PATH, "offset": 7, "limit": 1}, data=read_text("x", 7, 1, 9)),
+        tool_call("Read", {**PATH, "offset": 7, "limit": 1}, data=read_text("x", 7, 1, 9)),
         "Read src/a.py 7 of 9",
         ["code"],
     ),
     Row(
         "cut without being asked to",
-        deed("Read", PATH, data=read_text("x", 1, 2000, 3001)),
+        tool_call("Read", PATH, data=read_text("x", 1, 2000, 3001)),
         "Read src/a.py 1–2000 of 3001",
         ["note", "code"],
         ["cut: lines 1–2000 of 3001"],
     ),
     Row(
         "cut at the token limit",
-        deed("Read", PATH, data=read_text("x", 1, 100, 9000, truncatedByTokenCap=True)),
+        tool_call("Read", PATH, data=read_text("x", 1, 100, 9000, truncatedByTokenCap=True)),
         "Read src/a.py 1–100 of 9000",
         ["note", "code"],
         ["cut at the token limit: lines 1–100 of 9000"],
     ),
-    Row("empty", deed("Read", PATH, data=read_text("", 1, 1, 1)), "Read src/a.py", ["note"], ["the file is empty"]),
+    Row(
+        "empty", tool_call("Read", PATH, data=read_text("", 1, 1, 1)), "Read src/a.py", ["note"], ["the file is empty"]
+    ),
     Row(
         "past the end",
-        deed("Read", {**PATH, "offset": 90}, data=read_text("", 90, 0, 12)),
+        tool_call("Read", {**PATH, "offset": 90}, data=read_text("", 90, 0, 12)),
         "Read src/a.py from 90 of 12",
         ["note"],
         ["nothing there: the file has 12 lines"],
     ),
     Row(
         "too large for the model",
-        deed(
+        tool_call(
             "Read",
             PATH,
             text="<persisted-output>\nOutput too large (99KB). Full output saved to: /t/x.txt\n\n"
@@ -185,28 +187,28 @@ READ = [
     ),
     Row(
         "only text, arrows, with a reminder",
-        deed("Read", PATH, text=f"     1→import os\n     2→\n     3→<x>\n\n{REMINDER}"),
+        tool_call("Read", PATH, text=f"     1→import os\n     2→\n     3→<x>\n\n{REMINDER}"),
         "Read src/a.py",
         ["code"],
         ["import os\n\n<x>"],
     ),
     Row(
         "only text, tabs, a part",
-        deed("Read", {**PATH, "offset": 99, "limit": 5}, text="99\ta\tb\n100\tc"),
+        tool_call("Read", {**PATH, "offset": 99, "limit": 5}, text="99\ta\tb\n100\tc"),
         "Read src/a.py 99–100",
         ["code"],
         ["a\tb\nc"],
     ),
     Row(
         "only text, padded tabs of 0.2, its own name",
-        deed("View", PATH, text="     1\ta\n     2\tb"),
+        tool_call("View", PATH, text="     1\ta\n     2\tb"),
         "View src/a.py",
         ["code"],
         ["a\nb"],
     ),
     Row(
         "only a preview",
-        deed(
+        tool_call(
             "Read",
             PATH,
             text="<persisted-output>\nOutput too large (99KB). Full output saved to: /t/x.txt\n\n"
@@ -218,15 +220,17 @@ READ = [
     ),
     Row(
         "only text, with words around",
-        deed("Read", PATH, text="Part of it:\n1\ta\n2\tb\n[cut here]"),
+        tool_call("Read", PATH, text="Part of it:\n1\ta\n2\tb\n[cut here]"),
         "Read src/a.py",
         ["note", "code", "note"],
         ["Part of it:", "a\nb", "[cut here]"],
     ),
-    Row("only words", deed("Read", PATH, text="PDF file read: x"), "Read src/a.py", ["note"], ["PDF file read: x"]),
+    Row(
+        "only words", tool_call("Read", PATH, text="PDF file read: x"), "Read src/a.py", ["note"], ["PDF file read: x"]
+    ),
     Row(
         "image",
-        deed(
+        tool_call(
             "Read",
             {"file_path": "p.png"},
             text=IMAGE,
@@ -251,16 +255,20 @@ READ = [
     ),
     Row(
         "image of 1.0, without dimensions",
-        deed("Read", {"file_path": "p.png"}, data={"type": "image", "file": {"base64": PNG, "type": "image/png"}}),
+        tool_call("Read", {"file_path": "p.png"}, data={"type": "image", "file": {"base64": PNG, "type": "image/png"}}),
         "Read p.png 8×8",
         ["picture"],
     ),
     Row(
-        "image, only as a block", deed("Read", {"file_path": "p.png"}, text=IMAGE), "Read p.png", ["picture"], ["p.png"]
+        "image, only as a block",
+        tool_call("Read", {"file_path": "p.png"}, text=IMAGE),
+        "Read p.png",
+        ["picture"],
+        ["p.png"],
     ),
     Row(
         "notebook",
-        deed(
+        tool_call(
             "Read", {"file_path": "n.ipynb"}, data={"type": "notebook", "file": {"filePath": "n.ipynb", "cells": CELLS}}
         ),
         "Read n.ipynb 2 cells",
@@ -269,21 +277,21 @@ READ = [
     ),
     Row(
         "notebook, only text",
-        deed("Read", {"file_path": "n.ipynb"}, text=[{"type": "text", "text": TAGGED}]),
+        tool_call("Read", {"file_path": "n.ipynb"}, text=[{"type": "text", "text": TAGGED}]),
         "Read n.ipynb",
         ["section", "section"],
         ["cell intro · markdown", "# Title", "cell-b · python", "os.name", "posix"],
     ),
     Row(
         "notebook of 1.0, a bare list",
-        deed("NotebookRead", {"notebook_path": "n.ipynb"}, data=[{"cell": 0, "cellType": "code", "source": "x"}]),
+        tool_call("NotebookRead", {"notebook_path": "n.ipynb"}, data=[{"cell": 0, "cellType": "code", "source": "x"}]),
         "NotebookRead n.ipynb 1 cell",
         ["section"],
         ["cell 0", "x"],
     ),
     Row(
         "pdf",
-        deed(
+        tool_call(
             "Read",
             {"file_path": "d.pdf", "pages": "1-5"},
             text="PDF file read: d.pdf (374 bytes)",
@@ -295,7 +303,7 @@ READ = [
     ),
     Row(
         "parts",
-        deed(
+        tool_call(
             "Read",
             {"file_path": "d.pdf"},
             data={
@@ -311,14 +319,14 @@ READ = [
     ),
     Row(
         "unchanged",
-        deed("Read", PATH, text="Wasted call", data={"type": "file_unchanged", "file": {"filePath": "src/a.py"}}),
+        tool_call("Read", PATH, text="Wasted call", data={"type": "file_unchanged", "file": {"filePath": "src/a.py"}}),
         "Read src/a.py unchanged",
         ["note"],
         ["unchanged since it was last read"],
     ),
     Row(
         "failed",
-        deed(
+        tool_call(
             "Read",
             PATH,
             text="<tool_use_error>File does not exist.</tool_use_error>",
@@ -329,12 +337,18 @@ READ = [
         ["note"],
         ["failed: File does not exist."],
     ),
-    Row("denied", deed("Read", PATH, text=DENIED, ok=False), "Read src/a.py", ["note"], [f"denied: {DENIED}"]),
-    Row("no input", deed("Read", None, text="a\nb"), "Read", ["code"], ["a\nb"]),
-    Row("data of no known shape", deed("Read", PATH, text="1\ta", data={"file": 3}), "Read src/a.py", ["code"], ["a"]),
+    Row("denied", tool_call("Read", PATH, text=DENIED, ok=False), "Read src/a.py", ["note"], [f"denied: {DENIED}"]),
+    Row("no input", tool_call("Read", None, text="a\nb"), "Read", ["code"], ["a\nb"]),
+    Row(
+        "data of no known shape",
+        tool_call("Read", PATH, text="1\ta", data={"file": 3}),
+        "Read src/a.py",
+        ["code"],
+        ["a"],
+    ),
     Row(
         "a type of its own, but text",
-        deed("Read", PATH, data={"type": "rtf", "file": {"content": "a"}}),
+        tool_call("Read", PATH, data={"type": "rtf", "file": {"content": "a"}}),
         "Read src/a.py",
         ["code"],
         ["a"],
@@ -343,24 +357,26 @@ READ = [
 
 FILE = {"file_path": "n.txt", "content": "one\n2\n"}
 WRITE = [
-    Row("running", deed("Write", FILE), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]),
+    Row("running", tool_call("Write", FILE), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]),
     Row(
         "created",
-        deed("Write", FILE, text="File created", data={"type": "create", "filePath": "n.txt", "content": "one\n2\n"}),
+        tool_call(
+            "Write", FILE, text="File created", data={"type": "create", "filePath": "n.txt", "content": "one\n2\n"}
+        ),
         "Write n.txt 2 lines",
         ["code"],
         ["one\n2\n", "n.txt"],
     ),
     Row(
         "created, empty",
-        deed("Write", {"file_path": "n.txt", "content": ""}, text="File created"),
+        tool_call("Write", {"file_path": "n.txt", "content": ""}, text="File created"),
         "Write n.txt empty",
         ["note"],
         ["an empty file"],
     ),
     Row(
         "updated, with a patch",
-        deed(
+        tool_call(
             "Write",
             FILE,
             data={
@@ -378,7 +394,7 @@ WRITE = [
     ),
     Row(
         "updated, the patch computed",
-        deed(
+        tool_call(
             "Write",
             FILE,
             data={"type": "update", "content": "one\n2\n", "structuredPatch": [], "originalFile": "one\ntwo\n"},
@@ -389,14 +405,14 @@ WRITE = [
     ),
     Row(
         "updated to nothing",
-        deed("Write", FILE, data={"type": "update", "content": "", "originalFile": "one\n"}),
+        tool_call("Write", FILE, data={"type": "update", "content": "", "originalFile": "one\n"}),
         "Write n.txt +0 −1",
         ["diff", "note"],
         ["an empty file"],
     ),
     Row(
         "the shape of seed 002",
-        deed(
+        tool_call(
             "Write",
             FILE,
             data={
@@ -408,24 +424,28 @@ WRITE = [
         ["code"],
         ["one"],
     ),
-    Row("only text, in 0.2", deed("Replace", FILE, text="written"), "Replace n.txt 2 lines", ["code"], ["one\n2\n"]),
+    Row(
+        "only text, in 0.2", tool_call("Replace", FILE, text="written"), "Replace n.txt 2 lines", ["code"], ["one\n2\n"]
+    ),
     Row(
         "failed",
-        deed("Write", FILE, text="File has not been read yet.", ok=False),
+        tool_call("Write", FILE, text="File has not been read yet.", ok=False),
         "Write n.txt 2 lines",
         ["note", "code"],
         ["failed: File has not been read yet."],
     ),
-    Row("denied", deed("Write", FILE, text=DENIED, ok=False), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]),
-    Row("no input", deed("Write", [1], text="ok"), "Write empty", ["note"]),
+    Row(
+        "denied", tool_call("Write", FILE, text=DENIED, ok=False), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]
+    ),
+    Row("no input", tool_call("Write", [1], text="ok"), "Write empty", ["note"]),
 ]
 
 CHANGE = {"file_path": "a.py", "old_string": "    sleep(1)", "new_string": "    sleep(2)\n    log()"}
 EDIT = [
-    Row("running", deed("Edit", CHANGE), "Edit a.py +2 −1", ["note", "diff"], ["-    sleep(1)", "+    log()"]),
+    Row("running", tool_call("Edit", CHANGE), "Edit a.py +2 −1", ["note", "diff"], ["-    sleep(1)", "+    log()"]),
     Row(
         "done",
-        deed(
+        tool_call(
             "Edit",
             CHANGE,
             text="The file has been updated.",
@@ -445,7 +465,7 @@ EDIT = [
     ),
     Row(
         "every occurrence, changed by the user, recovered",
-        deed(
+        tool_call(
             "Edit",
             {**CHANGE, "replace_all": True},
             data={"structuredPatch": PATCH, "userModified": True, "replaceAll": True, "staleRecovered": True},
@@ -456,7 +476,7 @@ EDIT = [
     ),
     Row(
         "the patch computed in the file",
-        deed(
+        tool_call(
             "Edit",
             {"file_path": "a.py", "old_string": "f", "new_string": "F"},
             data={"oldString": "f", "newString": "F", "originalFile": "a\nb\nc\nd\ne\nf\ng\n", "structuredPatch": []},
@@ -467,7 +487,7 @@ EDIT = [
     ),
     Row(
         "only text, the place in a snippet",
-        deed(
+        tool_call(
             "Edit", CHANGE, text="The file has been updated:\n    40→def wait():\n    41→    sleep(2)\n    42→    log()"
         ),
         "Edit a.py +2 −1",
@@ -476,7 +496,7 @@ EDIT = [
     ),
     Row(
         "without a line end at the end",
-        deed(
+        tool_call(
             "Edit", CHANGE, data={"structuredPatch": [{"lines": ["-a", "\\ No newline at end of file", "+b", "plain"]}]}
         ),
         "Edit a.py +1 −1",
@@ -485,7 +505,7 @@ EDIT = [
     ),
     Row(
         "failed",
-        deed(
+        tool_call(
             "Edit",
             CHANGE,
             text="<tool_use_error>String to replace not found in file.</tool_use_error>",
@@ -496,12 +516,14 @@ EDIT = [
         ["note", "diff"],
         ["failed: String to replace not found in file."],
     ),
-    Row("denied", deed("Edit", CHANGE, text=DENIED, ok=False), "Edit a.py +2 −1", ["note", "diff"]),
-    Row("a new file", deed("Edit", {"file_path": "a.py", "new_string": "x\n"}), "Edit a.py +1 −0", ["note", "diff"]),
-    Row("nothing changed", deed("Edit", {"file_path": "a.py"}, text="ok"), "Edit a.py", []),
+    Row("denied", tool_call("Edit", CHANGE, text=DENIED, ok=False), "Edit a.py +2 −1", ["note", "diff"]),
+    Row(
+        "a new file", tool_call("Edit", {"file_path": "a.py", "new_string": "x\n"}), "Edit a.py +1 −0", ["note", "diff"]
+    ),
+    Row("nothing changed", tool_call("Edit", {"file_path": "a.py"}, text="ok"), "Edit a.py", []),
     Row(
         "several, with a patch",
-        deed(
+        tool_call(
             "MultiEdit",
             {"file_path": "a.py", "edits": [{"old_string": "a", "new_string": "b"}] * 2},
             data={
@@ -518,7 +540,7 @@ EDIT = [
     ),
     Row(
         "several, computed in the file",
-        deed(
+        tool_call(
             "MultiEdit",
             {"file_path": "a.py"},
             data={
@@ -535,7 +557,7 @@ EDIT = [
     ),
     Row(
         "several, only text",
-        deed(
+        tool_call(
             "MultiEdit",
             {"file_path": "a.py", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c"}]},
             text="Applied 2 edits",
@@ -551,14 +573,14 @@ NOTEBOOK_FILE = json.dumps({"cells": [{"id": "a", "source": "x"}, {"source": ["p
 NOTEBOOK = [
     Row(
         "running",
-        deed("NotebookEdit", {**CELL, "edit_mode": "replace"}),
+        tool_call("NotebookEdit", {**CELL, "edit_mode": "replace"}),
         "NotebookEdit n.ipynb replace cell-1",
         ["note", "facts", "code"],
         ["print(2)"],
     ),
     Row(
         "replaced",
-        deed(
+        tool_call(
             "NotebookEdit",
             CELL,
             data={
@@ -578,14 +600,14 @@ NOTEBOOK = [
     ),
     Row(
         "replaced, the old text from the notebook",
-        deed("NotebookEdit", CELL, data={"new_source": "print(2)", "original_file": NOTEBOOK_FILE}),
+        tool_call("NotebookEdit", CELL, data={"new_source": "print(2)", "original_file": NOTEBOOK_FILE}),
         "NotebookEdit n.ipynb replace cell-1 +1 −1",
         ["facts", "diff"],
         ["-print(1)"],
     ),
     Row(
         "replaced, in 1.0 by number",
-        deed(
+        tool_call(
             "NotebookEdit",
             {"notebook_path": "n.ipynb", "cell_number": 0, "new_source": "x"},
             data={
@@ -603,7 +625,7 @@ NOTEBOOK = [
     ),
     Row(
         "inserted",
-        deed(
+        tool_call(
             "NotebookEdit",
             {**CELL, "edit_mode": "insert", "cell_type": "markdown", "new_source": "# new"},
             data={"new_source": "# new", "cell_id": "k2", "cell_type": "markdown", "edit_mode": "insert"},
@@ -614,14 +636,14 @@ NOTEBOOK = [
     ),
     Row(
         "inserted, only text",
-        deed("NotebookEdit", {**CELL, "edit_mode": "insert"}, text="Inserted cell k2 with print(2)"),
+        tool_call("NotebookEdit", {**CELL, "edit_mode": "insert"}, text="Inserted cell k2 with print(2)"),
         "NotebookEdit n.ipynb insert after cell-1",
         ["facts", "code"],
         ["print(2)"],
     ),
     Row(
         "deleted",
-        deed(
+        tool_call(
             "NotebookEdit",
             {**CELL, "new_source": "", "edit_mode": "delete"},
             data={"new_source": "", "old_source": "a\nb", "cell_id": "cell-1", "edit_mode": "delete"},
@@ -632,21 +654,21 @@ NOTEBOOK = [
     ),
     Row(
         "deleted, only text, in 0.2",
-        deed("NotebookEditCell", {**CELL, "new_source": "", "edit_mode": "delete"}, text="Deleted cell cell-1"),
+        tool_call("NotebookEditCell", {**CELL, "new_source": "", "edit_mode": "delete"}, text="Deleted cell cell-1"),
         "NotebookEditCell n.ipynb delete cell-1",
         ["facts", "note"],
         ["Deleted cell cell-1"],
     ),
     Row(
         "emptied",
-        deed("NotebookEdit", {**CELL, "new_source": ""}, text="ok"),
+        tool_call("NotebookEdit", {**CELL, "new_source": ""}, text="ok"),
         "NotebookEdit n.ipynb replace cell-1",
         ["facts", "note"],
         ["an empty cell"],
     ),
     Row(
         "failed in the result's own words",
-        deed("NotebookEdit", CELL, data={"error": "no such cell", "edit_mode": "replace"}),
+        tool_call("NotebookEdit", CELL, data={"error": "no such cell", "edit_mode": "replace"}),
         "NotebookEdit n.ipynb replace cell-1",
         ["note", "facts", "code"],
         ["no such cell"],
@@ -655,17 +677,17 @@ NOTEBOOK = [
 
 PY = {"pattern": "**/*.py"}
 GLOB = [
-    Row("running", deed("Glob", {**PY, "path": "src"}), "Glob **/*.py in src", ["note"]),
+    Row("running", tool_call("Glob", {**PY, "path": "src"}), "Glob **/*.py in src", ["note"]),
     Row(
         "files",
-        deed("Glob", PY, data={"filenames": ["a.py", "b.py"], "durationMs": 3, "numFiles": 2, "truncated": False}),
+        tool_call("Glob", PY, data={"filenames": ["a.py", "b.py"], "durationMs": 3, "numFiles": 2, "truncated": False}),
         "Glob **/*.py → 2 files",
         ["files"],
         ["a.py", "b.py"],
     ),
     Row(
         "truncated",
-        deed(
+        tool_call(
             "Glob",
             PY,
             data={
@@ -682,18 +704,20 @@ GLOB = [
         ["files", "note", "note"],
         ["truncated: 1 of at least 1,234 files", "the search ran out of time after 20 s"],
     ),
-    Row("nothing", deed("Glob", PY, data={"filenames": [], "numFiles": 0}), "Glob **/*.py → no files", ["note"]),
+    Row("nothing", tool_call("Glob", PY, data={"filenames": [], "numFiles": 0}), "Glob **/*.py → no files", ["note"]),
     Row(
         "only text, truncated",
-        deed("GlobTool", PY, text="a.py\nb c.py\n(Results are truncated. Consider a more specific path or pattern.)"),
+        tool_call(
+            "GlobTool", PY, text="a.py\nb c.py\n(Results are truncated. Consider a more specific path or pattern.)"
+        ),
         "GlobTool **/*.py → 2 files",
         ["files", "note"],
         ["b c.py", "Results are truncated. Consider a more specific path or pattern."],
     ),
-    Row("only text, nothing", deed("Glob", PY, text="No files found"), "Glob **/*.py → no files", ["note"]),
+    Row("only text, nothing", tool_call("Glob", PY, text="No files found"), "Glob **/*.py → no files", ["note"]),
     Row(
         "failed",
-        deed("Glob", PY, text="Error: no such folder", ok=False),
+        tool_call("Glob", PY, text="Error: no such folder", ok=False),
         "Glob **/*.py",
         ["note"],
         ["failed: no such folder"],
@@ -703,10 +727,10 @@ GLOB = [
 TODO = {"pattern": "TODO|fixme", "path": "src"}
 FOUND = "a.py-3-x\na.py:4:# TODO: one\n--\nb.py:6:# FIXME"
 GREP = [
-    Row("running", deed("Grep", {**TODO, "glob": "*.py"}), 'Grep "TODO|fixme" in src (*.py)', ["note"]),
+    Row("running", tool_call("Grep", {**TODO, "glob": "*.py"}), 'Grep "TODO|fixme" in src (*.py)', ["note"]),
     Row(
         "files",
-        deed(
+        tool_call(
             "Grep",
             TODO,
             data={"mode": "files_with_matches", "filenames": ["a.py", "b.py", "c.py"], "numFiles": 3, "totalFiles": 9},
@@ -717,13 +741,13 @@ GREP = [
     ),
     Row(
         "files, in 0.2, with no mode",
-        deed("GrepTool", {"pattern": "x", "include": "*.ts"}, data={"filenames": ["a.py"], "numFiles": 1}),
+        tool_call("GrepTool", {"pattern": "x", "include": "*.ts"}, data={"filenames": ["a.py"], "numFiles": 1}),
         'GrepTool "x" (*.ts) → 1 file',
         ["files"],
     ),
     Row(
         "content",
-        deed(
+        tool_call(
             "Grep",
             {**TODO, "output_mode": "content", "-n": True, "-C": 1, "-i": True},
             data={"mode": "content", "numFiles": 0, "filenames": [], "content": FOUND, "numLines": 4},
@@ -734,7 +758,7 @@ GREP = [
     ),
     Row(
         "content, limited",
-        deed(
+        tool_call(
             "Grep",
             {**TODO, "output_mode": "content"},
             data={
@@ -752,14 +776,14 @@ GREP = [
     ),
     Row(
         "content, nothing",
-        deed("Grep", TODO, data={"mode": "content", "content": "", "numLines": 0, "filenames": []}),
+        tool_call("Grep", TODO, data={"mode": "content", "content": "", "numLines": 0, "filenames": []}),
         'Grep "TODO|fixme" in src → no matches',
         ["note"],
         ["nothing found"],
     ),
     Row(
         "count",
-        deed(
+        tool_call(
             "Grep",
             {**TODO, "output_mode": "count"},
             data={"mode": "count", "numFiles": 2, "filenames": [], "content": "C:\\a.py:3\nb.py:1", "numMatches": 4},
@@ -770,21 +794,21 @@ GREP = [
     ),
     Row(
         "count of one file",
-        deed("Grep", {"pattern": "x", "path": "a.py"}, data={"mode": "count", "content": "1", "filenames": []}),
+        tool_call("Grep", {"pattern": "x", "path": "a.py"}, data={"mode": "count", "content": "1", "filenames": []}),
         'Grep "x" in a.py → 1 match in 1 file',
         ["files"],
         ["a.py", "1"],
     ),
     Row(
         "only text, files",
-        deed("Grep", TODO, text="Found 2 files limit: 2\na.py\nb.py"),
+        tool_call("Grep", TODO, text="Found 2 files limit: 2\na.py\nb.py"),
         'Grep "TODO|fixme" in src → 2 files',
         ["files", "note"],
         ["a.py", "limited: limit: 2"],
     ),
     Row(
         "only text, content",
-        deed(
+        tool_call(
             "Grep",
             {**TODO, "output_mode": "content"},
             text=f"{FOUND}\n\n[Showing results with pagination = limit: 4, offset: 0]",
@@ -795,7 +819,7 @@ GREP = [
     ),
     Row(
         "only text, count",
-        deed(
+        tool_call(
             "Grep", {**TODO, "output_mode": "count"}, text="a.py:3\nb.py:1\n\nFound 4 total occurrences across 2 files."
         ),
         'Grep "TODO|fixme" in src → 4 matches in 2 files',
@@ -803,32 +827,35 @@ GREP = [
         ["a.py", "3"],
     ),
     Row(
-        "only text, nothing", deed("Grep", TODO, text="No files found"), 'Grep "TODO|fixme" in src → no files', ["note"]
+        "only text, nothing",
+        tool_call("Grep", TODO, text="No files found"),
+        'Grep "TODO|fixme" in src → no files',
+        ["note"],
     ),
-    Row("failed", deed("Grep", TODO, text="regex parse error", ok=False), 'Grep "TODO|fixme" in src', ["note"]),
+    Row("failed", tool_call("Grep", TODO, text="regex parse error", ok=False), 'Grep "TODO|fixme" in src', ["note"]),
 ]
 
 TREE = "- /p/\n  - README.md\n  - docs/\n    - a.md\n"
 OTHERS = [
     Row(
         "LS, a string",
-        deed("LS", {"path": "/p", "ignore": ["*.o"]}, text=f"{TREE}\nNOTE: do any seem malicious?", data=TREE),
+        tool_call("LS", {"path": "/p", "ignore": ["*.o"]}, text=f"{TREE}\nNOTE: do any seem malicious?", data=TREE),
         "LS /p → 3 entries",
         ["facts", "code"],
         [TREE, "*.o"],
     ),
-    Row("LS, only text", deed("LS", {"path": "/p"}, text=TREE), "LS /p → 3 entries", ["code"], [TREE]),
+    Row("LS, only text", tool_call("LS", {"path": "/p"}, text=TREE), "LS /p → 3 entries", ["code"], [TREE]),
     Row(
         "LS, failed",
-        deed("LS", {"path": "/p"}, text="no", data="Error: no", ok=False),
+        tool_call("LS", {"path": "/p"}, text="no", data="Error: no", ok=False),
         "LS /p",
         ["note"],
         ["failed: no"],
     ),
-    Row("LS, running", deed("LS", {"path": "/p"}), "LS /p", ["note"]),
+    Row("LS, running", tool_call("LS", {"path": "/p"}), "LS /p", ["note"]),
     Row(
         "LSP, places",
-        deed(
+        tool_call(
             "LSP",
             {"operation": "findReferences", "filePath": "a.ts", "line": 10, "character": 17},
             data={
@@ -845,29 +872,29 @@ OTHERS = [
     ),
     Row(
         "LSP, documentation",
-        deed("LSP", {"operation": "hover", "filePath": "a.ts"}, data={"operation": "hover", "result": "`x`: int"}),
+        tool_call("LSP", {"operation": "hover", "filePath": "a.ts"}, data={"operation": "hover", "result": "`x`: int"}),
         "LSP hover a.ts",
         ["prose"],
         ["`x`: int"],
     ),
-    Row("LSP, only text", deed("LSP", {"operation": "hover"}, text="none"), "LSP hover", ["prose"], ["none"]),
-    Row("LSP, running", deed("LSP", {"operation": "hover"}), "LSP hover", ["note"]),
-    Row("LSP, a tree", deed("LSP", {}, data={"result": [{"a": 1}]}), "LSP", ["data"]),
+    Row("LSP, only text", tool_call("LSP", {"operation": "hover"}, text="none"), "LSP hover", ["prose"], ["none"]),
+    Row("LSP, running", tool_call("LSP", {"operation": "hover"}), "LSP hover", ["note"]),
+    Row("LSP, a tree", tool_call("LSP", {}, data={"result": [{"a": 1}]}), "LSP", ["data"]),
 ]
 
 ECHO = {"command": "echo hi", "description": "Say hi"}
 BASH = [
-    Row("running", deed("Bash", ECHO), "Bash Say hi", ["terminal", "note"], ["echo hi", "still running"]),
+    Row("running", tool_call("Bash", ECHO), "Bash Say hi", ["terminal", "note"], ["echo hi", "still running"]),
     Row(
         "both streams",
-        deed("Bash", ECHO, data={"stdout": "hi", "stderr": "oops", "interrupted": False, "isImage": False}),
+        tool_call("Bash", ECHO, data={"stdout": "hi", "stderr": "oops", "interrupted": False, "isImage": False}),
         "Bash Say hi",
         ["terminal", "terminal", "terminal"],
         ["hi", "oops", "err"],
     ),
     Row(
         "interrupted, explained, timed out, spilled",
-        deed(
+        tool_call(
             "PowerShell",
             {"command": "ls\n-l", "dangerouslyDisableSandbox": True},
             data={
@@ -888,39 +915,39 @@ BASH = [
     ),
     Row(
         "in the background",
-        deed("Bash", ECHO, text="Command running in background with ID: b1", data={"backgroundTaskId": "b1"}),
+        tool_call("Bash", ECHO, text="Command running in background with ID: b1", data={"backgroundTaskId": "b1"}),
         "Bash Say hi",
         ["terminal", "note"],
         ["Command running in background with ID: b1"],
     ),
     Row(
         "an image",
-        deed("Bash", ECHO, text=IMAGE, data={"stdout": f"data:image/png;base64,{PNG}", "isImage": True}),
+        tool_call("Bash", ECHO, text=IMAGE, data={"stdout": f"data:image/png;base64,{PNG}", "isImage": True}),
         "Bash Say hi",
         ["terminal", "picture"],
         ["image/png"],
     ),
-    Row("an image, only as a block", deed("Bash", ECHO, text=IMAGE), "Bash Say hi", ["terminal", "picture"]),
-    Row("only text", deed("Bash", ECHO, text="hi"), "Bash Say hi", ["terminal", "terminal"], ["hi"]),
-    Row("nothing printed", deed("Bash", ECHO, data={"stdout": "", "stderr": ""}), "Bash Say hi", ["terminal"]),
+    Row("an image, only as a block", tool_call("Bash", ECHO, text=IMAGE), "Bash Say hi", ["terminal", "picture"]),
+    Row("only text", tool_call("Bash", ECHO, text="hi"), "Bash Say hi", ["terminal", "terminal"], ["hi"]),
+    Row("nothing printed", tool_call("Bash", ECHO, data={"stdout": "", "stderr": ""}), "Bash Say hi", ["terminal"]),
     Row(
         "failed with a code",
-        deed("Bash", ECHO, text="Exit code 2\nno such file", data="Error: Exit code 2\nno such file", ok=False),
+        tool_call("Bash", ECHO, text="Exit code 2\nno such file", data="Error: Exit code 2\nno such file", ok=False),
         "Bash Say hi",
         ["terminal", "note", "terminal"],
         ["exit code 2", "no such file"],
     ),
     Row(
         "failed in 1.0",
-        deed("Bash", ECHO, text="no", ok=False),
+        tool_call("Bash", ECHO, text="no", ok=False),
         "Bash Say hi",
         ["terminal", "note", "terminal"],
         ["failed"],
     ),
-    Row("denied", deed("Bash", ECHO, text=DENIED, ok=False), "Bash Say hi", ["terminal", "note"]),
+    Row("denied", tool_call("Bash", ECHO, text=DENIED, ok=False), "Bash Say hi", ["terminal", "note"]),
     Row(
         "interrupted",
-        deed("Bash", ECHO, text="[Request interrupted by user for tool use]", ok=False),
+        tool_call("Bash", ECHO, text="[Request interrupted by user for tool use]", ok=False),
         "Bash Say hi",
         ["terminal", "note"],
         ["interrupted: [Request interrupted by user for tool use]"],
@@ -928,70 +955,70 @@ BASH = [
 ]
 
 ROWS = [*READ, *WRITE, *EDIT, *NOTEBOOK, *GLOB, *GREP, *OTHERS, *BASH]
-NAMES = sorted({row.deed.name for row in ROWS})
+NAMES = sorted({row.tool_call.name for row in ROWS})
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.deed.name}, {row.what}")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.what}")
 def test_each_shape_of_a_result_has_its_title_and_drawing(row: Row) -> None:
-    nodes = draw(row.deed)
-    assert tools.tool_for(row.deed.name).title(row.deed) == row.title
-    assert tools.title(row.deed) == row.title
+    nodes = draw(row.tool_call)
+    assert tools.tool_for(row.tool_call.name).title(row.tool_call) == row.title
+    assert tools.title(row.tool_call) == row.title
     assert kinds(nodes) == row.kinds
     held = set(strings(msgspec.to_builtins(nodes)))
     assert not [text for text in row.texts if text not in held]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.deed.name}, {row.what}")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.what}")
 def test_every_text_is_there_in_full(row: Row) -> None:
-    drawn = json.dumps(msgspec.to_builtins(tools.draw(row.deed, full=True)), ensure_ascii=False)
-    given = [text for text in strings(row.deed.given) if len(text) > 3 and "\n" not in text]
+    drawn = json.dumps(msgspec.to_builtins(tools.draw(row.tool_call, full=True)), ensure_ascii=False)
+    given = [text for text in strings(row.tool_call.given) if len(text) > 3 and "\n" not in text]
     assert not [text for text in given if json.dumps(text, ensure_ascii=False)[1:-1] not in drawn + row.title]
 
 
 def test_code_has_the_line_numbers_that_the_text_had() -> None:
-    [code] = draw(READ[6].deed)
+    [code] = draw(READ[6].tool_call)
     assert isinstance(code, Code) and code.start == 41
-    [code] = draw(deed("Read", PATH, text="    99→a\n   100→b"))
+    [code] = draw(tool_call("Read", PATH, text="    99→a\n   100→b"))
     assert isinstance(code, Code) and (code.start, code.text) == (99, "a\nb")
 
 
 def test_hunks_are_the_clients_own() -> None:
-    [diff] = draw(EDIT[1].deed)
+    [diff] = draw(EDIT[1].tool_call)
     assert isinstance(diff, Diff) and diff.hunks == [HUNK]
 
 
 def test_a_computed_diff_has_the_lines_of_the_file() -> None:
-    [diff] = draw(EDIT[3].deed)
+    [diff] = draw(EDIT[3].tool_call)
     assert isinstance(diff, Diff)
     assert diff.hunks == [Hunk(old_start=3, new_start=3, lines=[" c", " d", " e", "-f", "+F", " g"])]
     snippet = next(row for row in EDIT if "snippet" in row.what)
-    [diff] = draw(snippet.deed)
+    [diff] = draw(snippet.tool_call)
     assert isinstance(diff, Diff) and diff.hunks[0].new_start == 41
 
 
 def test_errors_are_told_by_their_level() -> None:
-    levels = {row.what: [n.level for n in draw(row.deed) if isinstance(n, Note)] for row in READ}
+    levels = {row.what: [n.level for n in draw(row.tool_call) if isinstance(n, Note)] for row in READ}
     assert levels["failed"] == ["error"]
     assert levels["denied"] == ["warning"]
     assert levels["cut at the token limit"] == ["warning"]
 
 
 def test_pictures_know_their_size() -> None:
-    [shown] = draw(deed("Read", {"file_path": "p.png"}, text=IMAGE))
+    [shown] = draw(tool_call("Read", {"file_path": "p.png"}, text=IMAGE))
     assert isinstance(shown, Picture) and (shown.width, shown.height, shown.size) == (8, 8, 94)
     assert (dimensions(GIF), dimensions(JPEG)) == ((3, 2), (3, 2))
     assert [dimensions(text) for text in ("", "é", "AAAA", PNG[:20], JPEG[:20])] == [None] * 5
 
 
 def test_counts_stand_with_their_files() -> None:
-    [files] = draw(next(row for row in GREP if row.what == "count").deed)
+    [files] = draw(next(row for row in GREP if row.what == "count").tool_call)
     assert isinstance(files, Files)
     assert {entry.path: entry.note for entry in files.entries} == {"C:\\a.py": "3", "b.py": "1"}
 
 
 def test_a_notebooks_cell_has_what_it_gave() -> None:
     row = next(row for row in READ if row.what == "notebook")
-    sections = [node for node in draw(row.deed) if isinstance(node, Section)]
+    sections = [node for node in draw(row.tool_call) if isinstance(node, Section)]
     assert [kinds(section.nodes) for section in sections] == [["prose"], ["code", "terminal", "terminal", "picture"]]
 
 
@@ -1123,7 +1150,7 @@ WORDS = st.sampled_from(
         "\ud800",
     ]
 )
-KEYS = st.sampled_from(sorted({key for row in ROWS for key in (*keys(row.deed.given), *keys(row.deed.data))}))
+KEYS = st.sampled_from(sorted({key for row in ROWS for key in (*keys(row.tool_call.given), *keys(row.tool_call.data))}))
 LEAVES = st.none() | st.booleans() | st.integers() | st.integers(0, 9) | st.floats() | st.text(max_size=12) | WORDS
 JSON = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25
@@ -1135,7 +1162,7 @@ JSON = st.recursive(
 def test_nothing_that_a_call_holds_makes_a_drawing_raise(
     name: str, given: Any, content: Any, data: Any, ok: bool | None
 ) -> None:
-    one = Deed(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
+    one = ToolCall(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
     title = tools.tool_for(name).title(one)
     assert title.startswith(name) and "\n" not in title
     assert all(isinstance(node, Node) for node in draw(one))
@@ -1151,7 +1178,7 @@ def test_a_field_of_another_type_changes_little(row: Row, key: str, value: Any, 
         inner = held[name]
         return {**held, key: value, name: spoiled(inner) if isinstance(inner, dict) else value}
 
-    old = row.deed
-    one = Deed(old.name, spoiled(old.given), result=old.block, data=spoiled(old.data), ok=old.ok)
+    old = row.tool_call
+    one = ToolCall(old.name, spoiled(old.given), result=old.block, data=spoiled(old.data), ok=old.ok)
     assert tools.tool_for(one.name).title(one).startswith(one.name)
     assert all(isinstance(node, Node) for node in draw(one))

@@ -21,7 +21,7 @@ from reread.render import terminal_images
 from reread.render.markdown import code, fenced, guarded, inline, session_markdown
 from reread.render.parts import Selection, parse_turns
 from reread.render.sanitize import coloured_output, plain_output, safe
-from reread.render.terminal import TerminalView, make_console, watch_change
+from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.tools.nodes import Picture
 
 HERE = Path(__file__).parent
@@ -194,11 +194,11 @@ def test_a_call_that_comes_with_its_result_is_told_once_to_someone_who_watches(t
     lines = CEILING.read_bytes().splitlines(keepends=True)
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"".join(lines))
-    talk = reread.open(path).conversation
+    conversation = reread.open(path).conversation
     console = make_console(width=100)
     with console.capture() as captured:
-        for index in range(len(talk.records)):
-            for item in watch_change(talk.change(index), TerminalView(Selection())):
+        for index in range(len(conversation.records)):
+            for item in change_lines(conversation.change(index), TerminalView(Selection())):
                 console.print(item)
     shown = captured.get()
     assert shown.count("$ pytest -q --color=yes tests/test_backoff.py") == on_terminal(CEILING).count(

@@ -25,12 +25,12 @@ from making import image, jsonl, printed, reply, result, text, told, use, user
 import reread
 from reread.catalog.store import Store
 from reread.cli._options import SAMPLES
-from reread.reader.counts import count
-from reread.reader.session_view import Desk
-from reread.server.counter_process import Clerk
+from reread.reader.counts import count_session
+from reread.reader.session_view import SessionView
+from reread.server.counter_process import CounterProcess
 from reread.server.guard import HEADERS, Guard
 from reread.server.library import Library
-from reread.server.open_sessions import Room
+from reread.server.open_sessions import OpenSession
 from reread.server.routes import ANSWERS, make_app
 from reread.server.run import Server, bind, is_loopback, names_of
 from reread.session.session import Session
@@ -224,7 +224,7 @@ def test_a_clerk_fills_the_library_in_the_background(tmp_path: Path, monkeypatch
             while (found := site.get("/api/library"))["pending"] and time.monotonic() < until:
                 time.sleep(0.05)
         for row in found["sessions"]:
-            counted = count(reread.open(library.find(row["key"])))
+            counted = count_session(reread.open(library.find(row["key"])))
             assert (row["turns"], row["agents"]) == (counted.turns, counted.agents)
             assert counted.figures is not None and row["figures"]["tokens"] == counted.figures.tokens
 
@@ -232,7 +232,7 @@ def test_a_clerk_fills_the_library_in_the_background(tmp_path: Path, monkeypatch
 def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     counted: list[Path] = []
-    clerk = Clerk(lambda path, _: counted.append(path))
+    clerk = CounterProcess(lambda path, _: counted.append(path))
     first, *rest = ((path, 0) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
     clerk.want([first])
     wait_until(lambda: len(counted) == 1)
@@ -254,11 +254,11 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 def test_long_work_lets_others_to_the_desk(live: tuple[Site, Path]) -> None:
     _, path = live
-    room = Room("k", path)
+    room = OpenSession("k", path)
     came = threading.Event()
 
     def come() -> None:
-        with room.at_desk():
+        with room.viewing():
             came.set()
 
     def steps() -> Generator[None, None, str]:
@@ -563,14 +563,14 @@ def test_sessions_that_nobody_uses_are_closed(tmp_path: Path) -> None:
         (tmp_path / f"s{n}.jsonl").write_bytes(jsonl(*told(user(f"session {n}"))))
     library = Library(paths=sorted(tmp_path.glob("*.jsonl")), count=False)
     app = make_app(library)
-    desks: list[weakref.ref[Desk]] = []
+    desks: list[weakref.ref[SessionView]] = []
     for n in range(8):
-        with app.state.rooms.room(f"s{n}").at_desk() as desk:
-            assert desk.overview().title == f"session {n}"
-            desks.append(weakref.ref(desk))
-    del desk
-    assert len(app.state.rooms) <= 4
-    assert sum(desk() is not None for desk in desks) <= 5
+        with app.state.open_sessions.room(f"s{n}").viewing() as view:
+            assert view.overview().title == f"session {n}"
+            desks.append(weakref.ref(view))
+    del view
+    assert len(app.state.open_sessions) <= 4
+    assert sum(view() is not None for view in desks) <= 5
 
 
 # How it begins and ends

@@ -10,33 +10,44 @@ import msgspec
 from msgspec import Raw
 
 from reread.accounting.billing import Figures, charge_of, extra_charges, figures_of, nano_dollars
-from reread.accounting.cost_counters import Reading
-from reread.accounting.digest import ANYWHERE, BANDS, NO_ROWS, OWN, SLOT_MS, Cell, Digest, Place, Response, packed
+from reread.accounting.cost_counters import CounterReading
+from reread.accounting.digest import (
+    ANYWHERE,
+    BANDS,
+    NO_ROWS,
+    OWN,
+    SLOT_MS,
+    Digest,
+    FileResponse,
+    Origin,
+    UsageCell,
+    packed,
+)
 from reread.accounting.rows import AnyRow, PlainRow
 from reread.base.times import milliseconds
-from reread.records.envelope import UsageHead
+from reread.records.envelope import UsageFields
 
 Key = tuple[str, str | None]
 """A response within a file: its message id, and its request id or else its session."""
 
 
 @final
-class Open(msgspec.Struct, gc=False):
+class PendingResponse(msgspec.Struct, gc=False):
     """A response that is more than plain rows; what it comes to is worked out at the end, for most rows lose."""
 
     line: AnyRow | None
     """The first row; None where the response was known before."""
-    usage: UsageHead | None
+    usage: UsageFields | None
     """The best row; None where that was known before."""
     model: str | None
     ended: bool
-    place: Place | None = None
+    place: Origin | None = None
     """Where it belongs; None where that is just what the line says."""
     reported: int | None = None
     stamp: str | None = None
     """A later row's time, where the first has none."""
     proofs: tuple[str, ...] = ()
-    before: Response | None = None
+    before: FileResponse | None = None
     """The response as it was known before."""
 
     @property
@@ -46,7 +57,7 @@ class Open(msgspec.Struct, gc=False):
             return self.usage.output_tokens or 0
         return self.before.charge.output if self.before is not None else 0
 
-    def go_on(self, line: AnyRow, model: str | None, stop: str | None, usage: UsageHead) -> None:
+    def go_on(self, line: AnyRow, model: str | None, stop: str | None, usage: UsageFields) -> None:
         """A later row counts if it is better: it ended, or has more output, or is as good."""
         ended = bool(stop)
         if (usage.output_tokens or 0) >= self.output if ended == self.ended else ended:
@@ -57,28 +68,28 @@ class Open(msgspec.Struct, gc=False):
             self.stamp = line.timestamp
 
 
-Opening = PlainRow | Open
+Opening = PlainRow | PendingResponse
 """A response whose best row may still come: its first row with the best one's message, or more than that."""
 
 
-def opened(row: PlainRow) -> Open:
+def pending(row: PlainRow) -> PendingResponse:
     """A response that was plain so far."""
     message = row.message
-    return Open(row, message.usage, message.model, bool(message.stop_reason))
+    return PendingResponse(row, message.usage, message.model, bool(message.stop_reason))
 
 
-def reopened(response: Response) -> Open:
+def pending_again(response: FileResponse) -> PendingResponse:
     """A response that was known before; a better row may still come."""
-    return Open(None, None, None, response.ended, None, response.reported, None, response.proofs, response)
+    return PendingResponse(None, None, None, response.ended, None, response.reported, None, response.proofs, response)
 
 
 LOW, HIGH = BANDS
 
 
-class Summing:
+class DigestBuilder:
     """Open responses made into a digest: the plain ones summed in cells."""
 
-    def __init__(self, known: Digest, place_of: Callable[[AnyRow], Place]) -> None:
+    def __init__(self, known: Digest, place_of: Callable[[AnyRow], Origin]) -> None:
         self.known = known
         self.place_of = place_of
         self.places = {place: n for n, place in enumerate(known.places)}
@@ -86,7 +97,7 @@ class Summing:
         self.here = 0
         self.cells: dict[tuple[int | None, int, str | None, int, int], list[tuple[int, ...]]] = {}
         self.rows: list[tuple[Any, ...]] = []
-        self.odd: list[Response] = []
+        self.odd: list[FileResponse] = []
 
     def sum(self, index: dict[Key, Opening]) -> None:
         """Put every response into the digest."""
@@ -94,7 +105,7 @@ class Summing:
         number = -1
         for (id, request), known in index.items():
             number += 1
-            if type(known) is Open:
+            if type(known) is PendingResponse:
                 self._add_odd(number, id, request, known)
                 continue
             message, place, when = known.message, number_of(known), milliseconds(known.timestamp)
@@ -102,7 +113,9 @@ class Summing:
             add_row((number, request, place, when, ended, figures, known.uuid))
             add_to_cell(place, when, figures, ended)
         digest = self.known
-        digest.cells = [Cell(*key, len(rows), *map(sum, zip(*rows, strict=True))) for key, rows in self.cells.items()]
+        digest.cells = [
+            UsageCell(*key, len(rows), *map(sum, zip(*rows, strict=True))) for key, rows in self.cells.items()
+        ]
         digest.odd, digest.ids = self.odd, [id for id, _ in index]
         self._pack()
         for reading in digest.readings:
@@ -114,7 +127,7 @@ class Summing:
         if rows is not None:
             self.known.rows = Raw(rows)
             return
-        plain = [msgspec.convert((*row, self.known.ids[row[0]]), Response) for row in self.rows]
+        plain = [msgspec.convert((*row, self.known.ids[row[0]]), FileResponse) for row in self.rows]
         self.known.rows, self.known.cells = NO_ROWS, []
         self.known.odd = sorted([*plain, *self.odd], key=lambda response: response.number)
 
@@ -130,13 +143,13 @@ class Summing:
         else:
             rows.append(counts)
 
-    def _add_odd(self, number: int, id: str, request: str | None, known: Open) -> None:
+    def _add_odd(self, number: int, id: str, request: str | None, known: PendingResponse) -> None:
         """A response that is not plain, or that was known before."""
         line, usage, response = known.line, known.usage, known.before
         if response is None and line is not None:
             named = request if line.requestId or request == ANYWHERE else None
             place = self._numbered(known.place or self.place_of(line))
-            response = Response(number, named, place, milliseconds(line.timestamp), uuid=line.uuid, id=id)
+            response = FileResponse(number, named, place, milliseconds(line.timestamp), uuid=line.uuid, id=id)
         if response is None:
             return
         if usage is not None:
@@ -152,13 +165,13 @@ class Summing:
         else:
             self.odd.append(response)
 
-    def _is_plain(self, response: Response) -> bool:
+    def _is_plain(self, response: FileResponse) -> bool:
         place = self.known.places[response.place]
         named = response.request is not None and response.request != ANYWHERE
         special = response.extras or response.proofs or response.reported is not None
         return named and not special and not place.printed and place.source == OWN
 
-    def _locate(self, reading: Reading, index: dict[Key, Opening]) -> None:
+    def _locate(self, reading: CounterReading, index: dict[Key, Opening]) -> None:
         """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
         if reading.when is not None or not reading.after:
             return
@@ -168,14 +181,14 @@ class Summing:
                 reading.place, reading.when = self._numbered(place), when
                 return
 
-    def _where(self, known: Opening) -> tuple[Place, int | None]:
+    def _where(self, known: Opening) -> tuple[Origin, int | None]:
         if isinstance(known, PlainRow):
             return self.place_of(known), milliseconds(known.timestamp)
         if known.before is not None:
             return self.known.places[known.before.place], known.before.when
         line = known.line
         if line is None:
-            return known.place or Place(None, None, None, None), None
+            return known.place or Origin(None, None, None, None), None
         return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
 
     def _number(self, line: AnyRow) -> int:
@@ -185,7 +198,7 @@ class Summing:
             self.said, self.here = said, self._numbered(self.place_of(line))
         return self.here
 
-    def _numbered(self, place: Place) -> int:
+    def _numbered(self, place: Origin) -> int:
         number = self.places.setdefault(place, len(self.places))
         if number == len(self.known.places):
             self.known.places.append(place)

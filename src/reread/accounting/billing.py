@@ -10,7 +10,7 @@ import msgspec
 
 from reread.accounting.prices import BATCH, FAST, US, Prices
 from reread.base import jsontext
-from reread.records.envelope import NOTHING, UsageHead, shape_usage
+from reread.records.envelope import NOTHING, UsageFields, to_usage
 
 SYNTHETIC = "<synthetic>"
 """The model of rows that the client wrote itself: they cost nothing and are no responses."""
@@ -85,7 +85,7 @@ class UsageRow(msgspec.Struct, frozen=True, gc=False):
     """The usage that one record states for a request."""
 
     request: str | None
-    usage: UsageHead
+    usage: UsageFields
     stop_reason: str | None
     model: str | None = None
     cost: float | None = None
@@ -96,7 +96,7 @@ class UsageRow(msgspec.Struct, frozen=True, gc=False):
         return mine >= (bool(other.stop_reason), other.usage.output_tokens or 0)
 
 
-class Sum:
+class UsageSum:
     """Figures as they add up, in whole numbers."""
 
     __slots__ = ("counts", "picos", "priced", "reported", "responses", "unconfirmed", "unpriced")
@@ -130,7 +130,7 @@ class Sum:
         if nanos is not None:
             self.reported = (self.reported or 0) + nanos
 
-    def add(self, other: Sum) -> None:
+    def add(self, other: UsageSum) -> None:
         """Add other figures."""
         self.responses += other.responses
         self.counts = [mine + more for mine, more in zip(self.counts, other.counts, strict=True)]
@@ -171,7 +171,7 @@ def nano_dollars(usd: float | None) -> int | None:
 
 def total(parts: Iterable[Usage]) -> Usage:
     """The sum of several usages; money is added in nano-dollars."""
-    out = Sum()
+    out = UsageSum()
     for part in parts:
         out.responses += part.responses
         out.unconfirmed += part.unconfirmed_responses
@@ -212,7 +212,7 @@ def join_row(rows: dict[str | None, UsageRow], new: UsageRow) -> None:
 
 def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
     """What one winning row stands for. `when` is in milliseconds since 1970."""
-    out = Sum()
+    out = UsageSum()
     out.responses = 1
     out.unconfirmed = int(not row.stop_reason)
     for charge in charges_of(row.usage, row.model):
@@ -221,17 +221,17 @@ def row_usage(row: UsageRow, when: int | None, prices: Prices) -> Usage:
     return out.usage()
 
 
-def charges_of(usage: UsageHead, model: str | None) -> list[Charge]:
+def charges_of(usage: UsageFields, model: str | None) -> list[Charge]:
     """What a row's usage is billed as: the response itself, then what ran beside it."""
     return [charge_of(usage, model), *extra_charges(usage, model)]
 
 
-def charge_of(usage: UsageHead, model: str | None) -> Charge:
+def charge_of(usage: UsageFields, model: str | None) -> Charge:
     """What the response itself is billed as."""
     return Charge(*figures_of(usage, model))
 
 
-def extra_charges(usage: UsageHead, model: str | None) -> Iterator[Charge]:
+def extra_charges(usage: UsageFields, model: str | None) -> Iterator[Charge]:
     """Iterations of advisors and compactions: billed, and in no other figure."""
     mode = figures_of(usage, model)[-1]
     for step in _steps(usage) if usage.iterations else ():
@@ -240,40 +240,40 @@ def extra_charges(usage: UsageHead, model: str | None) -> Iterator[Charge]:
             yield msgspec.structs.replace(charge, mode=mode & ~FAST if step.model else mode)
 
 
-class Step(UsageHead, gc=False):
+class SamplingStep(UsageFields, gc=False):
     """One sampling step inside a response."""
 
     type: str | None = None
     model: str | None = None
 
 
-_decode_steps = msgspec.json.Decoder(list[Step | None] | None).decode
+_decode_steps = msgspec.json.Decoder(list[SamplingStep | None] | None).decode
 
 
-def _steps(usage: UsageHead) -> list[Step]:
+def _steps(usage: UsageFields) -> list[SamplingStep]:
     try:
         return [step for step in _decode_steps(usage.iterations) or () if step is not None]
     except jsontext.FAST_FAULTS:
         return _odd_steps(usage.iterations)
 
 
-def _odd_steps(raw: msgspec.Raw) -> list[Step]:
+def _odd_steps(raw: msgspec.Raw) -> list[SamplingStep]:
     """The steps where some have another shape than they should: what does not fit is left out of each."""
     value = jsontext.readable(bytes(raw))
     steps = cast(list[Any], value) if isinstance(value, list) else []
     return [_odd_step(cast(dict[str, Any], step)) for step in steps if isinstance(step, dict)]
 
 
-def _odd_step(step: dict[str, Any]) -> Step:
+def _odd_step(step: dict[str, Any]) -> SamplingStep:
     names = {name: step[name] for name in ("type", "model") if isinstance(step.get(name), str)}
-    return Step(**msgspec.structs.asdict(shape_usage(step)), **names)
+    return SamplingStep(**msgspec.structs.asdict(to_usage(step)), **names)
 
 
 Figures = tuple[str | None, int, int, int, int, int, int, int]
 """The fields of a Charge."""
 
 
-def figures_of(usage: UsageHead, model: str | None) -> Figures:
+def figures_of(usage: UsageFields, model: str | None) -> Figures:
     """What a usage comes to: cache writes that no split explains live five minutes; less than nothing is nothing."""
     given, made = usage.input_tokens or 0, usage.output_tokens or 0
     read, five, hour = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0, 0
@@ -293,9 +293,9 @@ def figures_of(usage: UsageHead, model: str | None) -> Figures:
     return (model, given, made, five, hour, read, searches, mode)
 
 
-def overlay(first: UsageHead, later: UsageHead) -> UsageHead:
+def overlay(first: UsageFields, later: UsageFields) -> UsageFields:
     """A stream's usage with what a later event of it says; events leave out what did not change."""
-    said = {name: value for name in UsageHead.__struct_fields__ if (value := getattr(later, name)) is not None}
+    said = {name: value for name in UsageFields.__struct_fields__ if (value := getattr(later, name)) is not None}
     if not later.iterations:
         said["iterations"] = first.iterations or NOTHING
     return msgspec.structs.replace(first, **said)

@@ -39,7 +39,7 @@ DELETE FROM settled WHERE rowid NOT IN (SELECT rowid FROM settled ORDER BY rowid
 """
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CachedDigest(msgspec.Struct, frozen=True):
     """What is kept of one file."""
 
     path: str
@@ -88,10 +88,10 @@ class Cache:
         self.path = path or folder() / NAME
         self._database = _open(self.path)
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, CachedDigest]:
         """All files that are known, by path."""
         columns = "path, device, inode, size, changed, read, proof"
-        return {row[0]: Entry(*row) for row in self._rows(f"SELECT {columns} FROM files")}
+        return {row[0]: CachedDigest(*row) for row in self._rows(f"SELECT {columns} FROM files")}
 
     def digests(self, paths: Collection[str]) -> dict[str, bytes]:
         """What is kept of some files, by path."""
@@ -122,7 +122,7 @@ class Cache:
         return None
 
     def save(
-        self, entries: Iterable[Entry], gone: Iterable[str], key: bytes | None = None, settled: bytes = b""
+        self, entries: Iterable[CachedDigest], gone: Iterable[str], key: bytes | None = None, settled: bytes = b""
     ) -> None:
         """Keep digests, forget files, and keep what was settled; where another run is writing, nothing."""
         rows = [msgspec.structs.astuple(entry) for entry in entries if _is_text(entry.path)]

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.cache import Cache, Entry, opened
-from reread.accounting.digest import FORMAT, Filed, filed, packed
-from reread.accounting.entries import Spend, sum_of
+from reread.accounting.cache import Cache, CachedDigest, opened
+from reread.accounting.digest import FORMAT, FileDigest, file_digest, packed
+from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
-from reread.accounting.responses import settle
-from reread.accounting.workers import Job, Progress, kept_digest, read_all
+from reread.accounting.responses import resolve
+from reread.accounting.workers import Progress, ScanJob, kept_digest, read_all
 from reread.base import jsontext
 from reread.base.gc_pause import no_collection
 from reread.disk import layout
@@ -32,18 +32,18 @@ LARGE = 8 << 20
 """From so many bytes on, looking into the cache takes less time than reading."""
 
 
-class Found(msgspec.Struct):
+class InputFile(msgspec.Struct):
     """A file to count."""
 
     path: str
     stat: os.stat_result
 
 
-class Wanted:
+class Inputs:
     """What is to be counted: files, and bytes that are in no file."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Found] = {}
+        self.found: dict[str, InputFile] = {}
         self.folders: list[str] = []
         """Everything below these is counted, so that what was there and is not was deleted."""
         self.loose: list[bytes] = []
@@ -54,7 +54,7 @@ class Wanted:
         stats = ((path, found.stat) for path, found in sorted(self.found.items()))
         return tuple((path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for path, s in stats)
 
-    def add(self, other: Wanted) -> None:
+    def add(self, other: Inputs) -> None:
         """All that another one has."""
         self.found |= other.found
         self.folders += other.folders
@@ -86,15 +86,15 @@ class Wanted:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
         except OSError as error:
             raise Unreadable.at(path, error) from error
-        self.found[path] = Found(path, stat)
+        self.found[path] = InputFile(path, stat)
 
 
-class Survey:
+class Collection:
     """Digests of all that was asked for, from the cache where it has them."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: Inputs,
         cache: Cache | None,
         prices: Prices,
         *,
@@ -113,34 +113,34 @@ class Survey:
         self.unread: set[str] = set()
         """Files that were found and could not be read."""
 
-    def spends(self, *, exact: bool = False) -> list[Spend]:
+    def entries(self, *, exact: bool = False) -> list[UsageEntry]:
         """Everything that was spent; unless exact, what happened in the same quarter of an hour is one."""
         key = self._key()
         known = None if exact else self._settled(key)
         if known is not None:
             return known
-        fresh: list[Entry] = []
+        fresh: list[CachedDigest] = []
         files = [*self._files(fresh), *map(_loose, self.wanted.loose)]
-        spends = settle(files, self.prices, exact=exact)
-        settled = None if self.cache is None or exact or self.wanted.loose else packed(spends)
+        entries = resolve(files, self.prices, exact=exact)
+        settled = None if self.cache is None or exact or self.wanted.loose else packed(entries)
         if self.cache is not None and settled is not None:
             self.cache.save(fresh, self.forgotten, key, settled)
         elif self.cache is not None and (fresh or self.forgotten):
             self.cache.save(fresh, self.forgotten)
-        return spends
+        return entries
 
-    def _settled(self, key: bytes) -> list[Spend] | None:
+    def _settled(self, key: bytes) -> list[UsageEntry] | None:
         """What was settled for just these files when they were as they are."""
         unchanged = all(self._entry(found) is not None for found in self.wanted.found.values())
         if self.cache is None or self.wanted.loose or self.forgotten or not unchanged:
             return None
         settled = self.cache.settled(key)
         try:
-            return None if settled is None else msgspec.msgpack.decode(settled, type=list[Spend])
+            return None if settled is None else msgspec.msgpack.decode(settled, type=list[UsageEntry])
         except (msgspec.DecodeError, UnicodeError):
             return None
 
-    def _entry(self, found: Found) -> Entry | None:
+    def _entry(self, found: InputFile) -> CachedDigest | None:
         """What is kept of a file that has not changed."""
         entry = self.known.get(found.path)
         return entry if entry is not None and entry.is_of(found.stat) else None
@@ -150,46 +150,46 @@ class Survey:
         said = (FORMAT, self.wanted.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
         return hashlib.blake2b(jsontext.dumps(said), digest_size=16).digest()
 
-    def _files(self, fresh: list[Entry]) -> Iterator[Filed]:
+    def _files(self, fresh: list[CachedDigest]) -> Iterator[FileDigest]:
         """Every file's digest; those that were read now are to be kept."""
         wanted = [path for path in (*self.wanted.found, *self.kept) if path in self.known]
         blobs = self.cache.digests(wanted) if self.cache is not None else {}
-        jobs: list[Job] = []
+        jobs: list[ScanJob] = []
         for path, found in self.wanted.found.items():
             entry = self._entry(found)
             digest = kept_digest(blobs[path]) if path in blobs and entry and entry.read == entry.size else None
             if digest is not None:
-                yield filed(path, digest)
+                yield file_digest(path, digest)
             else:
                 before = self.known.get(path) if path in blobs else None
                 before = msgspec.structs.replace(before, digest=blobs[path]) if before is not None else None
-                jobs.append(Job(path, found.stat.st_size, before))
+                jobs.append(ScanJob(path, found.stat.st_size, before))
         self.unread = {job.path for job in jobs}
         for path in self.kept:
             digest = kept_digest(blobs[path]) if path in blobs else None
             if digest is not None:
-                yield filed(path, digest)
+                yield file_digest(path, digest)
         for entry, digest in read_all(jobs, self.progress):
             self.unread.discard(entry.path)
             fresh.append(entry)
-            yield filed(entry.path, digest)
+            yield file_digest(entry.path, digest)
 
 
-def spent(wanted: Wanted, prices: Prices) -> Usage:
+def total_usage(wanted: Inputs, prices: Prices) -> Usage:
     """What some files say was spent, in all."""
     size = sum(found.stat.st_size for found in wanted.found.values())
     with no_collection(), opened(size >= LARGE) as cache:
-        return sum_of(Survey(wanted, cache, prices).spends()).usage()
+        return sum_entries(Collection(wanted, cache, prices).entries()).usage()
 
 
 def _is_below(path: str, folders: list[str]) -> bool:
     return any(path.startswith(folder + os.sep) for folder in folders)
 
 
-def _loose(data: bytes) -> Filed:
+def _loose(data: bytes) -> FileDigest:
     from reread.accounting.scan import Scanner
 
     scanner = Scanner()
     scanner.feed(data)
     scanner.flush()
-    return Filed(scanner.digest, f"<{hashlib.blake2b(data, digest_size=8).hexdigest()}>")
+    return FileDigest(scanner.digest, f"<{hashlib.blake2b(data, digest_size=8).hexdigest()}>")

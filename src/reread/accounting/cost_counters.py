@@ -8,10 +8,10 @@ import msgspec
 
 from reread.accounting.billing import Charge, charges_of, nano_dollars
 from reread.base.coerce import as_str
-from reread.records.envelope import shape_usage
+from reread.records.envelope import to_usage
 
 
-class ModelReading(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class ModelCounters(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What a counter says of one model."""
 
     input: int = 0
@@ -36,16 +36,16 @@ class ModelReading(msgspec.Struct, frozen=True, gc=False, array_like=True):
         """The tokens that went in."""
         return self.input + self.read + self.write
 
-    def minus(self, other: ModelReading) -> ModelReading:
+    def minus(self, other: ModelCounters) -> ModelCounters:
         """What was counted since an earlier reading."""
         return self._with(other, -1)
 
-    def plus(self, other: ModelReading) -> ModelReading:
+    def plus(self, other: ModelCounters) -> ModelCounters:
         """Two stretches of counting together."""
         return self._with(other, 1)
 
-    def _with(self, other: ModelReading, sign: int) -> ModelReading:
-        return ModelReading(
+    def _with(self, other: ModelCounters, sign: int) -> ModelCounters:
+        return ModelCounters(
             self.input + sign * other.input,
             self.output + sign * other.output,
             self.read + sign * other.read,
@@ -61,11 +61,11 @@ def _known(mine: int | None, other: int | None, sign: int) -> int | None:
     return None if mine is None and other is None else (mine or 0) + sign * (other or 0)
 
 
-Models = dict[str, ModelReading]
-NOTHING = ModelReading()
+Models = dict[str, ModelCounters]
+NOTHING = ModelCounters()
 
 
-class Reading(msgspec.Struct, gc=False, array_like=True):
+class CounterReading(msgspec.Struct, gc=False, array_like=True):
     """One state of a counter that runs through a process, and in newer versions through a session's life."""
 
     session: str | None
@@ -95,7 +95,7 @@ class Reading(msgspec.Struct, gc=False, array_like=True):
         """All tokens that went in; None where the client did not say."""
         return sum(model.prompt for model in self.models.values()) if self.models else None
 
-    def follows(self, earlier: Reading) -> bool:
+    def follows(self, earlier: CounterReading) -> bool:
         """Whether a counter that stood there can stand here now: nothing is smaller than it was."""
         if self.cost is not None and earlier.cost is not None and self.cost < earlier.cost:
             return False
@@ -107,40 +107,40 @@ class Reading(msgspec.Struct, gc=False, array_like=True):
         )
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class CounterDelta(msgspec.Struct, frozen=True):
     """What a counter counted between two readings."""
 
-    reading: Reading
+    reading: CounterReading
     """The reading at its end."""
     cost: int | None
     models: Models
 
 
-def stretch(reading: Reading, base: Reading | None) -> Stretch:
+def counter_delta(reading: CounterReading, base: CounterReading | None) -> CounterDelta:
     """What was counted from `base` (or from nothing) to a reading."""
     if base is None:
-        return Stretch(reading, reading.cost, reading.models)
+        return CounterDelta(reading, reading.cost, reading.models)
     models = {name: now.minus(base.models.get(name, NOTHING)) for name, now in reading.models.items()}
     spent = None if reading.cost is None else reading.cost - (base.cost or 0)
-    return Stretch(reading, spent, {name: m for name, m in models.items() if any(m.figures)})
+    return CounterDelta(reading, spent, {name: m for name, m in models.items() if any(m.figures)})
 
 
-def stated(reading: Reading) -> Stretch | None:
+def stated_delta(reading: CounterReading) -> CounterDelta | None:
     """What the client itself says was counted since its last reading, where it does."""
     if reading.since is None:
         return None
     costs = [model.cost for model in reading.since.values() if model.cost is not None]
-    return Stretch(reading, sum(costs), {name: m for name, m in reading.since.items() if any(m.figures)})
+    return CounterDelta(reading, sum(costs), {name: m for name, m in reading.since.items() if any(m.figures)})
 
 
-def read_result(value: dict[str, Any], after: int) -> Reading | None:
+def read_result(value: dict[str, Any], after: int) -> CounterReading | None:
     """The reading in a `result` record (native tongue), if it has one."""
     models = _models(value.get("modelUsage"))
     cost = _all_cost(value.get("total_cost_usd"), models)
     usage = value.get("usage")
     if cost is None and models is None and not isinstance(usage, dict):
         return None
-    return Reading(
+    return CounterReading(
         session=as_str(value.get("sessionId")),
         cost=cost,
         models=models or {},
@@ -153,14 +153,14 @@ def read_result(value: dict[str, Any], after: int) -> Reading | None:
     )
 
 
-def read_cost_state(value: dict[str, Any], after: int) -> Reading | None:
+def read_cost_state(value: dict[str, Any], after: int) -> CounterReading | None:
     """The reading in a `cost-state` record."""
     models = _models(value.get("modelUsage"))
     cost = _all_cost(value.get("totalCostUSD"), models)
     if cost is None and models is None:
         return None
     start = value.get("startTime")
-    return Reading(
+    return CounterReading(
         session=as_str(value.get("sessionId")),
         cost=cost,
         models=models or {},
@@ -176,9 +176,9 @@ def _models(value: Any) -> Models | None:
     return {name: _model(cast(dict[str, Any], it)) for name, it in models.items() if isinstance(it, dict)}
 
 
-def _model(value: dict[str, Any]) -> ModelReading:
+def _model(value: dict[str, Any]) -> ModelCounters:
     five, hour = (_split(value.get(f"cacheCreationEphemeral{life}InputTokens")) for life in ("5m", "1h"))
-    return ModelReading(
+    return ModelCounters(
         _int(value.get("inputTokens")),
         _int(value.get("outputTokens")),
         _int(value.get("cacheReadInputTokens")),
@@ -191,7 +191,7 @@ def _model(value: dict[str, Any]) -> ModelReading:
 
 
 def _turn(usage: Any) -> Charge | None:
-    return charges_of(shape_usage(cast(dict[str, Any], usage)), None)[0] if isinstance(usage, dict) else None
+    return charges_of(to_usage(cast(dict[str, Any], usage)), None)[0] if isinstance(usage, dict) else None
 
 
 def _split(value: Any) -> int | None:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from reread.accounting.digest import OWN, RETOLD, SIDECHAIN, SUMMED, Filed, Place, Response
+from reread.accounting.digest import OWN, RETOLD, SIDECHAIN, SUMMED, FileDigest, FileResponse, Origin
 
 
-class Copy(msgspec.Struct, gc=False):
+class ResponseCopy(msgspec.Struct, gc=False):
     """One file's word on a response."""
 
-    file: Filed
-    response: Response
-    place: Place
+    file: FileDigest
+    response: FileResponse
+    place: Origin
 
 
-def wanted_places(files: Sequence[Filed]) -> Callable[[Place], bool]:
+def wanted_places(files: Sequence[FileDigest]) -> Callable[[Origin], bool]:
     """Whether the responses of a place count: second-hand ones only where the agent's own are missing."""
     places = [place for file in files for place in file.digest.places]
     own = {(place.session, place.agent) for place in places if place.source == OWN}
@@ -26,13 +26,13 @@ def wanted_places(files: Sequence[Filed]) -> Callable[[Place], bool]:
     retold = {place.agent for place in places if place.source == RETOLD}
     metered = {reading.session for file in files for reading in file.digest.readings if reading.printed}
 
-    def summed(place: Place) -> bool:
+    def summed(place: Origin) -> bool:
         # Rows of agents that do not say whose they are: such a session has its agents' rows in its own file.
         inline = (place.session, SIDECHAIN) in own
         told = place.agent != SIDECHAIN and (place.agent in agents or place.agent in retold)
         return not inline and not told and not (place.printed and place.session in metered)
 
-    tests: dict[int, Callable[[Place], bool]] = {
+    tests: dict[int, Callable[[Origin], bool]] = {
         OWN: lambda place: True,
         RETOLD: lambda place: (place.session, place.agent) not in own,
         SUMMED: summed,
@@ -40,9 +40,9 @@ def wanted_places(files: Sequence[Filed]) -> Callable[[Place], bool]:
     return lambda place: tests[place.source](place)
 
 
-def gather(copies: list[Copy]) -> list[list[Copy]]:
+def group_copies(copies: list[ResponseCopy]) -> list[list[ResponseCopy]]:
     """Copies of one message id as responses: the same request, or without one the same session or a proof."""
-    groups = _Joined(len(copies))
+    groups = _UnionFind(len(copies))
     named: dict[object, int] = {}
     for n in sorted(range(len(copies)), key=lambda n: _precedence(copies[n])):
         request = copies[n].response.request
@@ -57,18 +57,18 @@ def gather(copies: list[Copy]) -> list[list[Copy]]:
     for root, others in found.items():
         if others:
             groups.union(min(others, key=lambda n: _precedence(copies[n])), root)
-    out: dict[int, list[Copy]] = {}
+    out: dict[int, list[ResponseCopy]] = {}
     for n, copy in enumerate(copies):
         out.setdefault(groups.root(n), []).append(copy)
     return _without_replays(list(out.values()))
 
 
-def _precedence(copy: Copy) -> tuple[bool, str]:
+def _precedence(copy: ResponseCopy) -> tuple[bool, str]:
     """Of several requests under one id, a row that names none goes with the main thread's, and with one for good."""
     return (copy.place.agent is not None, copy.response.request or "")
 
 
-def _marks(copy: Copy) -> Iterator[object]:
+def _marks(copy: ResponseCopy) -> Iterator[object]:
     """What a row without a request id has in common with the others of its response, or their copies."""
     response = copy.response
     yield ("session", copy.place.session)
@@ -77,7 +77,7 @@ def _marks(copy: Copy) -> Iterator[object]:
         yield (response.when, response.charge.counts)
 
 
-class _Joined:
+class _UnionFind:
     """Numbers in groups that grow together."""
 
     def __init__(self, count: int) -> None:
@@ -100,24 +100,24 @@ class _Joined:
         self.union(self._first.setdefault(mark, n), n)
 
 
-def _without_replays(groups: list[list[Copy]]) -> list[list[Copy]]:
+def _without_replays(groups: list[list[ResponseCopy]]) -> list[list[ResponseCopy]]:
     """Drop what an agent's file replays of the main thread under another request."""
     mains = [group for group in groups if any(copy.place.agent is None for copy in group)]
     told = {copy.place.session for group in mains for copy in group}
     return [group for group in groups if group in mains or not any(copy.place.session in told for copy in group)]
 
 
-def worth(copy: Copy) -> tuple[object, ...]:
+def row_rank(copy: ResponseCopy) -> tuple[object, ...]:
     """Orders rows: the one that ended, then the one with more output, then the later one."""
     response, charge = copy.response, copy.response.charge
     said = (charge.model or "", charge.mode, str(response.extras))
     return (response.ended, charge.output, response.when or 0, charge.counts, said)
 
 
-class Partings:
+class ForkPoints:
     """When sessions with responses in common went their own ways. A set of sessions is a number: a bit for each."""
 
-    def __init__(self, shared: Iterable[list[Copy]] = (), single: Iterable[Copy] = ()) -> None:
+    def __init__(self, shared: Iterable[list[ResponseCopy]] = (), single: Iterable[ResponseCopy] = ()) -> None:
         self._bits: dict[str | None, int] = {}
         self._first: dict[str | None, dict[int, int]] = {}
         """Of each session, by those that have a response too, when the first such response was."""
@@ -132,14 +132,14 @@ class Partings:
             if copy.place.session in self._bits:
                 self._note(copy, self._bits[copy.place.session])
 
-    def sessions(self, copies: list[Copy]) -> int:
+    def sessions(self, copies: list[ResponseCopy]) -> int:
         """The sessions that have a response."""
         found = 0
         for copy in copies:
             found |= self._bits.setdefault(copy.place.session, 1 << len(self._bits))
         return found
 
-    def _note(self, copy: Copy, sessions: int) -> None:
+    def _note(self, copy: ResponseCopy, sessions: int) -> None:
         when = copy.response.when
         if when is not None:
             first = self._first.setdefault(copy.place.session, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from reread.accounting.billing import Charge
-from reread.accounting.cost_counters import Reading
+from reread.accounting.cost_counters import CounterReading
 from reread.disk import layout
 
 FORMAT = 9
@@ -19,7 +19,7 @@ SIDECHAIN = "sidechain"
 """The agent of rows that are a subagent's and do not say whose."""
 
 
-class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class Origin(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Where a response belongs, by its first row."""
 
     session: str | None
@@ -33,7 +33,7 @@ class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
     source: int = OWN
 
 
-class Response(msgspec.Struct, gc=False, array_like=True):
+class FileResponse(msgspec.Struct, gc=False, array_like=True):
     """One API response as one file tells it: where it belongs by its first row, what it used by its best."""
 
     number: int
@@ -53,7 +53,7 @@ class Response(msgspec.Struct, gc=False, array_like=True):
     """Of rows without a request id: what shows that they are copies of others, or others of them."""
 
 
-class Cell(msgspec.Struct, gc=False, array_like=True):
+class UsageCell(msgspec.Struct, gc=False, array_like=True):
     """Plain responses of one place, model, kind of request and quarter of an hour, summed."""
 
     slot: int | None
@@ -85,16 +85,16 @@ class Digest(msgspec.Struct, array_like=True):
     """All that one file says of usage: plain responses in sums, and each of them for when it stands elsewhere too."""
 
     format: int = FORMAT
-    places: list[Place] = []
-    cells: list[Cell] = []
+    places: list[Origin] = []
+    cells: list[UsageCell] = []
     ids: list[str] = []
     """The ids of all responses, plain or odd."""
     rows: msgspec.Raw = NO_ROWS
     """The plain responses, as MessagePack of a list of them without id and last fields: read only when needed."""
-    odd: list[Response] = []
+    odd: list[FileResponse] = []
     """The others: printed, second-hand, without a request id, with more than one charge, a reported cost or counts
     beyond 64 bits."""
-    readings: list[Reading] = []
+    readings: list[CounterReading] = []
     lines: int = 0
     """How many lines were looked at, at most FIRST_LINES."""
     began: int | None = None
@@ -111,9 +111,9 @@ class Digest(msgspec.Struct, array_like=True):
         """The digest as it is kept; nothing where a number in it is beyond 64 bits: such a file is read again."""
         return packed(self) or b""
 
-    def responses(self) -> list[Response]:
+    def responses(self) -> list[FileResponse]:
         """Every response, in the order of the file."""
-        plain = msgspec.msgpack.decode(self.rows, type=list[Response])
+        plain = msgspec.msgpack.decode(self.rows, type=list[FileResponse])
         for response in plain:
             response.id = self.ids[response.number]
         return sorted([*plain, *self.odd], key=lambda response: response.number) if self.odd else plain
@@ -127,7 +127,7 @@ def packed(value: object) -> bytes | None:
         return None
 
 
-class Filed(msgspec.Struct):
+class FileDigest(msgspec.Struct):
     """A file's digest, and what its place says of it."""
 
     digest: Digest
@@ -140,10 +140,10 @@ class Filed(msgspec.Struct):
     """The session it belongs to, by its place."""
 
 
-def filed(path: str, digest: Digest) -> Filed:
+def file_digest(path: str, digest: Digest) -> FileDigest:
     """A digest with what the place of its file says."""
     project = next((place.project for place in digest.places if place.project), None) or guessed_project(path)
-    return Filed(digest, path, project, *owner(path))
+    return FileDigest(digest, path, project, *owner(path))
 
 
 def owner(path: str) -> tuple[str | None, str | None]:

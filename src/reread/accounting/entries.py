@@ -7,10 +7,10 @@ from operator import attrgetter
 
 import msgspec
 
-from reread.accounting.billing import Sum
+from reread.accounting.billing import UsageSum
 
 
-class Spend(msgspec.Struct, gc=False, array_like=True):
+class UsageEntry(msgspec.Struct, gc=False, array_like=True):
     """Something that was spent: when, by whom, on what."""
 
     when: int | None
@@ -33,7 +33,7 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
     """What the client said, in nano-dollars."""
     unconfirmed: int = 0
 
-    def join(self, other: Spend) -> None:
+    def join(self, other: UsageEntry) -> None:
         """Take in another that belongs to the same place and time."""
         self.responses += other.responses
         self.input += other.input
@@ -52,16 +52,16 @@ class Spend(msgspec.Struct, gc=False, array_like=True):
 _counts_of = attrgetter("responses", "unconfirmed", "input", "output", "write_5m", "write_1h", "read", "searches")
 
 
-def sum_of(spends: Sequence[Spend]) -> Sum:
+def sum_entries(entries: Sequence[UsageEntry]) -> UsageSum:
     """The figures of several."""
-    out = Sum()
-    if spends:
-        out.responses, out.unconfirmed, *out.counts = map(sum, zip(*map(_counts_of, spends), strict=True))
-    paid = [spend.picos for spend in spends if spend.picos is not None]
+    out = UsageSum()
+    if entries:
+        out.responses, out.unconfirmed, *out.counts = map(sum, zip(*map(_counts_of, entries), strict=True))
+    paid = [entry.picos for entry in entries if entry.picos is not None]
     out.picos, out.priced = sum(paid), bool(paid)
-    for spend in spends:
-        if spend.picos is None and (spend.reported is None or spend.responses):
-            out.pay(spend.model, None)
-        if spend.reported is not None:
-            out.report(spend.reported)
+    for entry in entries:
+        if entry.picos is None and (entry.reported is None or entry.responses):
+            out.pay(entry.model, None)
+        if entry.reported is not None:
+            out.report(entry.reported)
     return out

@@ -64,7 +64,7 @@ class Price(msgspec.Struct, frozen=True):
     start: str | None = msgspec.field(default=None, name="from")
 
 
-class Model(msgspec.Struct, frozen=True):
+class PricedModel(msgspec.Struct, frozen=True):
     """A model, its other names, and its prices, the oldest first."""
 
     prices: list[Price]
@@ -77,11 +77,11 @@ class Model(msgspec.Struct, frozen=True):
     regional: bool = False
 
 
-class Table(msgspec.Struct, frozen=True):
+class PriceTable(msgspec.Struct, frozen=True):
     """All prices, with the day they were looked up."""
 
     as_of: str
-    models: dict[str, Model]
+    models: dict[str, PricedModel]
     sources: list[str] = []
     unit: str = ""
     web_searches: Decimal = Decimal(10)
@@ -91,7 +91,7 @@ class Table(msgspec.Struct, frozen=True):
     regional: Decimal = Decimal("1.1")
 
 
-class Name(msgspec.Struct, frozen=True):
+class ModelName(msgspec.Struct, frozen=True):
     """What a model's id says: which model, and through whose door."""
 
     model: str
@@ -127,12 +127,12 @@ class Rates(msgspec.Struct, frozen=True, gc=False):
 class Prices:
     """A price table, looked up by a model's id as it is written, a day and what is special about the request."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: PriceTable) -> None:
         self.table = table
         self._names = {alias: name for name, model in table.models.items() for alias in model.aliases}
         self._rates: dict[tuple[str | None, int | None, int], Rates | None] = {}
 
-    def model(self, id: str | None) -> Model | None:
+    def model(self, id: str | None) -> PricedModel | None:
         """The model of that id, or None: an unknown one is never taken for its neighbour."""
         name = self.name(id)
         return self.table.models.get(name.model) if name else None
@@ -143,12 +143,12 @@ class Prices:
         prices = (price for model in self.table.models.values() for price in model.prices)
         return frozenset(price.long.over for price in prices if price.long is not None)
 
-    def name(self, id: str | None) -> Name | None:
+    def name(self, id: str | None) -> ModelName | None:
         """The model that an id means, or None where the table has no such model."""
         if not id:
             return None
         if id in self.table.models:
-            return Name(id)
+            return ModelName(id)
         found = read_name(id)
         model = self._names.get(found.model, found.model)
         return msgspec.structs.replace(found, model=model) if model in self.table.models else None
@@ -173,7 +173,7 @@ class Prices:
         long = _rates(price.long, factor, search)
         return msgspec.structs.replace(_rates(price, factor, search), over=price.long.over, long=long)
 
-    def _factor(self, model: Model, name: Name, mode: int) -> Decimal:
+    def _factor(self, model: PricedModel, name: ModelName, mode: int) -> Decimal:
         table = self.table
         factors = (
             (mode & FAST and model.fast is not None, model.fast or Decimal(1)),
@@ -187,7 +187,7 @@ class Prices:
         return product
 
 
-def price_on(model: Model, day: int | None) -> Price:
+def price_on(model: PricedModel, day: int | None) -> Price:
     """The price in force on a day; the newest where the day is not known."""
     if day is None:
         return model.prices[-1]
@@ -213,21 +213,21 @@ def _rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
     )
 
 
-def read_name(id: str) -> Name:
+def read_name(id: str) -> ModelName:
     """A model's id without provider, region, date and context size; the name is that of no table yet."""
     last = id.strip().lower().rsplit("/", 1)[-1]
     found = _VARIANT.fullmatch(last)
     if found is None:
-        return Name(id)
+        return ModelName(id)
     door = bool(found["bedrock"] or found["vertex"])
     regional = bool(found["bedrock"] and found["region"] and found["region"] != GLOBAL)
-    return Name(found["name"].replace(".", "-"), regional=regional, first_party=not door)
+    return ModelName(found["name"].replace(".", "-"), regional=regional, first_party=not door)
 
 
 @cache
 def bundled() -> Prices:
     """The prices that come with this package."""
-    return Prices(msgspec.json.decode(BUNDLED.read_bytes(), type=Table))
+    return Prices(msgspec.json.decode(BUNDLED.read_bytes(), type=PriceTable))
 
 
 def prices_from(path: str | Path) -> Prices:
@@ -241,11 +241,11 @@ def prices_from(path: str | Path) -> Prices:
             raise Misuse(f"{path}: a price file is a JSON object")
         given = cast(dict[str, Any], value)
         models: dict[str, Any] = given.get("models", {})
-        own = {name: msgspec.convert(_whole(model), Model, strict=False) for name, model in models.items()}
+        own = {name: msgspec.convert(_whole(model), PricedModel, strict=False) for name, model in models.items()}
         base = bundled().table
         names = ("as_of", "web_searches", "batch", "us_inference", "regional")
         said = {name: given[name] for name in names if name in given}
-        rest = msgspec.convert({"as_of": base.as_of, "models": {}, **said}, Table, strict=False)
+        rest = msgspec.convert({"as_of": base.as_of, "models": {}, **said}, PriceTable, strict=False)
     except OSError as error:
         raise Misuse(f"{path}: {error.strerror or error}; a price file cannot be read") from error
     except (ValueError, ArithmeticError, AttributeError, KeyError, TypeError) as error:

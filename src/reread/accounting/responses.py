@@ -9,44 +9,44 @@ from itertools import chain
 import msgspec
 
 from reread.accounting.billing import DAY_MS, Charge, cost
-from reread.accounting.cost_counters import ModelReading, Reading, Stretch
-from reread.accounting.counter_deltas import Counters
-from reread.accounting.dedupe import Copy, Partings, gather, wanted_places, worth
-from reread.accounting.digest import BANDS, SIDECHAIN, SLOT_MS, SUMMED, Filed, Place, Response
-from reread.accounting.entries import Spend
+from reread.accounting.cost_counters import CounterDelta, CounterReading, ModelCounters
+from reread.accounting.counter_deltas import CounterDeltas
+from reread.accounting.dedupe import ForkPoints, ResponseCopy, group_copies, row_rank, wanted_places
+from reread.accounting.digest import BANDS, SIDECHAIN, SLOT_MS, SUMMED, FileDigest, FileResponse, Origin
+from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import Prices, read_name
 
-NOWHERE = Place(None, None, None, None)
+NOWHERE = Origin(None, None, None, None)
 
 
-class Settled(msgspec.Struct, gc=False):
+class ResolvedResponse(msgspec.Struct, gc=False):
     """A response with all its copies joined."""
 
-    first: Copy
+    first: ResponseCopy
     """The copy that says where it belongs."""
-    best: Response
+    best: FileResponse
     """The one whose row counts."""
     ended: bool
     reported: int | None
 
 
-def settle(files: Sequence[Filed], prices: Prices, *, exact: bool = True) -> list[Spend]:
+def resolve(files: Sequence[FileDigest], prices: Prices, *, exact: bool = True) -> list[UsageEntry]:
     """Everything that was spent, by the files together; their order does not matter.
 
     Unless exact, responses of one place and quarter of an hour are one spend.
     """
-    return _Settlement(files, prices, exact=exact).spends()
+    return _Resolver(files, prices, exact=exact).entries()
 
 
-def responses(files: Sequence[Filed], prices: Prices) -> list[Settled]:
+def resolved_responses(files: Sequence[FileDigest], prices: Prices) -> list[ResolvedResponse]:
     """Each response that the files tell of, once."""
-    settlement = _Settlement(files, prices)
+    settlement = _Resolver(files, prices)
     single, shared = settlement.copies(list(files))
     return settlement.joined(single, shared)
 
 
-class _Settlement:
-    def __init__(self, files: Sequence[Filed], prices: Prices, *, exact: bool = True) -> None:
+class _Resolver:
+    def __init__(self, files: Sequence[FileDigest], prices: Prices, *, exact: bool = True) -> None:
         self.files = sorted(files, key=lambda file: file.path)
         self.prices = prices
         self.exact = exact or not prices.thresholds <= set(BANDS)
@@ -61,15 +61,15 @@ class _Settlement:
         printed = {reading.session for file in files for reading in file.digest.readings if reading.printed}
         self.metered = printed - self.natives
         """The sessions whose tokens are those of a printed counter."""
-        self.counters = Counters(self.files)
-        self.partings = Partings()
-        self.originals: dict[int, dict[int, Copy]] = {}
+        self.counters = CounterDeltas(self.files)
+        self.partings = ForkPoints()
+        self.originals: dict[int, dict[int, ResponseCopy]] = {}
         """Of files, by the how-manieth, the printed responses that stand in a transcript too, as they stand there."""
 
-    def spends(self) -> list[Spend]:
+    def entries(self) -> list[UsageEntry]:
         """Each response once, then what only the counters know."""
-        out: list[Spend] = []
-        covered: dict[tuple[int, str | None], list[Settled]] = {}
+        out: list[UsageEntry] = []
+        covered: dict[tuple[int, str | None], list[ResolvedResponse]] = {}
         tangled, apart = self._sorted_out()
         single, shared = self.copies(tangled)
         for file in apart:
@@ -93,7 +93,7 @@ class _Settlement:
                 out += self._spent(settled)
         return out
 
-    def _sorted_out(self) -> tuple[list[Filed], list[Filed]]:
+    def _sorted_out(self) -> tuple[list[FileDigest], list[FileDigest]]:
         """The files whose responses must be looked at one by one, for one stands elsewhere too, and the others."""
         if self.exact:
             return self.files, []
@@ -103,7 +103,7 @@ class _Settlement:
         known = {id(file) for file in tangled}
         return tangled, [file for file in self.files if id(file) not in known]
 
-    def _cells(self, file: Filed) -> Iterator[Spend]:
+    def _cells(self, file: FileDigest) -> Iterator[UsageEntry]:
         """The plain responses of a file that has them for itself."""
         places = file.digest.places
         for cell in file.digest.cells:
@@ -115,7 +115,7 @@ class _Settlement:
                 rates = rates.long
             picos = None if rates is None else rates.price(*counts)
             project = place.project or file.project
-            yield Spend(
+            yield UsageEntry(
                 when,
                 place.session,
                 project,
@@ -131,13 +131,13 @@ class _Settlement:
 
     # One response, however many files tell of it
 
-    def _copy(self, file: Filed, response: Response) -> Copy | None:
+    def _copy(self, file: FileDigest, response: FileResponse) -> ResponseCopy | None:
         place = file.digest.places[response.place]
-        return Copy(file, response, place) if self.wanted(place) else None
+        return ResponseCopy(file, response, place) if self.wanted(place) else None
 
-    def copies(self, files: list[Filed]) -> tuple[list[Copy], list[list[Copy]]]:
+    def copies(self, files: list[FileDigest]) -> tuple[list[ResponseCopy], list[list[ResponseCopy]]]:
         """The responses whose message id stands in one place, and those of which it stands in several."""
-        by_id: dict[str, list[Copy]] = {}
+        by_id: dict[str, list[ResponseCopy]] = {}
         for file in files:
             for response in file.digest.responses():
                 copy = self._copy(file, response)
@@ -146,26 +146,28 @@ class _Settlement:
         single = [copies[0] for copies in by_id.values() if len(copies) == 1]
         return single, [copies for copies in by_id.values() if len(copies) > 1]
 
-    def joined(self, single: list[Copy], shared: list[list[Copy]]) -> list[Settled]:
+    def joined(self, single: list[ResponseCopy], shared: list[list[ResponseCopy]]) -> list[ResolvedResponse]:
         """Each response once, whether one row tells of it or several."""
-        groups = [group for copies in shared for group in gather(copies)]
+        groups = [group for copies in shared for group in group_copies(copies)]
         if groups:
-            self.partings = Partings(groups, single)
+            self.partings = ForkPoints(groups, single)
         return [*map(self._join, groups), *map(_alone, single)]
 
-    def _join(self, copies: list[Copy]) -> Settled:
+    def _join(self, copies: list[ResponseCopy]) -> ResolvedResponse:
         sessions = self.partings.sessions(copies)
         first = min(copies, key=lambda copy: self._age(copy, sessions))
         self.counters.note_copies(first, copies)
         for copy in copies:
             if copy.place.printed and not first.place.printed:
                 self.originals.setdefault(id(copy.file), {})[copy.response.number] = first
-        best = max(copies, key=worth).response
+        best = max(copies, key=row_rank).response
         reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
         ended = any(copy.response.ended for copy in copies)
-        return Settled(first, best, ended, best.reported if best.reported is not None else max(reported, default=None))
+        return ResolvedResponse(
+            first, best, ended, best.reported if best.reported is not None else max(reported, default=None)
+        )
 
-    def _age(self, copy: Copy, sessions: int) -> tuple[object, ...]:
+    def _age(self, copy: ResponseCopy, sessions: int) -> tuple[object, ...]:
         """Orders the copies that some sessions have: the original first.
 
         A fork has the times of what it copies, so that the rest must tell: when its file was begun, whether its counter
@@ -191,23 +193,25 @@ class _Settlement:
             file.path,
         )
 
-    def _spent(self, settled: Settled) -> Iterator[Spend]:
+    def _spent(self, settled: ResolvedResponse) -> Iterator[UsageEntry]:
         best, first = settled.best, settled.first
-        spend = self._spend(first, best.charge)
-        spend.responses, spend.unconfirmed, spend.reported = 1, int(not settled.ended), settled.reported
-        yield spend
+        entry = self._spend(first, best.charge)
+        entry.responses, entry.unconfirmed, entry.reported = 1, int(not settled.ended), settled.reported
+        yield entry
         for extra in best.extras:
             yield self._spend(first, extra)
 
-    def _spend(self, copy: Copy, charge: Charge, *, long: bool | None = None) -> Spend:
+    def _spend(self, copy: ResponseCopy, charge: Charge, *, long: bool | None = None) -> UsageEntry:
         place, file, when = copy.place, copy.file, copy.response.when
         picos = cost(charge, when, self.prices, long=long)
         project = place.project or (file.digest.folder if place.printed else None) or file.project
-        return Spend(when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, picos)
+        return UsageEntry(
+            when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, picos
+        )
 
     # What the counters say
 
-    def _reported(self, file: Filed, session: str | None) -> Iterator[Spend]:
+    def _reported(self, file: FileDigest, session: str | None) -> Iterator[UsageEntry]:
         digest = file.digest
         models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
         names = {self._plain(model): model for model in models}
@@ -216,12 +220,12 @@ class _Settlement:
             project = place.project or digest.folder or file.project
             for model, nanos in _by_model(part):
                 name = names.get(self._plain(model), model)
-                yield Spend(when, session, project, place.branch, None, name, reported=nanos)
+                yield UsageEntry(when, session, project, place.branch, None, name, reported=nanos)
 
-    def _printed(self, file: Filed, session: str | None, rows: list[Settled]) -> Iterator[Spend]:
+    def _printed(self, file: FileDigest, session: str | None, rows: list[ResolvedResponse]) -> Iterator[UsageEntry]:
         """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
         coming = deque(sorted(rows, key=lambda row: row.first.response.number))
-        waiting: list[Settled] = []
+        waiting: list[ResolvedResponse] = []
         for part in self.counters.chain(file, session, printed=True):
             while coming and coming[0].first.response.number < part.reading.after:
                 waiting.append(coming.popleft())
@@ -235,11 +239,11 @@ class _Settlement:
             yield from self._spent(row)
 
     def _told(
-        self, models: dict[str | None, ModelReading], rows: list[Settled], *, whole: bool
-    ) -> dict[str | None, list[Settled]]:
+        self, models: dict[str | None, ModelCounters], rows: list[ResolvedResponse], *, whole: bool
+    ) -> dict[str | None, list[ResolvedResponse]]:
         """The responses of which a counter told, by model; unless whole, it is the main thread's."""
         names = {self._plain(name): name for name in models}
-        out: dict[str | None, list[Settled]] = {name: [] for name in models}
+        out: dict[str | None, list[ResolvedResponse]] = {name: [] for name in models}
         for row in rows:
             name = names.get(self._plain(row.best.charge.model), "")
             if name in out and (whole or row.first.place.agent is None):
@@ -247,13 +251,18 @@ class _Settlement:
         return out
 
     def _share_out(
-        self, file: Filed, reading: Reading, name: str | None, model: ModelReading, rows: list[Settled]
-    ) -> Iterator[Spend]:
+        self,
+        file: FileDigest,
+        reading: CounterReading,
+        name: str | None,
+        model: ModelCounters,
+        rows: list[ResolvedResponse],
+    ) -> Iterator[UsageEntry]:
         """A model's total over its responses: each what its row says, the first what no row does."""
         if not rows:
             place, when = self._noted(file, reading)
             place = msgspec.structs.replace(place, session=reading.session, printed=True)
-            yield self._spend(Copy(file, Response(0, None, 0, when), place), _charge(model, name, 0))
+            yield self._spend(ResponseCopy(file, FileResponse(0, None, 0, when), place), _charge(model, name, 0))
             return
         known = [row.best.charge for row in rows]
         kept = _charge(model, known[0].model, sum(charge.write_1h for charge in known))
@@ -265,13 +274,13 @@ class _Settlement:
             rest = list(kept.counts)
             known = [Charge(charge.model, mode=charge.mode) for charge in known]
         for n, (row, share) in enumerate(zip(rows, known, strict=True)):
-            spend = self._spend(row.first, share)
+            entry = self._spend(row.first, share)
             if n == 0 and any(rest):
-                spend.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
-            spend.responses, spend.reported = 1, row.reported
-            yield spend
+                entry.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
+            entry.responses, entry.reported = 1, row.reported
+            yield entry
 
-    def _noted(self, file: Filed, reading: Reading) -> tuple[Place, int | None]:
+    def _noted(self, file: FileDigest, reading: CounterReading) -> tuple[Origin, int | None]:
         """Where and when what a counter says was spent is noted: with the main thread's last response before it."""
         originals = self.originals.get(id(file), {})
         for number in range(reading.after - 1, -1, -1) if originals else ():
@@ -288,11 +297,11 @@ class _Settlement:
         return known.model if known else read_name(model).model if model else None
 
 
-def _alone(copy: Copy) -> Settled:
-    return Settled(copy, copy.response, copy.response.ended, copy.response.reported)
+def _alone(copy: ResponseCopy) -> ResolvedResponse:
+    return ResolvedResponse(copy, copy.response, copy.response.ended, copy.response.reported)
 
 
-def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
+def _by_model(part: CounterDelta) -> list[tuple[str | None, int]]:
     """A stretch's cost by model; what rounding leaves goes with the dearest."""
     spent = part.cost or 0
     costs = {name: model.cost for name, model in part.models.items() if model.cost}
@@ -303,17 +312,17 @@ def _by_model(part: Stretch) -> list[tuple[str | None, int]]:
     return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
 
 
-def _models(part: Stretch, rows: list[Settled]) -> dict[str | None, ModelReading]:
+def _models(part: CounterDelta, rows: list[ResolvedResponse]) -> dict[str | None, ModelCounters]:
     """What a stretch counted, by model; of a client that says only what the main thread used, by its last model."""
     turn = part.reading.turn
     if part.reading.by_model or turn is None or not any(turn.counts):
         return {**part.models}
     main = [row.best.charge.model for row in rows if row.first.place.agent is None]
     writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
-    return {main[-1] if main else None: ModelReading(turn.input, turn.output, turn.read, *writes, turn.searches)}
+    return {main[-1] if main else None: ModelCounters(turn.input, turn.output, turn.read, *writes, turn.searches)}
 
 
-def _charge(model: ModelReading, name: str | None, known_1h: int) -> Charge:
+def _charge(model: ModelCounters, name: str | None, known_1h: int) -> Charge:
     """A model's total as a charge; how much was written for an hour, where it does not say, is what the rows know."""
     hour = min(known_1h if model.write_1h is None else model.write_1h, model.write)
     return Charge(name, model.input, model.output, model.write - hour, hour, model.read, model.searches)

@@ -7,19 +7,19 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Raw
 
-from reread.records.envelope import NOTHING, UsageHead
+from reread.records.envelope import NOTHING, UsageFields
 
 
-class Message(msgspec.Struct, gc=False):
+class MessageRow(msgspec.Struct, gc=False):
     """The API message of a line, without its content."""
 
     model: str | None = None
     id: str | None = None
     stop_reason: str | None = None
-    usage: UsageHead | None = None
+    usage: UsageFields | None = None
 
 
-class Line(msgspec.Struct, gc=False):
+class UsageLine(msgspec.Struct, gc=False):
     """What counting needs of a row of a response, in the file's own order: that is fast."""
 
     isSidechain: bool | None = None
@@ -27,7 +27,7 @@ class Line(msgspec.Struct, gc=False):
     sessionId: str | None = None
     gitBranch: str | None = None
     agentId: str | None = None
-    message: Message | None = None
+    message: MessageRow | None = None
     requestId: str | None = None
     type: str = ""
     uuid: str | None = None
@@ -46,7 +46,7 @@ class PlainMessage(msgspec.Struct, gc=False, kw_only=True):
     model: str | None = None
     id: Named
     stop_reason: str | None = None
-    usage: UsageHead
+    usage: UsageFields
 
 
 class PlainRow(msgspec.Struct, gc=False, kw_only=True):
@@ -78,11 +78,11 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
             self.timestamp = row.timestamp
 
 
-AnyMessage = Message | PlainMessage
-AnyRow = Line | PlainRow
+AnyMessage = MessageRow | PlainMessage
+AnyRow = UsageLine | PlainRow
 
 
-class AnyLine(Line, gc=False):
+class AnyLine(UsageLine, gc=False):
     """What counting needs of lines of other types."""
 
     subtype: str | None = None
@@ -93,34 +93,34 @@ class AnyLine(Line, gc=False):
     toolUseResult: Raw = NOTHING
 
 
-class Told(msgspec.Struct):
+class ProgressRow(msgspec.Struct):
     """An agent's record inside a progress record."""
 
     type: str = ""
     agentId: str | None = None
-    message: Line | None = None
+    message: UsageLine | None = None
 
 
-class Launched(msgspec.Struct):
+class AgentResultRow(msgspec.Struct):
     """What a call that ran an agent gave back."""
 
     agentId: str | None = None
     resolvedModel: str | None = None
-    usage: UsageHead | None = None
+    usage: UsageFields | None = None
     totalTokens: int | None = None
     totalToolUseCount: int | None = None
 
 
-class Delta(msgspec.Struct):
+class EventDelta(msgspec.Struct):
     """What an event changes."""
 
     stop_reason: str | None = None
 
 
-class Event(msgspec.Struct):
+class EventRow(msgspec.Struct):
     """An event of the API's stream."""
 
     type: str = ""
-    message: Message | None = None
-    usage: UsageHead | None = None
-    delta: Delta | None = None
+    message: MessageRow | None = None
+    usage: UsageFields | None = None
+    delta: EventDelta | None = None

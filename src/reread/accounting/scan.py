@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from reread.accounting.aggregate import Key, Open, Opening, Summing, opened, reopened
+from reread.accounting.aggregate import DigestBuilder, Key, Opening, PendingResponse, pending, pending_again
 from reread.accounting.billing import BILLED_APART, SYNTHETIC, charge_of, nano_dollars, overlay
-from reread.accounting.cost_counters import Reading, read_cost_state, read_result
+from reread.accounting.cost_counters import CounterReading, read_cost_state, read_result
 from reread.accounting.counter_deltas import is_per_process
-from reread.accounting.digest import ANYWHERE, RETOLD, SIDECHAIN, SUMMED, Digest, Place, Response
-from reread.accounting.rows import AnyLine, AnyMessage, AnyRow, Event, Launched, Line, Message, PlainRow, Told
+from reread.accounting.digest import ANYWHERE, RETOLD, SIDECHAIN, SUMMED, Digest, FileResponse, Origin
+from reread.accounting.rows import (
+    AgentResultRow,
+    AnyLine,
+    AnyMessage,
+    AnyRow,
+    EventRow,
+    MessageRow,
+    PlainRow,
+    ProgressRow,
+    UsageLine,
+)
 from reread.base import jsontext
 from reread.base.times import milliseconds
 from reread.records import dialects
-from reread.records.envelope import NOTHING, UsageHead
+from reread.records.envelope import NOTHING, UsageFields
 
 if TYPE_CHECKING:
     from reread.records.decode import Decoder
@@ -43,12 +53,12 @@ FIRST_LINES = 8
 
 
 _decode_row = msgspec.json.Decoder(PlainRow).decode
-_decode_line = msgspec.json.Decoder(Line).decode
+_decode_line = msgspec.json.Decoder(UsageLine).decode
 _decode_any = msgspec.json.Decoder(AnyLine).decode
-_NO_LINE = Line()
+_NO_LINE = UsageLine()
 
 
-class Room:
+class ReadBuffer:
     """Where files are read into, one after another: as large as the longest line so far needs."""
 
     def __init__(self) -> None:
@@ -62,10 +72,10 @@ class Room:
         return larger
 
 
-class Form(msgspec.Struct, frozen=True, gc=False):
+class RowPattern(msgspec.Struct, frozen=True, gc=False):
     """How a row begins and ends that says nothing new: with the message and the model, and with the usage."""
 
-    head: bytes
+    envelope: bytes
     lead: int
     """How far after the row's start the head is."""
     tail: bytes
@@ -86,7 +96,7 @@ class Scanner:
         *,
         session: str | None = None,
         agent: str | None = None,
-        room: Room | None = None,
+        room: ReadBuffer | None = None,
     ) -> None:
         self.session = session
         """The session of rows that name none."""
@@ -96,19 +106,19 @@ class Scanner:
         """How many bytes have been looked at, in whole lines."""
         self.known = digest or Digest()
         """The digest while it is made; read `digest`."""
-        self._room = room or Room()
+        self._room = room or ReadBuffer()
         self._buffer = self._room.buffer
         self._end = 0
         self._searched = 0
         before = digest.responses() if digest is not None else ()
-        self._index: dict[Key, Opening] = {self._key(known): reopened(known) for known in before}
+        self._index: dict[Key, Opening] = {self._key(known): pending_again(known) for known in before}
         self._changed = False
         self._rear, self._lead = 1, 0
         """How far before its end the last row said that it is one, and after its start the last user's line."""
         self._repeats = False
-        self._same: Form | None = None
+        self._same: RowPattern | None = None
         self._document: Decoder | None = None
-        self._streams: dict[str, tuple[Message, UsageHead]] = {}
+        self._streams: dict[str, tuple[MessageRow, UsageFields]] = {}
         self._processes = 0
         """How many captured runs have begun or ended."""
 
@@ -116,7 +126,7 @@ class Scanner:
     def digest(self) -> Digest:
         """What the whole lines so far say."""
         if self._changed:
-            Summing(self.known, self._place_of).sum(self._index)
+            DigestBuilder(self.known, self._place_of).sum(self._index)
             self._changed = False
         return self.known
 
@@ -239,7 +249,7 @@ class Scanner:
                 return True
         return find(TOTAL, at, end) >= 0 or (self.known.printed and self._begins(at, end))
 
-    def _form(self, row: PlainRow, at: int, end: int) -> Form | None:
+    def _form(self, row: PlainRow, at: int, end: int) -> RowPattern | None:
         """What the next row of the same response has in common with this one, if it says nothing new."""
         message = row.message
         body = self._buffer.find(MESSAGE, at, at + OPENING)
@@ -251,11 +261,11 @@ class Scanner:
             return None
         head, tail = bytes(self._buffer[body:content]), bytes(self._buffer[stop : asked + len(request)])
         named = all(f'"{name}"'.encode() in head for name in (message.id, message.model))
-        return Form(head, body - at, tail, end - stop) if named and MARK in tail else None
+        return RowPattern(head, body - at, tail, end - stop) if named and MARK in tail else None
 
-    def _is_same(self, form: Form, at: int, end: int) -> bool:
+    def _is_same(self, form: RowPattern, at: int, end: int) -> bool:
         starts = self._buffer.startswith
-        return starts(form.tail, end - form.rear) and starts(form.head, at + form.lead)
+        return starts(form.tail, end - form.rear) and starts(form.envelope, at + form.lead)
 
     def _begins(self, at: int, end: int) -> bool:
         """Whether a line of a printed file may say that something begins."""
@@ -316,19 +326,19 @@ class Scanner:
 
     def take_user(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """The result of a call that ran an agent: the usage of the agent's last response."""
-        data = _shaped(line.toolUseResult, Launched)
+        data = _shaped(line.toolUseResult, AgentResultRow)
         if data is None or data.usage is None:
             return
         if not data.agentId and data.totalTokens is None and data.totalToolUseCount is None:
             return
         place = self._place_of(line)
         place = msgspec.structs.replace(place, agent=data.agentId or SIDECHAIN, source=SUMMED, printed=printed)
-        row = Line(uuid=line.uuid, timestamp=line.timestamp, sessionId=line.sessionId)
-        self._row(row, Message(model=data.resolvedModel), data.usage, place)
+        row = UsageLine(uuid=line.uuid, timestamp=line.timestamp, sessionId=line.sessionId)
+        self._row(row, MessageRow(model=data.resolvedModel), data.usage, place)
 
     def take_progress(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """An agent's record that its parent's file repeats."""
-        told = _shaped(line.data, Told)
+        told = _shaped(line.data, ProgressRow)
         if told is None or told.type != "agent_progress" or told.message is None:
             return
         row = told.message
@@ -342,19 +352,19 @@ class Scanner:
     def take_event(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """An event of the API's stream; the last of a response has its final figures."""
         self.known.printed, self.known.resumable = True, False
-        event = _shaped(line.event, Event)
+        event = _shaped(line.event, EventRow)
         if event is None:
             return
         whose = line.parentToolUseID or ""
         if event.type == "message_start" and event.message is not None:
-            self._streams[whose] = (event.message, event.message.usage or UsageHead())
+            self._streams[whose] = (event.message, event.message.usage or UsageFields())
         if whose not in self._streams or (event.usage is None and event.type != "message_start"):
             return
         message, first = self._streams[whose]
         usage = first if event.usage is None else overlay(first, event.usage)
         stop = event.delta.stop_reason if event.delta is not None else None
         place = msgspec.structs.replace(self._place_of(line), printed=True, agent=whose or None)
-        self._row(line, Message(message.model, message.id, stop), usage, place)
+        self._row(line, MessageRow(message.model, message.id, stop), usage, place)
 
     def take_system(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a printed run says of itself at its start."""
@@ -380,14 +390,14 @@ class Scanner:
         """What a session's counter says."""
         self._note(read_cost_state(jsontext.readable(body), len(self._index)))
 
-    def _note(self, reading: Reading | None) -> None:
+    def _note(self, reading: CounterReading | None) -> None:
         if reading is not None:
             reading.session = reading.session or self.session
             self.known.readings.append(reading)
 
     # Responses
 
-    def _row(self, line: AnyRow, message: AnyMessage, usage: UsageHead, place: Place | None = None) -> None:
+    def _row(self, line: AnyRow, message: AnyMessage, usage: UsageFields, place: Origin | None = None) -> None:
         """Take in one row of a response, whatever it names: the first says where it belongs."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
             return
@@ -400,16 +410,18 @@ class Scanner:
         known = self._index.get(key)
         if known is None:
             ended = bool(message.stop_reason)
-            known = self._index[key] = Open(line, usage, message.model, ended, place, nano_dollars(line.costUSD))
+            known = self._index[key] = PendingResponse(
+                line, usage, message.model, ended, place, nano_dollars(line.costUSD)
+            )
         else:
-            known = self._index[key] = known if isinstance(known, Open) else opened(known)
+            known = self._index[key] = known if isinstance(known, PendingResponse) else pending(known)
             known.go_on(line, message.model, message.stop_reason, usage)
         if not request:
             known.proofs = (*known.proofs, *_proofs(line, usage))
 
-    def _place_of(self, line: AnyRow) -> Place:
+    def _place_of(self, line: AnyRow) -> Origin:
         side = line.isSidechain or self.agent is not None
-        return Place(
+        return Origin(
             line.sessionId or self.session,
             line.cwd,
             line.gitBranch or None,
@@ -417,10 +429,10 @@ class Scanner:
             bool(line.forkedFrom),
         )
 
-    def _key(self, response: Response) -> Key:
+    def _key(self, response: FileResponse) -> Key:
         return (response.id, response.request or self.known.places[response.place].session)
 
-    def _name(self, line: AnyRow, usage: UsageHead) -> str:
+    def _name(self, line: AnyRow, usage: UsageFields) -> str:
         """An id for a row that has none: its uuid, else all that it says and how often it was said before."""
         if line.uuid:
             return f"row {line.uuid}"
@@ -455,7 +467,7 @@ def _kept(iterations: Raw) -> Raw:
     return Raw(said) if len(said) > 2 and any(name in said for name in _APART) else NOTHING
 
 
-def _proofs(line: AnyRow, usage: UsageHead) -> list[str]:
+def _proofs(line: AnyRow, usage: UsageFields) -> list[str]:
     """Of a row without a request id, what shows whether another is a copy of it."""
     counts = charge_of(usage, None).counts
     said = f"{line.timestamp} {' '.join(map(str, counts))}"

@@ -13,7 +13,7 @@ from reread.base import jsontext
 from reread.base.times import milliseconds
 from reread.records import dialects
 from reread.records.decode import Record, slow_records
-from reread.records.envelope import UsageHead, shape_usage
+from reread.records.envelope import UsageFields, to_usage
 
 if TYPE_CHECKING:
     from reread.accounting.scan import Scanner
@@ -38,7 +38,7 @@ def peek(known: Digest, body: bytes) -> None:
     for record in _records(body):
         _was_printed(known, record)
         if known.began is None:
-            known.began = milliseconds(record.head.timestamp)
+            known.began = milliseconds(record.envelope.timestamp)
 
 
 def _records(body: bytes) -> list[Record]:
@@ -64,8 +64,8 @@ def fitted(value: Any, shape: type[Any]) -> Any:
         return msgspec.json.decode(jsontext.dumps(value), type=shape)
     except jsontext.FAST_FAULTS:
         pass
-    if shape is UsageHead and isinstance(value, dict):
-        return shape_usage(cast(dict[str, Any], value))
+    if shape is UsageFields and isinstance(value, dict):
+        return to_usage(cast(dict[str, Any], value))
     out = shape()
     for field in msgspec.structs.fields(shape):
         if not isinstance(value, dict) or field.name not in value:

@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.cache import PROOF, Entry
+from reread.accounting.cache import PROOF, CachedDigest
 from reread.accounting.digest import FORMAT, Digest, owner, packed
 
 if TYPE_CHECKING:
-    from reread.accounting.scan import Room
+    from reread.accounting.scan import ReadBuffer
 
 Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
 """From so many bytes on, another process that reads half of them pays for its start."""
 MOST_PROCESSES = 8
 
-Read = tuple[Entry, Digest]
+Read = tuple[CachedDigest, Digest]
 """What is to be kept of a file, and what it says, a torn tail included."""
-Sent = tuple[Entry, Digest | None]
+Sent = tuple[CachedDigest, Digest | None]
 """The same between processes: what it says only where what is kept does not say all of it."""
 decode_digest = msgspec.msgpack.Decoder(Digest).decode
 
 
-class Job(msgspec.Struct):
+class ScanJob(msgspec.Struct):
     """A file to read, and what is known of its beginning."""
 
     path: str
     size: int
-    entry: Entry | None = None
+    entry: CachedDigest | None = None
 
     @property
     def rest(self) -> int:
@@ -52,14 +52,14 @@ def kept_digest(blob: bytes) -> Digest | None:
     return digest if digest.format == FORMAT else None
 
 
-def read_all(jobs: list[Job], progress: Progress | None = None) -> Iterator[Read]:
+def read_all(jobs: list[ScanJob], progress: Progress | None = None) -> Iterator[Read]:
     """What the files say; those that cannot be read are passed over."""
-    from reread.accounting.scan import Room
+    from reread.accounting.scan import ReadBuffer
 
-    room = Room()
+    room = ReadBuffer()
     count = min(processes(sum(job.rest for job in jobs)), max(1, len(jobs)))
     mine, *others = _shares(jobs, count)
-    helpers = [_Helper(share, room) for share in others]
+    helpers = [_Worker(share, room) for share in others]
     try:
         yield from _read_some(mine, room, progress)
         for helper in helpers:
@@ -69,10 +69,10 @@ def read_all(jobs: list[Job], progress: Progress | None = None) -> Iterator[Read
             helper.end()
 
 
-class _Helper:
+class _Worker:
     """Another process that reads a share of the files: forked, for to load a second Python costs more than it saves."""
 
-    def __init__(self, share: list[Job], room: Room) -> None:
+    def __init__(self, share: list[ScanJob], room: ReadBuffer) -> None:
         self.share = share
         self.room = room
         here, there = os.pipe()
@@ -100,7 +100,7 @@ class _Helper:
         os.waitpid(self.process, 0)
 
 
-def help_out(pipe: int, jobs: list[Job], room: Room) -> NoReturn:
+def help_out(pipe: int, jobs: list[ScanJob], room: ReadBuffer) -> NoReturn:
     """Read some files and send what they say; what is wrong with a process shows in that it sends nothing."""
     with suppress(BaseException), os.fdopen(pipe, "wb") as out:
         sent: list[Sent] = [(entry, None if entry.is_whole else digest) for entry, digest in _read_some(jobs, room)]
@@ -116,9 +116,9 @@ def processes(size: int) -> int:
     return max(1, min(cores, MOST_PROCESSES, size // (SHARE_FROM // 2)))
 
 
-def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
+def _shares(jobs: list[ScanJob], count: int) -> list[list[ScanJob]]:
     """The jobs in shares of about the same size."""
-    shares: list[list[Job]] = [[] for _ in range(count)]
+    shares: list[list[ScanJob]] = [[] for _ in range(count)]
     sizes = [0] * count
     for job in sorted(jobs, key=lambda job: job.rest, reverse=True):
         least = sizes.index(min(sizes))
@@ -127,7 +127,7 @@ def _shares(jobs: list[Job], count: int) -> list[list[Job]]:
     return shares
 
 
-def _read_some(jobs: list[Job], room: Room, progress: Progress | None = None) -> Iterator[Read]:
+def _read_some(jobs: list[ScanJob], room: ReadBuffer, progress: Progress | None = None) -> Iterator[Read]:
     for job in jobs:
         try:
             yield read(job, room)
@@ -137,7 +137,7 @@ def _read_some(jobs: list[Job], room: Room, progress: Progress | None = None) ->
             progress(job.rest)
 
 
-def read(job: Job, room: Room | None = None) -> Read:
+def read(job: ScanJob, room: ReadBuffer | None = None) -> Read:
     """Read a file from where it was left, or from its start where it is another."""
     from reread.accounting.scan import Scanner
 
@@ -158,7 +158,7 @@ def read(job: Job, room: Room | None = None) -> Read:
     blob = scanner.digest.packed()
     scanner.flush()
     identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    return Entry(job.path, *identity, scanner.offset, proof, blob), scanner.digest
+    return CachedDigest(job.path, *identity, scanner.offset, proof, blob), scanner.digest
 
 
 def _proof(file: FileIO, end: int) -> bytes:
@@ -166,7 +166,7 @@ def _proof(file: FileIO, end: int) -> bytes:
     return file.read(min(PROOF, end)) or b""
 
 
-def _goes_on(file: FileIO, entry: Entry, stat: os.stat_result) -> bool:
+def _goes_on(file: FileIO, entry: CachedDigest, stat: os.stat_result) -> bool:
     """Whether a file is the one that was read, and at most longer."""
     if not entry.proof or not (entry.is_of(stat) or entry.may_have_grown(stat)):
         return False

@@ -16,7 +16,7 @@ LOCK = "config.lock"
 WAIT = 10
 
 
-def read_settings(root: Path) -> dict[str, Any]:
+def read_config(root: Path) -> dict[str, Any]:
     """What a store's configuration says; empty where there is none that can be read."""
     try:
         value: Any = json.loads((root / NAME).read_bytes())
@@ -25,9 +25,9 @@ def read_settings(root: Path) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def setting(root: Path, name: str) -> Any:
+def config_value(root: Path, name: str) -> Any:
     """One of the settings, or None."""
-    settings = read_settings(root).get("settings")
+    settings = read_config(root).get("settings")
     return cast(dict[str, Any], settings).get(name) if isinstance(settings, dict) else None
 
 
@@ -37,11 +37,11 @@ def enter_workspace(root: Path, workspace: str) -> None:
     A configuration that is no JSON object, or of a later version, or lists its workspaces in another way, is not ours
     to change.
     """
-    if _lists(read_settings(root), workspace):
+    if _lists(read_config(root), workspace):
         return
     fd = os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if lock(fd, wait=WAIT) and not _lists(settings := read_settings(root), workspace):
+        if lock(fd, wait=WAIT) and not _lists(settings := read_config(root), workspace):
             known = cast(list[Any], settings.get("workspaces", []))
             _replace(root, {"version": VERSION, **settings, "workspaces": [*known, workspace]})
     finally:
@@ -61,6 +61,6 @@ def _lists(settings: dict[str, Any], workspace: str) -> bool:
 def _replace(root: Path, settings: dict[str, Any]) -> None:
     """Write it beside and put it in place: a reader sees the old one or the new one, whole."""
     path = root / NAME
-    if path.exists() and not read_settings(root):
+    if path.exists() and not read_config(root):
         return
     write_whole(path, [json.dumps(settings, indent=2).encode() + b"\n"], sync=True)

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from reread import __version__
-from reread.accounting.cost_counters import Reading, read_result, stretch
+from reread.accounting.cost_counters import CounterReading, counter_delta, read_result
 from reread.accounting.counter_deltas import is_per_process
 from reread.base import jsontext
 from reread.base.coerce import as_str
@@ -25,15 +25,15 @@ from reread.catalog.stored_line import (
     NEWLINE,
     OUT,
     START,
-    Entry,
-    Glance,
-    Mark,
+    LineEncoder,
+    LineType,
     Run,
-    Sealer,
-    glance,
+    RunMarker,
+    StoredLine,
+    decode_line,
+    line_type,
     split_end,
     stamp_of,
-    unseal,
 )
 from reread.catalog.summaries import captures_of
 from reread.disk import layout
@@ -68,15 +68,15 @@ class Store:
         """Where conversations are looked for."""
         return [self.root] if self._given else layout.store_folders()
 
-    def conversations(self, *, workspace: str | None = None, agent: str | None = None) -> Iterator[Kept]:
+    def conversations(self, *, workspace: str | None = None, agent: str | None = None) -> Iterator[StoredConversation]:
         """Every conversation, the newest first."""
         found = [(_modified(path), path) for path in self._files()]
         for _, path in sorted(found, reverse=True):
-            kept = Kept(path)
+            kept = StoredConversation(path)
             if workspace in (None, kept.workspace) and agent in (None, kept.agent):
                 yield kept
 
-    def open(self, name: str | Path) -> Kept:
+    def open(self, name: str | Path) -> StoredConversation:
         """A conversation by id or the beginning of one, by path, by the id of a session in it, or the latest."""
         if name == "":
             raise Misuse("an empty name is no conversation: give an id or its beginning, a path, or latest")
@@ -85,7 +85,7 @@ class Store:
             called = None if os.path.isfile(path) else next((k for k in self.conversations() if k.id == name), None)
             if called is None and not os.path.isfile(path):
                 raise NotFound(f"{path}: no such file; `reread ls --captured` lists conversations", path=str(path))
-            return called or Kept(path)
+            return called or StoredConversation(path)
         everything = self.conversations()
         if name == LATEST:
             latest = next(everything, None)
@@ -99,7 +99,7 @@ class Store:
         if not fits:
             held = captures_of(name, self.roots)
             if held:
-                return Kept(held[0])
+                return StoredConversation(held[0])
             raise NotFound(f"no captured conversation {name!r}; `reread ls --captured` lists them")
         shown = "".join(f"\n  {kept.id}  {kept.path}" for kept in exact[:20])
         raise Ambiguous(f"{name!r} fits {len(exact)} conversations:{shown}", candidates=[str(k.path) for k in exact])
@@ -127,9 +127,9 @@ class Store:
         agent: str = DEFAULT,
         fsync: str = RESULT,
         wait: float = 0,
-    ) -> Writer:
+    ) -> ConversationWriter:
         """The one writer of a conversation, which is made where it is new."""
-        return Writer(self, conversation, workspace=workspace, agent=agent, fsync=fsync, wait=wait)
+        return ConversationWriter(self, conversation, workspace=workspace, agent=agent, fsync=fsync, wait=wait)
 
     def path_of(self, conversation: str, *, workspace: str = DEFAULT, agent: str = DEFAULT) -> Path:
         """The file of a conversation; one that another program named by the bare id is used as it is."""
@@ -155,15 +155,17 @@ def stores(root: str | Path | Sequence[str | Path] | None = None) -> list[Store]
 
 def companions(path: Path, roots: Sequence[str | Path] | None = None) -> list[Path]:
     """What else tells of the same sessions: a capture's transcripts, or a transcript's captures."""
-    kept = Kept(path)
+    kept = StoredConversation(path)
     if not kept.is_captured:
         found = captures_of(path.stem, roots)
-        return [other for other in found if Kept(other).session_ids == [path.stem]]  # what else it holds is not asked
+        return [
+            other for other in found if StoredConversation(other).session_ids == [path.stem]
+        ]  # what else it holds is not asked
     found = (layout.transcript_of(id, roots) for id in kept.session_ids)
     return [path for path in found if path is not None]
 
 
-class Kept:
+class StoredConversation:
     """A captured conversation: its runs, and every line of them."""
 
     def __init__(self, path: Path) -> None:
@@ -197,7 +199,7 @@ class Kept:
     @property
     def is_captured(self) -> bool:
         """Whether the file begins with a line of a captured conversation."""
-        return unseal(next(self._lines(), b"")) is not None
+        return decode_line(next(self._lines(), b"")) is not None
 
     @property
     def title(self) -> str | None:
@@ -214,12 +216,12 @@ class Kept:
         """The times that it was captured into; of a file by another program, one that says only when."""
         return self._contents().runs
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[StoredLine]:
         """Every captured line in order, read as it is asked for; what is damaged is passed over."""
         run = 0
         for line in self._lines():
-            found = unseal(line, max(run, 1))
-            if isinstance(found, Mark):
+            found = decode_line(line, max(run, 1))
+            if isinstance(found, RunMarker):
                 run += found.event == START
             elif found is not None:
                 run = found.run
@@ -232,8 +234,8 @@ class Kept:
         except OSError as error:
             raise Unreadable.at(self.path, error) from error
 
-    def _first(self) -> Entry:
-        return next(self.entries(), Entry("", "", "", None, b""))
+    def _first(self) -> StoredLine:
+        return next(self.entries(), StoredLine("", "", "", None, b""))
 
     def _contents(self) -> _Contents:
         try:
@@ -263,8 +265,8 @@ class _Contents:
         for line in lines:
             if last is not None and last in line and MARK not in line:
                 continue
-            found = unseal(line)
-            if isinstance(found, Mark):
+            found = decode_line(line)
+            if isinstance(found, RunMarker):
                 self._note(found)
             elif found is not None:
                 if not self.runs:
@@ -274,7 +276,7 @@ class _Contents:
                     sessions[session], last = None, session.encode("utf-8", "replace")
         self.sessions = list(sessions)
 
-    def _note(self, mark: Mark) -> None:
+    def _note(self, mark: RunMarker) -> None:
         if mark.event == START:
             self.runs.append(
                 Run(mark.argv, mark.cwd, mark.title, mark.timestamp, None, None, mark.workspace, mark.version)
@@ -293,7 +295,7 @@ class _Named(msgspec.Struct):
 _name = msgspec.json.Decoder(_Named).decode
 
 
-def _session_of(entry: Entry) -> str | None:
+def _session_of(entry: StoredLine) -> str | None:
     """The session that a printed line names."""
     try:
         named = _name(entry.raw) if entry.stream == OUT else _Named()
@@ -303,7 +305,7 @@ def _session_of(entry: Entry) -> str | None:
     return found if isinstance(found, str) else None
 
 
-class Writer:
+class ConversationWriter:
     """The one writer of a conversation; a context manager. Its methods may be called from any thread."""
 
     def __init__(
@@ -318,8 +320,8 @@ class Writer:
         self.lines = 0
         """How many lines have been kept."""
         self._fsync = fsync
-        self._sealer = Sealer(conversation, agent)
-        self._meter = _Meter(self.path)
+        self._sealer = LineEncoder(conversation, agent)
+        self._meter = _CostMeter(self.path)
         self._mutex = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -342,11 +344,11 @@ class Writer:
     def begin(self, argv: Sequence[str] = (), *, cwd: str | None = None, title: str | None = None) -> None:
         """Note that a run begins."""
         self._meter.begin()
-        self._mark(Mark(START, list(argv), cwd, title, self.workspace, __version__))
+        self._mark(RunMarker(START, list(argv), cwd, title, self.workspace, __version__))
 
     def finish(self, exit_code: int | None = None) -> None:
         """Note that the run ended."""
-        self._mark(Mark(END, exit_code=exit_code))
+        self._mark(RunMarker(END, exit_code=exit_code))
         self._force(RESULT)
 
     def append(self, raw: bytes, *, end: bytes = NEWLINE, stream: str = OUT, timestamp: datetime | None = None) -> None:
@@ -375,21 +377,21 @@ class Writer:
             os.close(self._fd)
             self._fd = -1
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> ConversationWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
     def _sealed(self, raw: bytes, end: bytes, stream: str, stamp: str) -> tuple[bytes, bool]:
-        seen = glance(raw)
+        seen = line_type(raw)
         if seen is None or stream != OUT or seen.type not in ("result", "system"):
-            return self._sealer.seal(raw, stamp, embed=seen is not None, end=end, stream=stream), False
+            return self._sealer.encode(raw, stamp, embed=seen is not None, end=end, stream=stream), False
         cost, duration = self._meter.take(raw, seen)
-        sealed = self._sealer.seal(raw, stamp, embed=True, end=end, cost_usd=cost, duration_ms=duration)
+        sealed = self._sealer.encode(raw, stamp, embed=True, end=end, cost_usd=cost, duration_ms=duration)
         return sealed, seen.type == "result"
 
-    def _mark(self, mark: Mark) -> None:
+    def _mark(self, mark: RunMarker) -> None:
         with self._mutex:
             self._write(self._sealer.mark(mark, stamp_of()))
 
@@ -419,7 +421,7 @@ class Writer:
         if not torn:
             return
         self._write(b"\n")
-        whole = unseal(torn) is not None
+        whole = decode_line(torn) is not None
         what = "its end was added" if whole else f"the {len(torn)} bytes of it that were written stay as they are"
         self.repaired = f"{self.path}: the last capture was cut off within a line; {what}"
 
@@ -446,13 +448,13 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-class _Meter:
+class _CostMeter:
     """What each result of a conversation adds to the last: the client's own totals run on through a process, and in
     newer versions through a session's life."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._last: Reading | None = None
+        self._last: CounterReading | None = None
         self._fresh = True
         """Whether no result has come in this run."""
         self._client: str | None = None
@@ -461,7 +463,7 @@ class _Meter:
         """Another process."""
         self._fresh = True
 
-    def take(self, raw: bytes, seen: Glance) -> tuple[float | None, float | None]:
+    def take(self, raw: bytes, seen: LineType) -> tuple[float | None, float | None]:
         """What a line's turn cost and how long it took, where it is a result."""
         if seen.type == "system":
             if seen.subtype == "init":
@@ -472,14 +474,14 @@ class _Meter:
         duration = result.get("duration_ms")
         return self._cost(result, reading), duration if isinstance(duration, int | float) else None
 
-    def _cost(self, result: dict[str, Any], reading: Reading | None) -> float | None:
+    def _cost(self, result: dict[str, Any], reading: CounterReading | None) -> float | None:
         if reading is None or reading.cost is None:
             return None
         base = self._base(reading)
         self._last, self._fresh = reading, False
-        return result["total_cost_usd"] if base is None else (stretch(reading, base).cost or 0) / NANO
+        return result["total_cost_usd"] if base is None else (counter_delta(reading, base).cost or 0) / NANO
 
-    def _base(self, reading: Reading) -> Reading | None:
+    def _base(self, reading: CounterReading) -> CounterReading | None:
         """The reading that this one goes on from."""
         if self._fresh and is_per_process(self._client):
             return None
@@ -489,12 +491,12 @@ class _Meter:
         return last if reading.follows(last) else None
 
 
-def _last_reading(path: Path) -> Reading | None:
+def _last_reading(path: Path) -> CounterReading | None:
     """The last result that a conversation's file holds."""
     for line in _backwards(path):
         if b'"result"' in line:
-            found = unseal(line)
-            if isinstance(found, Entry) and found.stream == OUT and _native(found.raw).get("type") == "result":
+            found = decode_line(line)
+            if isinstance(found, StoredLine) and found.stream == OUT and _native(found.raw).get("type") == "result":
                 return read_result(_native(found.raw), 0)
     return None
 

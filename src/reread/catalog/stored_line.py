@@ -24,7 +24,7 @@ DRAWN = 64
 _MESSAGE = re.compile(r'"claudeMessage"\s*:\s*')
 
 
-class Entry(msgspec.Struct, frozen=True):
+class StoredLine(msgspec.Struct, frozen=True):
     """One captured line."""
 
     id: str
@@ -60,7 +60,7 @@ class Run(msgspec.Struct):
     """The version of reread that captured it."""
 
 
-class Mark(msgspec.Struct, frozen=True, rename={"exit_code": "exitCode"}, omit_defaults=True):
+class RunMarker(msgspec.Struct, frozen=True, rename={"exit_code": "exitCode"}, omit_defaults=True):
     """What a line says of a run."""
 
     event: str
@@ -74,7 +74,7 @@ class Mark(msgspec.Struct, frozen=True, rename={"exit_code": "exitCode"}, omit_d
     timestamp: datetime | None = None
 
 
-class _Sealed(msgspec.Struct):
+class _LineFields(msgspec.Struct):
     """A line as it stands in the file."""
 
     id: Any = None
@@ -90,15 +90,15 @@ class _Sealed(msgspec.Struct):
     durationMs: Any = None
 
 
-class Glance(msgspec.Struct):
+class LineType(msgspec.Struct):
     """What is asked of a line before it is kept."""
 
     type: Any = None
     subtype: Any = None
 
 
-_look = msgspec.json.Decoder(Glance).decode
-_open = msgspec.json.Decoder(_Sealed).decode
+_look = msgspec.json.Decoder(LineType).decode
+_open = msgspec.json.Decoder(_LineFields).decode
 
 
 def _refuse(constant: str) -> Any:
@@ -108,7 +108,7 @@ def _refuse(constant: str) -> Any:
 _strict = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
 
 
-def glance(raw: bytes) -> Glance | None:
+def line_type(raw: bytes) -> LineType | None:
     """What a line is, or None where it is not exactly one JSON object in sound UTF-8."""
     if raw[:1] != b"{" or raw[-1:] != b"}" or b"\n" in raw:
         return None
@@ -123,10 +123,10 @@ def glance(raw: bytes) -> Glance | None:
         value: dict[str, Any] = _strict.decode(text)
     except (ValueError, RecursionError):
         return None
-    return Glance(value.get("type"), value.get("subtype"))
+    return LineType(value.get("type"), value.get("subtype"))
 
 
-class Sealer:
+class LineEncoder:
     """Puts the lines of one conversation into their envelopes."""
 
     def __init__(self, conversation: str, agent: str) -> None:
@@ -134,7 +134,7 @@ class Sealer:
         self._middle = f'",{names},"timestamp":"'.encode()
         self._drawn: list[bytes] = []
 
-    def seal(
+    def encode(
         self,
         raw: bytes,
         stamp: str,
@@ -158,7 +158,7 @@ class Sealer:
         held = raw if embed else b'null,"raw":"' + base64.b64encode(raw) + b'"'
         return self._begin(stamp) + held + tail + b"}\n"
 
-    def mark(self, mark: Mark, stamp: str) -> bytes:
+    def mark(self, mark: RunMarker, stamp: str) -> bytes:
         """The line that says that a run began or ended."""
         # by the standard library: an argument may hold what UTF-8 cannot
         said = json.dumps(msgspec.to_builtins(mark), separators=(",", ":")).encode()
@@ -176,7 +176,7 @@ class Sealer:
         return b"%b-%b-4%b-a%b-%b" % (d[:8], d[8:12], d[13:16], d[17:20], d[20:])
 
 
-def unseal(line: bytes, run: int = 1) -> Entry | Mark | None:
+def decode_line(line: bytes, run: int = 1) -> StoredLine | RunMarker | None:
     """What a line of the file keeps, or says of a run; None where it is no such line."""
     try:
         sealed = _open(line)
@@ -202,7 +202,7 @@ def unseal(line: bytes, run: int = 1) -> Entry | Mark | None:
             held = base64.b64decode(sealed.raw, validate=True)
         except (binascii.Error, ValueError):
             return None
-    return Entry(
+    return StoredLine(
         id=_text(sealed.id),
         conversation_id=_text(sealed.conversationId),
         agent_id=_text(sealed.agentId),
@@ -216,7 +216,7 @@ def unseal(line: bytes, run: int = 1) -> Entry | Mark | None:
     )
 
 
-def _open_slowly(line: bytes) -> _Sealed | None:
+def _open_slowly(line: bytes) -> _LineFields | None:
     """A line whose message, or name, the fast road refuses: a lone surrogate, a number out of range."""
     text = line.decode("latin-1")
     found = _MESSAGE.search(text)
@@ -230,17 +230,17 @@ def _open_slowly(line: bytes) -> _Sealed | None:
         value: Any = jsontext.loads(line[:start] + b"null" + line[end:])
     except ValueError:
         return None
-    rest = {k: v for k, v in cast(dict[str, Any], value).items() if k in _Sealed.__struct_fields__}
-    return _Sealed(**{**rest, "claudeMessage": Raw(line[start:end])}) if isinstance(value, dict) else None
+    rest = {k: v for k, v in cast(dict[str, Any], value).items() if k in _LineFields.__struct_fields__}
+    return _LineFields(**{**rest, "claudeMessage": Raw(line[start:end])}) if isinstance(value, dict) else None
 
 
-def _mark(said: dict[str, Any], when: datetime | None) -> Mark | None:
+def _mark(said: dict[str, Any], when: datetime | None) -> RunMarker | None:
     event = said.get("event")
     if event not in (START, END):
         return None
     argv = said.get("argv")
     code = said.get("exitCode")
-    return Mark(
+    return RunMarker(
         event=event,
         argv=[str(part) for part in cast(list[Any], argv)] if isinstance(argv, list) else [],
         cwd=_text(said.get("cwd")) or None,

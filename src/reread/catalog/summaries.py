@@ -15,10 +15,10 @@ from reread.base.times import When, edge, moment
 from reread.disk import layout
 from reread.errors import Unreadable
 from reread.model.messages import TURN_STARTERS
-from reread.model.prompt_text import kind_of, take_apart
+from reread.model.prompt_text import parse_prompt, prompt_kind
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.records.envelope import BlockHead, Head
+from reread.records.envelope import BlockEnvelope, RecordEnvelope
 
 PEEK = 1 << 14
 """How much of a file's head is read at once."""
@@ -63,7 +63,7 @@ def read_header(path: str | Path) -> Header:
     try:
         with io.FileIO(path) as file:
             stat = os.fstat(file.fileno())
-            first, last = _Glance(), _Glance()
+            first, last = _HeaderScan(), _HeaderScan()
             begin = chunk = file.read(PEEK)
             while chunk:
                 rest = first.take_forward(chunk)
@@ -79,7 +79,7 @@ def read_header(path: str | Path) -> Header:
     return _header(path, stat.st_size, stat.st_mtime, first, last)
 
 
-def _header(path: str | Path, size: int, modified: float, first: _Glance, last: _Glance) -> Header:
+def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, last: _HeaderScan) -> Header:
     prompt = as_title(first.prompt or "")
     summary = last.summary or (first.summary if first.prompt is None else None)
     title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
@@ -104,7 +104,7 @@ def _header(path: str | Path, size: int, modified: float, first: _Glance, last: 
     )
 
 
-class _Glance:
+class _HeaderScan:
     """The facts found in a few lines, first come."""
 
     def __init__(self) -> None:
@@ -159,39 +159,45 @@ class _Glance:
         if not line.strip():
             return
         record = Record(0, 0, line)
-        head = record.head
+        envelope = record.envelope
         if record.dialect == dialects.stored.NAME:
             self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
             self.asked = self.asked or dialects.stored.asked(record.value)
-        self.session = self.session or head.sessionId
-        self.cwd = self.cwd or head.cwd
-        self.git_branch = self.git_branch or head.gitBranch
-        self.version = self.version or head.version
-        self.stamp = self.stamp or head.timestamp
-        self.custom_title = self.custom_title or head.customTitle
-        self.ai_title = self.ai_title or head.aiTitle
-        if head.summary and head.type == "summary" and self.summary is None and self._is_own(head.leafUuid):
-            summary = jsontext.readable(bytes(head.summary))
+        self.session = self.session or envelope.sessionId
+        self.cwd = self.cwd or envelope.cwd
+        self.git_branch = self.git_branch or envelope.gitBranch
+        self.version = self.version or envelope.version
+        self.stamp = self.stamp or envelope.timestamp
+        self.custom_title = self.custom_title or envelope.customTitle
+        self.ai_title = self.ai_title or envelope.aiTitle
+        if envelope.summary and envelope.type == "summary" and self.summary is None and self._is_own(envelope.leafUuid):
+            summary = jsontext.readable(bytes(envelope.summary))
             self.summary = summary if isinstance(summary, str) else None
-        model = (head.message.model if head.message else None) or head.model
+        model = (envelope.message.model if envelope.message else None) or envelope.model
         if model and not model.startswith("<"):
             self.model = self.model or model
-        if self.prompt is None and head.type == "user":
-            self.prompt = first_prompt(head)
+        if self.prompt is None and envelope.type == "user":
+            self.prompt = first_prompt(envelope)
 
 
-def first_prompt(head: Head) -> str | None:
+def first_prompt(envelope: RecordEnvelope) -> str | None:
     """What a person typed in this record, or None."""
-    if head.isMeta or head.isCompactSummary or head.isSidechain or head.parentToolUseID or head.message is None:
+    if (
+        envelope.isMeta
+        or envelope.isCompactSummary
+        or envelope.isSidechain
+        or envelope.parentToolUseID
+        or envelope.message is None
+    ):
         return None
-    content = head.message.content
+    content = envelope.message.content
     if isinstance(content, str):
         texts = [content]
     else:
         texts = [_text(block) for block in content or [] if block.type == "text"]
     for text in texts:
-        if text.strip() and kind_of(text) in TURN_STARTERS:
-            return take_apart(text).text.strip() or None
+        if text.strip() and prompt_kind(text) in TURN_STARTERS:
+            return parse_prompt(text).text.strip() or None
     return None
 
 
@@ -200,7 +206,7 @@ def as_title(text: str) -> str:
     return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
 
 
-def _text(block: BlockHead) -> str:
+def _text(block: BlockEnvelope) -> str:
     value = jsontext.readable(bytes(block.text)) if block.text else ""
     return value if isinstance(value, str) else ""
 
@@ -224,7 +230,7 @@ def sessions(
             continue
     folders, earliest = layout.named_folders(project), edge(since, None)
     transcripts = {header.id: header for header in found if not header.captured}
-    for header in sorted((filled(header, transcripts) for header in found), key=_recency, reverse=True):
+    for header in sorted((with_transcript(header, transcripts) for header in found), key=_recency, reverse=True):
         if folders and not layout.is_within(header.project, folders):
             continue
         if earliest is not None and (header.updated is None or header.updated.timestamp() * 1000 < earliest):
@@ -245,7 +251,7 @@ def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list
     return [Path(header.path) for header in sorted(found, key=_recency, reverse=True)]
 
 
-def filled(header: Header, transcripts: Mapping[str, Header]) -> Header:
+def with_transcript(header: Header, transcripts: Mapping[str, Header]) -> Header:
     """A captured conversation, with what the transcript of its session knows better."""
     other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
     if not header.captured or other is None:

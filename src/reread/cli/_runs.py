@@ -19,7 +19,7 @@ from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.catalog.store import Store
-    from reread.recording.recorder import Capture, Keeper
+    from reread.recording.recorder import Capture, Recorder
 
 NOT_KEPT = 74
 """The command did well, but not all of it could be kept (EX_IOERR)."""
@@ -61,16 +61,16 @@ def asked_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:
 
 def keeper_for(
     store: Store, conversation: str, workspace: str, agent: str, fsync: str | None, *, quiet: bool
-) -> Keeper:
-    from reread.catalog.config import setting
+) -> Recorder:
+    from reread.catalog.config import config_value
     from reread.catalog.store import RESULT, SYNCS
-    from reread.recording.recorder import Keeper
+    from reread.recording.recorder import Recorder
 
     if store.root == SAMPLES:
         raise Misuse("the samples are only read: leave --demo out")
-    asked = fsync or setting(store.root, "fsync")
+    asked = fsync or config_value(store.root, "fsync")
     chosen = asked if asked in SYNCS else RESULT
-    keeper = Keeper(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=say)
+    keeper = Recorder(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=say)
     if not quiet and keeper.fault is None:
         say(f"conversation {conversation}")
     return keeper
@@ -78,7 +78,7 @@ def keeper_for(
 
 def run_kept(
     command: Sequence[str],
-    keeper: Keeper,
+    keeper: Recorder,
     *,
     title: str | None,
     pretty: bool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reread.disk.sources import Tape
 from reread.render.parts import Selection
-from reread.render.terminal import TerminalView, make_console, watch_change
+from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.session import Session
 
 
@@ -14,7 +14,7 @@ class Screen:
     def __init__(self, *, full: bool = False) -> None:
         self._tape = Tape()
         self._session = Session(self._tape)
-        self._session.folding = self._session.new_folding()
+        self._session.loader = self._session.new_loader()
         self._view = TerminalView(Selection(full=full))
         self._console = make_console()
 
@@ -22,19 +22,19 @@ class Screen:
         """Draw what these bytes bring."""
         self._tape.append(data)
         before = len(self._session.records)
-        self._session.folding.take_in()
+        self._session.loader.take_in()
         self._draw(before)
 
     def flush(self) -> None:
         """Draw what a last line without end brings."""
         before = len(self._session.records)
-        self._session.folding.load()
+        self._session.loader.load()
         self._draw(before)
 
     def _draw(self, before: int) -> None:
-        talk = self._session.conversation
-        if before < len(talk.records):
+        conversation = self._session.conversation
+        if before < len(conversation.records):
             _ = self._session.agents
-        for index in range(before, len(talk.records)):
-            for item in watch_change(talk.change(index), self._view):
+        for index in range(before, len(conversation.records)):
+            for item in change_lines(conversation.change(index), self._view):
                 self._console.print(item, end=getattr(item, "end", "\n"))

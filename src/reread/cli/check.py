@@ -46,14 +46,14 @@ def check(
 
         return print_json(json_schema())
     from reread.disk.layout import session_folders
-    from reread.reports.check_report import report
+    from reread.reports.check_report import check_report
 
     roots = asked_roots(ctx, root) or None
     named = sessions or [str(folder) for folder in session_folders(roots)]
     if not named:
         raise Misuse("there are no sessions to check: name a file or a folder, or see `reread --demo check`")
     with progress("checking", None) as step:
-        checked = report(named, root=roots, progress=lambda _: step(1))
+        checked = check_report(named, root=roots, progress=lambda _: step(1))
     if as_json:
         print_json(checked)
     else:

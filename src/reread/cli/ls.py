@@ -84,15 +84,15 @@ def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iter
 
 
 def _fits(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
-    talks = [session.conversation, *session.agents.values()]
-    calls = [call for talk in talks for call in talk.calls]
+    conversations = [session.conversation, *session.agents.values()]
+    calls = [call for conversation in conversations for call in conversation.calls]
     if tools and not any(call.name in tools for call in calls):
         return False
-    if branches and len(set(session.facts.git_branches)) < 2:
+    if branches and len(set(session.metadata.git_branches)) < 2:
         return False
     return (
         not errors
-        or any(any(message.kind == "error" for message in talk.messages) for talk in talks)
+        or any(any(message.kind == "error" for message in conversation.messages) for conversation in conversations)
         or any(call.ok is False for call in calls)
     )
 

@@ -95,10 +95,10 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     import os
     from dataclasses import replace
 
-    from reread.fake_claude.client import stand_in
-    from reread.fake_claude.matcher import Settings
+    from reread.fake_claude.client import run_fake_claude
+    from reread.fake_claude.matcher import FakeClaudeSettings
 
-    settings = Settings.of(os.environ)
+    settings = FakeClaudeSettings.of(os.environ)
     roots = asked_roots(ctx, root)
     places = [_found(conversation, roots)] if conversation else [str(path) for path in roots]
     if places:
@@ -107,7 +107,7 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
         settings = replace(settings, speed=None)
     elif ctx.get_parameter_source("speed") == ParameterSource.COMMANDLINE:
         settings = replace(settings, speed=ctx.params["speed"])
-    return stand_in(ctx.meta[AS_CLAUDE], settings)
+    return run_fake_claude(ctx.meta[AS_CLAUDE], settings)
 
 
 def _found(conversation: str, roots: list[Path]) -> str:

@@ -57,7 +57,7 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
             sys.stdout.flush()
         return
     from reread.render.parts import Selection, parts
-    from reread.render.terminal import TerminalView, make_console, watch_change
+    from reread.render.terminal import TerminalView, change_lines, make_console
     from reread.render.terminal_images import protocol
 
     pictures = protocol() if sys.stdout.isatty() else None
@@ -67,7 +67,7 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
             for item in view.part(part):
                 console.print(item)
     for change in follow(opened or session):
-        for item in watch_change(change, view):
+        for item in change_lines(change, view):
             console.print(item, end=getattr(item, "end", "\n"))
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.records.envelope import Head, decode_head
+from reread.records.envelope import RecordEnvelope, decode_head
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -238,7 +238,7 @@ def agent_meta(path: Path) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def first_head(path: Path) -> Head | None:
+def first_head(path: Path) -> RecordEnvelope | None:
     """The head of the first record that names its session."""
     try:
         with path.open("rb") as file:

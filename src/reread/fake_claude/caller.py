@@ -13,10 +13,10 @@ from typing import cast
 
 from reread.base import jsontext
 from reread.fake_claude.control_protocol import Body, id_of_request
-from reread.fake_claude.usage_errors import Refused
+from reread.fake_claude.usage_errors import UsageRefused
 
 
-class Ears:
+class LineReader:
     """The lines of a pipe, read in the background; None is its end."""
 
     def __init__(self, descriptor: int) -> None:
@@ -55,7 +55,7 @@ class Caller:
         self.opening: Body = {}
         """The request that opened the conversation."""
         self.interrupts = 0
-        self._ears = Ears(descriptor)
+        self._ears = LineReader(descriptor)
         self._reply = reply
 
     def hear(self, timeout: float | None = None) -> None:
@@ -92,7 +92,7 @@ def _message(line: bytes) -> Body:
         value = None
     if not isinstance(value, dict):
         text = line.decode("utf-8", "replace").strip()
-        raise Refused(f"Error parsing streaming input line (type=unknown, {len(text)} chars): SyntaxError")
+        raise UsageRefused(f"Error parsing streaming input line (type=unknown, {len(text)} chars): SyntaxError")
     return cast(Body, value)
 
 
@@ -100,4 +100,4 @@ def _refuse_other_roles(message: Body) -> None:
     inner = message.get("message")
     role = cast(Body, inner).get("role") if isinstance(inner, dict) else None
     if role != "user":
-        raise Refused(f"Error: Expected message role 'user', got '{role or 'undefined'}'")
+        raise UsageRefused(f"Error: Expected message role 'user', got '{role or 'undefined'}'")

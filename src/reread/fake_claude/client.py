@@ -19,11 +19,11 @@ from reread.base.claude_argv import Invocation, parse_invocation
 from reread.base.stdio import flush_or_let_go, open_standard_streams
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.errors import RereadError
-from reread.fake_claude.caller import Caller, Ears
+from reread.fake_claude.caller import Caller, LineReader
 from reread.fake_claude.control_protocol import Body, body_of, described, difference, id_of_request, reply_to
-from reread.fake_claude.matcher import NoSession, Repertoire, Settings, Unanswered
-from reread.fake_claude.script import Frame, Turn, frame_of, prompt_of
-from reread.fake_claude.usage_errors import Refused, refuse_misuse
+from reread.fake_claude.matcher import FakeClaudeSettings, Matcher, NoSession, Unanswered
+from reread.fake_claude.script import Frame, RecordedTurn, frame_of, prompt_of
+from reread.fake_claude.usage_errors import UsageRefused, check_usage
 
 FAILED, UNANSWERED = 1, 3
 """Exit codes: the real program's, and the one that says that no recording has the answer."""
@@ -84,31 +84,31 @@ class _Interrupted(Exception):
     """The caller interrupts a turn that was not interrupted when it was recorded."""
 
 
-class StandIn:
+class FakeClient:
     """One process of the client, played from recordings."""
 
-    def __init__(self, call: Invocation, settings: Settings, pipes: Pipes, *, states: bool = False) -> None:
+    def __init__(self, call: Invocation, settings: FakeClaudeSettings, pipes: Pipes, *, states: bool = False) -> None:
         self.call = call
         self.speed = settings.speed
         self.states = states
         """Whether the caller asked to be told when the session is running or idle."""
-        self.repertoire = Repertoire([])
+        self.repertoire = Matcher([])
         self._settings = settings
         self._pipes = pipes
         self._caller: Caller | None = None
-        self._turn: Turn | None = None
+        self._turn: RecordedTurn | None = None
         self._interrupts_ahead = 0
 
     def run(self) -> int:
         """Answer until there is nothing more to answer; the exit code."""
         try:
-            refuse_misuse(self.call)
+            check_usage(self.call)
             self.repertoire = self._settings.repertoire()
             if self.call.has("--version"):
                 self._say(f"{_version(self.repertoire)} (Claude Code)\n".encode())
                 return 0
             return self._converse() if self.call.converses else self._print()
-        except Refused as error:
+        except UsageRefused as error:
             return self._fail(str(error), FAILED)
         except NoSession as error:
             self._tell_program(error_result(self.call.resumes, str(error)))
@@ -151,11 +151,11 @@ class StandIn:
         told = b"" if os.isatty(self._pipes.stdin) else self._all_of_stdin()
         prompt = "\n".join(part for part in (self.call.prompt, told.decode("utf-8", "replace").strip()) if part)
         if not prompt.strip():
-            raise Refused(NO_PROMPT)
+            raise UsageRefused(NO_PROMPT)
         return prompt.strip()
 
     def _all_of_stdin(self) -> bytes:
-        ears, told = Ears(self._pipes.stdin), list[bytes]()
+        ears, told = LineReader(self._pipes.stdin), list[bytes]()
         with contextlib.suppress(queue.Empty):
             while (line := ears.listen(STDIN_WAIT if self.call.prompt and not told else None)) is not None:
                 told.append(line)
@@ -186,7 +186,7 @@ class StandIn:
     def _reply(self, message: Body) -> None:
         self._say(_line(reply_to(message, self._turn, self.repertoire.turns)))
 
-    def _begin(self, prompt: str) -> Turn:
+    def _begin(self, prompt: str) -> RecordedTurn:
         turn = self._turn = self.repertoire.begin(self.call, prompt)
         recorded, wanted = turn.call.output if turn.call else RICHNESS[-1], self.call.output
         if RICHNESS.index(wanted) > RICHNESS.index(recorded):
@@ -195,7 +195,7 @@ class StandIn:
             raise Unanswered(f"{turn.name} has no partial messages: record it with --include-partial-messages")
         return turn
 
-    def _refuse_other_hooks(self, turn: Turn, opening: Body) -> None:
+    def _refuse_other_hooks(self, turn: RecordedTurn, opening: Body) -> None:
         """A hook that was not there when the turn was recorded would never be called, and nobody would know."""
         if not (self.repertoire.exact and turn.opening and opening):
             return
@@ -203,7 +203,7 @@ class StandIn:
         if was != now:
             raise Unanswered(f"{turn.name} was recorded with other hooks: {was}, and now they are {now}")
 
-    def _play(self, turn: Turn, say: Say) -> bool:
+    def _play(self, turn: RecordedTurn, say: Say) -> bool:
         """Play one turn; False where it was cut short."""
         self._interrupts_ahead = sum(map(_is_interrupt, turn.frames))
         if self._caller:
@@ -222,7 +222,7 @@ class StandIn:
             return False
         return True
 
-    def _perform(self, frame: Frame, turn: Turn, requests: Mapping[str, Body], say: Say) -> None:
+    def _perform(self, frame: Frame, turn: RecordedTurn, requests: Mapping[str, Body], say: Say) -> None:
         """Do what was done at one point of the recording: speak, or wait for the caller to."""
         if frame.stream == ERR:
             self._aside(frame.raw)
@@ -234,7 +234,7 @@ class StandIn:
         elif self._caller and frame.kind == "control_response":
             self._await_answer(self._caller, body_of(frame.value, "response"), requests)
 
-    def _cut_short(self, turn: Turn, say: Say) -> None:
+    def _cut_short(self, turn: RecordedTurn, say: Say) -> None:
         """End a turn as the client ends one that is interrupted."""
         said = {"role": "user", "content": [{"type": "text", "text": INTERRUPTED}]}
         line = {"type": "user", "message": said, "parent_tool_use_id": None, "session_id": turn.session}
@@ -244,7 +244,7 @@ class StandIn:
         for frame in [*last, *idle[-1:]]:
             say(self._adapted(frame, turn))
 
-    def _is_wanted(self, frame: Frame, turn: Turn) -> bool:
+    def _is_wanted(self, frame: Frame, turn: RecordedTurn) -> bool:
         """Whether the client would print this line when called like this."""
         value, has = frame.value, self.call.has
         return not (
@@ -255,7 +255,7 @@ class StandIn:
             or (value.get("sdk_host_only") and not self.states)
         )
 
-    def _adapted(self, frame: Frame, turn: Turn) -> bytes:
+    def _adapted(self, frame: Frame, turn: RecordedTurn) -> bytes:
         """A line with what only the caller can know: the session id that it chose, and where it keeps transcripts."""
         raw = _line(_moved_here(frame.value)) if frame.kind == "transcript_mirror" else frame.raw
         chosen = self.call.options.get("--session-id")
@@ -303,20 +303,20 @@ class StandIn:
             raise Unanswered(f"no recording goes on from here: {what} is not the recorded one: {differs}")
 
 
-def stand_in(arguments: Sequence[str], settings: Settings, pipes: Pipes | None = None) -> int:
+def run_fake_claude(arguments: Sequence[str], settings: FakeClaudeSettings, pipes: Pipes | None = None) -> int:
     """Be `claude` for one call, on the process's own pipes or others; the exit code."""
     call, pipes = parse_invocation(arguments), pipes or Pipes()
     if call.has("--help"):
         pipes.stdout.write(HELP.encode())
         return 0
-    return StandIn(call, settings, pipes, states=bool(os.environ.get(STATES))).run()
+    return FakeClient(call, settings, pipes, states=bool(os.environ.get(STATES))).run()
 
 
 def main() -> NoReturn:
     """The executable that can stand first on PATH as `claude`, or be given to an SDK as its CLI path."""
     open_standard_streams()
     try:
-        code = stand_in(sys.argv[1:], Settings.of(os.environ))
+        code = run_fake_claude(sys.argv[1:], FakeClaudeSettings.of(os.environ))
         sys.stdout.flush()
     except RereadError as error:
         sys.stderr.write(f"reread: {error}\n")
@@ -398,18 +398,18 @@ def _moved_here(mirror: Body) -> Body:
     return {**mirror, "filePath": str(Path(home, "projects", project, *below.split("/")[1:]))}
 
 
-def _is_echo(frame: Frame, turn: Turn) -> bool:
+def _is_echo(frame: Frame, turn: RecordedTurn) -> bool:
     """Whether this says the prompt back, as only `--replay-user-messages` does."""
     return bool(frame.value.get("isReplay")) and prompt_of(frame.value.get("message")) == turn.prompt
 
 
-def _echo(message: Body, turn: Turn) -> Body:
+def _echo(message: Body, turn: RecordedTurn) -> Body:
     """A prompt as `--replay-user-messages` says it back."""
     base = {"type": "user", "message": message["message"], "session_id": turn.session, "parent_tool_use_id": None}
     return {**base, "uuid": message.get("uuid") or str(uuid.uuid4()), "isReplay": True}
 
 
-def _exit_code(turn: Turn) -> int:
+def _exit_code(turn: RecordedTurn) -> int:
     if turn.exit_code is not None:
         return turn.exit_code
     return FAILED if turn.result is None or turn.result.value.get("is_error") else 0
@@ -419,13 +419,13 @@ def _is_interrupt(frame: Frame) -> bool:
     return frame.stream == IN and body_of(frame.value, "request").get("subtype") == "interrupt"
 
 
-def _lacks_partials(turn: Turn) -> bool:
+def _lacks_partials(turn: RecordedTurn) -> bool:
     """Whether a model spoke here, and only its whole messages were recorded."""
     kinds = {frame.kind for frame in turn.frames if frame.stream == OUT}
     return "assistant" in kinds and "stream_event" not in kinds and not _is_synthetic(turn)
 
 
-def _is_synthetic(turn: Turn) -> bool:
+def _is_synthetic(turn: RecordedTurn) -> bool:
     """Whether all that was said is the client's own, as after a failed request."""
     return all(b'"<synthetic>"' in f.raw for f in turn.frames if f.stream == OUT and f.kind == "assistant")
 
@@ -434,6 +434,6 @@ def _line(value: Body) -> bytes:
     return jsontext.dumps(value) + b"\n"
 
 
-def _version(repertoire: Repertoire) -> str:
+def _version(repertoire: Matcher) -> str:
     frames = (frame for turn in repertoire.turns for frame in turn.frames)
     return next((str(v) for frame in frames if (v := frame.value.get("claude_code_version"))), VERSION)

@@ -8,7 +8,7 @@ from typing import Any
 
 from reread.base.coerce import as_dict
 from reread.catalog.stored_line import IN, OUT
-from reread.fake_claude.script import Turn
+from reread.fake_claude.script import RecordedTurn
 
 Body = dict[str, Any]
 
@@ -37,7 +37,7 @@ BLANKS: dict[str, Body] = {
 """What is said to questions that no recording answers."""
 
 
-def reply_to(message: Body, now: Turn | None, turns: Iterable[Turn]) -> Body:
+def reply_to(message: Body, now: RecordedTurn | None, turns: Iterable[RecordedTurn]) -> Body:
     """The answer to a caller's request: the one recorded in the turn that is played, else in any that has one."""
     request = body_of(message, "request")
     subtype = str(request.get("subtype"))
@@ -76,7 +76,7 @@ def id_of_request(body: Body) -> str:
     return str(body.get("request_id"))
 
 
-def _exchanges(turns: Iterable[Turn]) -> Iterator[tuple[Body, Body]]:
+def _exchanges(turns: Iterable[RecordedTurn]) -> Iterator[tuple[Body, Body]]:
     """Every recorded request of a caller, with its answer."""
     for turn in turns:
         if not turn.converses:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reread.base.claude_argv import Invocation
 from reread.errors import Misuse, NotFound
-from reread.fake_claude.script import Turn, cut_turns
+from reread.fake_claude.script import RecordedTurn, recorded_turns
 from reread.fake_claude.script_sources import read_recordings
 from reread.fake_claude.usage_errors import is_session_id
 
@@ -31,7 +31,7 @@ class NoSession(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class FakeClaudeSettings:
     """What is played, and how strictly and how fast."""
 
     places: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Settings:
     """How many times faster than recorded; None does not wait at all."""
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> Settings:
+    def of(cls, environment: Mapping[str, str]) -> FakeClaudeSettings:
         """The settings in the environment."""
         matching, played = environment.get("REREAD_MATCH") or MATCHING[0], environment.get("REREAD_PLAYED")
         if matching not in MATCHING:
@@ -54,9 +54,9 @@ class Settings:
             speed=parse_speed(environment.get("REREAD_SPEED", "")),
         )
 
-    def repertoire(self) -> Repertoire:
+    def repertoire(self) -> Matcher:
         """All that can be played."""
-        return Repertoire(cut_turns(read_recordings(self.places)), exact=self.exact, played=self.played)
+        return Matcher(recorded_turns(read_recordings(self.places)), exact=self.exact, played=self.played)
 
 
 def parse_speed(text: str) -> float | None:
@@ -70,17 +70,17 @@ def parse_speed(text: str) -> float | None:
     return speed or None
 
 
-class Repertoire:
+class Matcher:
     """Turns in the order they were recorded, each given to whoever asks what it answers."""
 
-    def __init__(self, turns: Sequence[Turn], *, exact: bool = True, played: Path | None = None) -> None:
+    def __init__(self, turns: Sequence[RecordedTurn], *, exact: bool = True, played: Path | None = None) -> None:
         self.turns = turns
         self.exact = exact
         """Whether the caller must say what was recorded; else turns are given in order, whatever is said."""
         self._played = played
         """A folder that notes what was played, so that the next process gets the next recording."""
 
-    def begin(self, call: Invocation, prompt: str) -> Turn:
+    def begin(self, call: Invocation, prompt: str) -> RecordedTurn:
         """The turn that answers the first prompt of a process."""
         self.refuse_unknown_session(call)
         fitting = [turn for turn in self._reachable(call) if self._answers(turn, prompt)]
@@ -90,7 +90,7 @@ class Repertoire:
                 return turn
         raise Unanswered(self._complaint(call, prompt, fitting))
 
-    def go_on(self, turn: Turn, prompt: str) -> Turn:
+    def go_on(self, turn: RecordedTurn, prompt: str) -> RecordedTurn:
         """The turn that answers the next prompt of the same process."""
         following = turn.next
         if following is None:
@@ -129,7 +129,7 @@ class Repertoire:
     def _sessions(self) -> set[str | None]:
         return {name for turn in self.turns for name in (turn.session, turn.follows)}
 
-    def _reachable(self, call: Invocation) -> Iterator[Turn]:
+    def _reachable(self, call: Invocation) -> Iterator[RecordedTurn]:
         """The turns that a process called like this could begin with, best first."""
         if call.resumes:
             wanted = self._recorded_as(call.resumes)
@@ -139,10 +139,10 @@ class Repertoire:
             yield from (turn for turn in self.turns if turn.follows)
         yield from (turn for turn in self.turns if not turn.follows)
 
-    def _answers(self, turn: Turn, prompt: str) -> bool:
+    def _answers(self, turn: RecordedTurn, prompt: str) -> bool:
         return not self.exact or turn.prompt is None or turn.prompt == prompt
 
-    def _claim(self, turn: Turn, call: Invocation) -> bool:
+    def _claim(self, turn: RecordedTurn, call: Invocation) -> bool:
         """Note that a turn is played; False where another process has played it."""
         given = call.options.get("--session-id")
         if self._played is None:
@@ -167,7 +167,7 @@ class Repertoire:
     def _alias(self, session: str) -> Path:
         return self._note(session).with_suffix(".session")
 
-    def _complaint(self, call: Invocation, prompt: str, fitting: Sequence[Turn]) -> str:
+    def _complaint(self, call: Invocation, prompt: str, fitting: Sequence[RecordedTurn]) -> str:
         if fitting:
             reason = f"all {len(fitting)} recordings of it have been played; record it once more, or empty the folder"
         elif elsewhere := [turn for turn in self.turns if turn.prompt == prompt]:
@@ -182,7 +182,7 @@ class Repertoire:
         return f"no recording answers {_short(prompt)}\n{reason}\n{self.overview()}"
 
 
-def _described(turn: Turn) -> str:
+def _described(turn: RecordedTurn) -> str:
     said = "any prompt" if turn.prompt is None else _short(turn.prompt)
     return f"{said}, going on with session {turn.follows}" if turn.follows else said
 

@@ -37,7 +37,7 @@ class Frame:
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class RecordedTurn:
     """A prompt, and all that went to and fro until the next."""
 
     name: str
@@ -56,7 +56,7 @@ class Turn:
     """How the client ended, where this was the last turn and that is known."""
     converses: bool
     """Whether the control protocol was spoken in it."""
-    next: Turn | None = None
+    next: RecordedTurn | None = None
     """The turn that the same client, or one that resumed it, took next."""
 
     @property
@@ -133,15 +133,15 @@ def _words(block: Any) -> str:
     return f"[{hashlib.sha256(jsontext.dumps(block)).hexdigest()[:12]}]"
 
 
-def cut_turns(recordings: Iterable[Recording]) -> list[Turn]:
+def recorded_turns(recordings: Iterable[Recording]) -> list[RecordedTurn]:
     """The turns of recordings, in order, each knowing what it follows."""
-    turns: list[Turn] = []
-    last: dict[str, Turn] = {}
+    turns: list[RecordedTurn] = []
+    last: dict[str, RecordedTurn] = {}
     for recording in recordings:
         parts = _parts(recording)
         for number, part in enumerate(parts):
             session = next((s for f in part.frames if (s := _session(f))), None)
-            turn = Turn(
+            turn = RecordedTurn(
                 name=recording.name if number == 0 else f"{recording.name}#{number + 1}",
                 key=f"{recording.source.resolve()}:{recording.number}:{number}",
                 recording=recording,
@@ -164,7 +164,7 @@ def cut_turns(recordings: Iterable[Recording]) -> list[Turn]:
     return turns
 
 
-def _follows(call: Invocation | None, session: str | None, last: dict[str, Turn]) -> str | None:
+def _follows(call: Invocation | None, session: str | None, last: dict[str, RecordedTurn]) -> str | None:
     """The session that a run goes on with, as it was called, or, where that is unknown, as its id tells."""
     if call is None:
         return session if session in last else None

@@ -12,8 +12,8 @@ from typing import Any
 
 from reread.base import jsontext
 from reread.base.claude_argv import call_of
-from reread.catalog.store import FOLDER, Kept, Store
-from reread.catalog.stored_line import NEWLINE, OUT, Entry
+from reread.catalog.store import FOLDER, Store, StoredConversation
+from reread.catalog.stored_line import NEWLINE, OUT, StoredLine
 from reread.disk.layout import named, transcripts_below
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
@@ -58,16 +58,16 @@ def _at(place: Path | str) -> Iterator[Recording]:
     return iter([Recording(session.id, path, load=partial(_transcript, path))])
 
 
-def _kept(place: Path | str) -> Kept | None:
+def _kept(place: Path | str) -> StoredConversation | None:
     if isinstance(place, Path):
-        return Kept(place) if Kept(place).is_captured else None
+        return StoredConversation(place) if StoredConversation(place).is_captured else None
     try:
         return Store().open(place)
     except NotFound:
         return None
 
 
-def _of_kept(kept: Kept) -> Iterator[Recording]:
+def _of_kept(kept: StoredConversation) -> Iterator[Recording]:
     """The runs of a captured conversation."""
     for number, run in enumerate(kept.runs):
         name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
@@ -75,12 +75,12 @@ def _of_kept(kept: Kept) -> Iterator[Recording]:
         yield Recording(name, kept.path, number, partial(_run, kept, number), call_of(run.argv), run.exit_code, started)
 
 
-def _run(kept: Kept, number: int) -> Sequence[Frame]:
+def _run(kept: StoredConversation, number: int) -> Sequence[Frame]:
     return _runs(kept)[number]
 
 
 @lru_cache(maxsize=1)
-def _runs(kept: Kept) -> list[list[Frame]]:
+def _runs(kept: StoredConversation) -> list[list[Frame]]:
     """The lines of a captured conversation, run by run; its runs are asked for one after the other."""
     frames: list[list[Frame]] = [[] for _ in kept.runs]
     for entry in kept.entries():
@@ -96,10 +96,10 @@ def _stream(path: Path) -> list[Frame]:
 
 def _transcript(path: Path) -> list[Frame]:
     """What the client wrote to disk, as if it had printed it: each prompt is answered by an `init` and a result."""
-    from reread.recording.as_stream import printouts
+    from reread.recording.as_stream import as_stream
     from reread.session.session import open  # noqa: A004
 
-    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in printouts(open(path))]
+    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in as_stream(open(path))]
     opening, frames, waits = told[0], list[Frame](), True
     for frame in told[1:]:
         if waits and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
@@ -116,5 +116,5 @@ def _complete(result: Frame) -> Frame:
     return frame_of(OUT, jsontext.dumps({**blank, **result.value}) + NEWLINE, result.at)
 
 
-def _seconds(entry: Entry) -> float | None:
+def _seconds(entry: StoredLine) -> float | None:
     return entry.timestamp.timestamp() if entry.timestamp else None

@@ -12,22 +12,22 @@ FORMATS = {"--output-format": ("text", "json", "stream-json"), "--input-format":
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-class Refused(Misuse):
+class UsageRefused(Misuse):
     """What the real program refuses; the message has its words."""
 
 
-def refuse_misuse(call: Invocation) -> None:
+def check_usage(call: Invocation) -> None:
     """Refuse what the real program refuses, in its words."""
     for option, allowed in FORMATS.items():
         chosen = call.options.get(option, allowed[0])
         if chosen not in allowed:
-            raise Refused(
+            raise UsageRefused(
                 f"error: option '{option} <format>' argument '{chosen}' is invalid. "
                 f"Allowed choices are {', '.join(allowed)}."
             )
     for broken, words in _RULES:
         if broken(call):
-            raise Refused(words)
+            raise UsageRefused(words)
 
 
 def is_session_id(text: str) -> bool:

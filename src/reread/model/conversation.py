@@ -32,26 +32,26 @@ from reread.model.ledger import (
     Fate,
     Ledger,
 )
-from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Partial, Turn, cut_turns
-from reread.model.metadata import Facts
-from reread.model.prompt_text import kind_of, take_apart
+from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, PartialResponse, Turn, cut_turns
+from reread.model.metadata import Metadata
+from reread.model.prompt_text import parse_prompt, prompt_kind
 from reread.records import blocks as b
 from reread.records.decode import Record, Records
 from reread.records.envelope import (
-    AttachmentHead,
-    BlockHead,
-    EventHead,
-    Head,
-    MessageHead,
-    ProgressHead,
+    AttachmentEnvelope,
+    BlockEnvelope,
+    EventEnvelope,
+    MessageEnvelope,
+    ProgressEnvelope,
+    RecordEnvelope,
     peek,
-    shape_head,
+    to_envelope,
 )
 from reread.records.lines import Line, Lines, Read
 from reread.records.types import RECORDS, Node
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
-Fold = Callable[["Conversation", int, Head], None]
+Fold = Callable[["Conversation", int, RecordEnvelope], None]
 
 STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
 """Types that tell of the session and never speak."""
@@ -124,7 +124,7 @@ TWICE = -2
 """In place of a parent: this record came before."""
 ROOT_BRANCH = 0
 NATIVES_KEPT = 16
-NO_MESSAGE = MessageHead()
+NO_MESSAGE = MessageEnvelope()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -155,15 +155,15 @@ class Conversation:
         """Its calls, all branches."""
         self.compactions: list[Compaction] = []
         """Where it was summed up."""
-        self.facts = Facts()
+        self.metadata = Metadata()
         """What its records say of it as a whole."""
-        self.own_agents: dict[str, Agent] = {}
+        self.inline_agents: dict[str, Agent] = {}
         """The agents whose records stand in this very file."""
         self.within = 0
         """How many conversations of the same file it is retold in, one within the other."""
-        self.agents: dict[str, Agent] = self.own_agents
+        self.agents: dict[str, Agent] = self.inline_agents
         """Every agent below this conversation by id, once they have been linked."""
-        self.meet_agents: Callable[[], object] = lambda: None
+        self.link_agents: Callable[[], object] = lambda: None
         """Links the agents; a session sets it, for it knows where their files are."""
         self.superseded: set[str] = set()
         """The uuids of records that the stream took back."""
@@ -200,7 +200,7 @@ class Conversation:
         self._numbers: dict[str, int] = {}
         self._sidechain = False
         """Whether sidechain records are this conversation's own: an agent's file."""
-        self.last_deed: tuple[object, Deed] | None = None
+        self.last_tool_call: tuple[object, ToolCall] | None = None
         self.rows_kept: dict[int, tuple[int, list[UsageRow]]] = {}
         """The usage rows of messages asked about lately, each with how many records they came from."""
         self._natives: dict[int, dict[str, Any]] = {}
@@ -334,9 +334,9 @@ class Conversation:
         """Parents that were named and never came, with the records that named them."""
         return self._waiting
 
-    def chain(self, head: str | None, tail: str | None) -> list[str]:
+    def chain(self, envelope: str | None, tail: str | None) -> list[str]:
         """The uuids from one record down to another, by their parents."""
-        first = self._uuids.get(head or "")
+        first = self._uuids.get(envelope or "")
         at = self._uuids.get(tail or "")
         if first is None or at is None:
             return []
@@ -345,7 +345,7 @@ class Conversation:
             out[at] = None
             if at != first:
                 at = self._parents[at]
-        uuids = (self.records[index].head.uuid for index in reversed(out))
+        uuids = (self.records[index].envelope.uuid for index in reversed(out))
         return [uuid for uuid in uuids if uuid]
 
     def native(self, index: int) -> dict[str, Any]:
@@ -411,8 +411,8 @@ class Conversation:
             yield from (m for m in (message, summed and summed.boundary) if m is not None)
         elif code == PAIRED or (code == ATTACHED and target < -1):
             yield self.calls[target if code == PAIRED else -2 - target].message
-        head = self.records[index].head
-        content = head.message.content if head.message is not None else None
+        envelope = self.records[index].envelope
+        content = envelope.message.content if envelope.message is not None else None
         for block in content if type(content) is list else ():
             call = self._by_call.get(block.tool_use_id or "")
             if call is not None:
@@ -422,7 +422,7 @@ class Conversation:
                 yield self.messages[0]  # its results stood before it, in any message
         if index in self.placed:
             yield from (call.message for call in self.calls if call.answer == index)
-        for uuid in head.supersedes or ():
+        for uuid in envelope.supersedes or ():
             message = self.find_message(uuid)
             if message is not None:
                 yield message
@@ -442,8 +442,8 @@ class Conversation:
             call = self.calls[target]
             message = call.message
         elif code == AGENT:
-            agent = self.own_agents[list(self.own_agents)[target]]
-            message = agent.find_message(record.head.uuid or "")
+            agent = self.inline_agents[list(self.inline_agents)[target]]
+            message = agent.find_message(record.envelope.uuid or "")
         return Change("record", record.line, self.fate(index), record, message, call, agent)
 
     # Taking records in
@@ -452,44 +452,46 @@ class Conversation:
         """Take in one record; gives its index. What it changed: `change(index)`."""
         index = len(self._marks)
         self.records.add(record.line, record.offset, len(record.body))
-        self._fold((record.head,))
+        self._fold((record.envelope,))
         return index
 
-    def push_lines(self, number: int, starts: array[int], lines: Sequence[bytes], heads: Iterable[Head]) -> None:
+    def push_lines(
+        self, number: int, starts: array[int], lines: Sequence[bytes], envelopes: Iterable[RecordEnvelope]
+    ) -> None:
         """Take in whole lines, each of them one record, with their heads."""
         self.records.add_lines(number, starts, lines)
-        self._fold(heads)
+        self._fold(envelopes)
 
-    def _fold(self, heads: Iterable[Head]) -> None:
+    def _fold(self, envelopes: Iterable[RecordEnvelope]) -> None:
         """Take in the heads of records whose places are known."""
-        for index, head in enumerate(heads, len(self._marks)):
-            fold = _FOLDS.get(head.type)
+        for index, envelope in enumerate(envelopes, len(self._marks)):
+            fold = _FOLDS.get(envelope.type)
             if fold is None:
-                self._fold_apart(index, head)
+                self._fold_apart(index, envelope)
             elif (
                 not self._sidechain
-                and (head.isSidechain or (head.parentToolUseID and head.type in SPEAKERS))
-                and (agent := self._agent_for(head)) is not None
+                and (envelope.isSidechain or (envelope.parentToolUseID and envelope.type in SPEAKERS))
+                and (agent := self._agent_for(envelope)) is not None
             ):
                 agent.records.add(*self.records.place(index))
-                agent._fold((head,))
+                agent._fold((envelope,))
                 self._settle_apart(AGENT, self._numbers[agent.id])
             else:
-                fold(self, index, head)
+                fold(self, index, envelope)
 
-    def _fold_apart(self, index: int, head: Head) -> None:
+    def _fold_apart(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in a record that stands outside the tree."""
-        self.facts.note(head, index)
-        if head.type not in STATE_TYPES:
+        self.metadata.note(envelope, index)
+        if envelope.type not in STATE_TYPES:
             self._settle_apart(MALFORMED if self.records[index].fault else UNKNOWN)
             return
         self._settle_apart(STATE)
-        self.facts.note_state(head)
-        if head.type in FACTS:
-            self.facts.of(FACTS[head.type]).append(index)
-        if head.type == "last-prompt":
-            self._go_on_from(head.leafUuid)
-        elif head.type == "result":
+        self.metadata.note_state(envelope)
+        if envelope.type in FACTS:
+            self.metadata.of(FACTS[envelope.type]).append(index)
+        if envelope.type == "last-prompt":
+            self._go_on_from(envelope.leafUuid)
+        elif envelope.type == "result":
             self._end_turn()
 
     def _settle(self, fate: int, target: int, speaks: int = SILENCE) -> None:
@@ -509,19 +511,19 @@ class Conversation:
         """The branch that a record is on."""
         return self._run_branches[bisect_right(self._runs, index) - 1]
 
-    def _place(self, index: int, head: Head) -> int:
+    def _place(self, index: int, envelope: RecordEnvelope) -> int:
         """Find a record's parent and with it the branch; TWICE where the record came before."""
-        self.facts.note(head, index)
-        uuid = head.uuid
+        self.metadata.note(envelope, index)
+        uuid = envelope.uuid
         if uuid is not None:
             first = self._uuids.setdefault(uuid, index)
             if first != index:
-                if self.records[first].head.type == head.type:
+                if self.records[first].envelope.type == envelope.type:
                     self._settle_apart(REAPPENDED if self._compacted_since(first) else DUPLICATE, first)
                     return TWICE
             elif self._waiting:
                 self._claim(uuid, index)
-        name = head.parentUuid or head.logicalParentUuid
+        name = envelope.parentUuid or envelope.logicalParentUuid
         if name is None:
             self._parents.append(-1)
             self._last = index
@@ -550,38 +552,38 @@ class Conversation:
     def _compacted_since(self, index: int) -> bool:
         return self._last_boundary > index
 
-    def fold_user(self, index: int, head: Head) -> None:
+    def fold_user(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in a user record."""
-        parent = self._place(index, head)
+        parent = self._place(index, envelope)
         if parent == TWICE:
             return
-        content = head.message.content if head.message is not None else None
+        content = envelope.message.content if envelope.message is not None else None
         if type(content) is list and content and self._answer(index, content):
             return
         text = _first_text(content)
-        kind = self._user_kind(head, text)
+        kind = self._user_kind(envelope, text)
         if kind in TURN_STARTERS and parent >= 0 and self._leads_somewhere(parent, index):
             self._branches.append(Branch(self, len(self._branches), self._branch_at(parent), parent))
             self._here = len(self._branches) - 1
-        message = self._add_message(index, head, "user", kind)
+        message = self._add_message(index, envelope, "user", kind)
         self._settle(SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
-        self._speak(head)
+        self._speak(envelope)
         if kind == "summary":
             self._sum_up(message)
         elif kind == "notification":
-            self._notify(message, take_apart(text).fields.get("tool-use-id"))
+            self._notify(message, parse_prompt(text).fields.get("tool-use-id"))
 
-    def _user_kind(self, head: Head, text: str) -> str:
-        if head.isCompactSummary:
+    def _user_kind(self, envelope: RecordEnvelope, text: str) -> str:
+        if envelope.isCompactSummary:
             return "summary"
-        kind = kind_of(text)
+        kind = prompt_kind(text)
         if self._sidechain and not self.messages:
             return kind
-        if head.isMeta and kind in TURN_STARTERS:
+        if envelope.isMeta and kind in TURN_STARTERS:
             return "meta"
         if kind != "prompt":
             return kind
-        return "prompt" if _origin(head.origin) in HUMAN_ORIGINS else "notification"
+        return "prompt" if _origin(envelope.origin) in HUMAN_ORIGINS else "notification"
 
     def _leads_somewhere(self, parent: int, index: int) -> bool:
         """Whether an earlier child of `parent` leads to anything but an unanswered call.
@@ -612,7 +614,7 @@ class Conversation:
                     below, above = above, parents[above]
         return leads
 
-    def _answer(self, index: int, content: list[BlockHead]) -> bool:
+    def _answer(self, index: int, content: list[BlockEnvelope]) -> bool:
         """Pair the results of a record with their calls; True where it holds nothing else."""
         first: Call | None = None
         results = 0
@@ -645,16 +647,16 @@ class Conversation:
         last = self._open[-1]
         return next((call for call in last.message.calls if call.answer < 0), last)
 
-    def fold_assistant(self, index: int, head: Head) -> None:
+    def fold_assistant(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in an assistant record."""
-        parent = self._place(index, head)
+        parent = self._place(index, envelope)
         if parent == TWICE:
             return
-        api = head.message or NO_MESSAGE
+        api = envelope.message or NO_MESSAGE
         content = api.content
         message = self._by_id.get(api.id) if api.id else None
         if message is None:
-            message = self._add_message(index, head, "assistant", _response_kind(head, api))
+            message = self._add_message(index, envelope, "assistant", _response_kind(envelope, api))
             fate, target = SHOWN, message.index
             if api.id:
                 message.id = api.id
@@ -668,13 +670,13 @@ class Conversation:
                 self._settle(DUPLICATE, repeated)
                 return
             message.records.append(index)
-            message.stamp = message.stamp or head.timestamp
+            message.stamp = message.stamp or envelope.timestamp
         speaks = SILENCE
         if type(content) is list:
             for place, block in enumerate(content):
                 kind = block.type
                 if kind in CALLS:
-                    self._add_call(index, head, message, block, place)
+                    self._add_call(index, envelope, message, block, place)
                 else:
                     speaks = SPOKEN
                     message.seen |= BITS.get(kind, OTHER_BIT)
@@ -688,17 +690,17 @@ class Conversation:
             speaks = SPOKEN
         self._know(message, api)
         self._settle(fate, target, speaks)
-        if head.supersedes:
-            self.superseded.update(head.supersedes)
-        self._speak(head)
+        if envelope.supersedes:
+            self.superseded.update(envelope.supersedes)
+        self._speak(envelope)
 
-    def _speak(self, head: Head) -> None:
+    def _speak(self, envelope: RecordEnvelope) -> None:
         """The session goes on from where someone last spoke, unless the records say from where."""
         self._active = self._here
-        if head.is_active:
+        if envelope.is_active:
             self._pinned = self._here
 
-    def _repeated(self, index: int, message: Message, content: list[BlockHead] | str) -> int:
+    def _repeated(self, index: int, message: Message, content: list[BlockEnvelope] | str) -> int:
         """The record of the same message that holds all these blocks already, or -1."""
         if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
             block = content[0]
@@ -722,9 +724,9 @@ class Conversation:
         for block in _raw_blocks(native):
             prints.setdefault(jsontext.dumps(block), index)
 
-    def _add_message(self, index: int, head: Head, role: str, kind: str) -> Message:
-        id = head.uuid or f"line {self.records.line(index)}"
-        message = Message(self, len(self.messages), id, role, kind, head.timestamp, self._here, [index])
+    def _add_message(self, index: int, envelope: RecordEnvelope, role: str, kind: str) -> Message:
+        id = envelope.uuid or f"line {self.records.line(index)}"
+        message = Message(self, len(self.messages), id, role, kind, envelope.timestamp, self._here, [index])
         self.messages.append(message)
         if kind == "compaction":
             self._last_boundary = index
@@ -732,8 +734,10 @@ class Conversation:
             self._last_said = message.index
         return message
 
-    def _add_call(self, index: int, head: Head, message: Message, block: BlockHead, place: int) -> None:
-        id = block.id or f"{head.uuid or index}#{len(self.calls)}"
+    def _add_call(
+        self, index: int, envelope: RecordEnvelope, message: Message, block: BlockEnvelope, place: int
+    ) -> None:
+        id = block.id or f"{envelope.uuid or index}#{len(self.calls)}"
         if id in self._by_call:
             return
         call = Call(self, len(self.calls), id, block.name or block.type, message, index, place=place)
@@ -750,33 +754,33 @@ class Conversation:
                 self._marks[call.answer] = PAIRED | RESULT
                 self._targets[call.answer] = call.index
 
-    def _answer_inline(self, index: int, block: BlockHead) -> None:
+    def _answer_inline(self, index: int, block: BlockEnvelope) -> None:
         """The result of a tool that the API ran itself stands in the response."""
         call = self._by_call.get(block.tool_use_id or "")
         if call is not None and call.answer < 0:
             call.answer, call.is_error = index, bool(block.is_error)
 
-    def _know(self, message: Message, api: MessageHead) -> None:
+    def _know(self, message: Message, api: MessageEnvelope) -> None:
         """Take in who made a response and how it ended."""
         if message.model is None and api.model:
             message.model = api.model
             if api.model != self._model and api.model != SYNTHETIC:
                 self._model = api.model
-                self.facts.models.add(api.model)
+                self.metadata.models.add(api.model)
         if api.stop_reason:
             message.stop_reason = api.stop_reason
 
-    def fold_system(self, index: int, head: Head) -> None:
+    def fold_system(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in a system record."""
-        if self._place(index, head) == TWICE:
+        if self._place(index, envelope) == TWICE:
             return
-        subtype = head.subtype or ""
+        subtype = envelope.subtype or ""
         if subtype in SILENT:
             self._settle(STATE, -1)
             if subtype in FACTS:
-                self.facts.of(FACTS[subtype]).append(index)
+                self.metadata.of(FACTS[subtype]).append(index)
             return
-        message = self._add_message(index, head, "system", SYSTEM_KINDS.get(subtype, "notice"))
+        message = self._add_message(index, envelope, "system", SYSTEM_KINDS.get(subtype, "notice"))
         self._settle(SHOWN, message.index)
         if message.kind == "compaction":
             self._compact(message, micro=subtype.startswith("micro"))
@@ -806,30 +810,30 @@ class Conversation:
         if call is not None:
             call.notices = _grown(call.notices, message.index)
 
-    def fold_attachment(self, index: int, head: Head) -> None:
+    def fold_attachment(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in an attachment record."""
-        if self._place(index, head) == TWICE:
+        if self._place(index, envelope) == TWICE:
             return None
-        payload = peek(head.attachment, AttachmentHead)
+        payload = peek(envelope.attachment, AttachmentEnvelope)
         if payload.type == "queued_command":
-            return self._queued(index, head, payload)
+            return self._queued(index, envelope, payload)
         if payload.type.startswith(HOOKS):
-            message = self._add_message(index, head, "system", "hook")
+            message = self._add_message(index, envelope, "system", "hook")
             self._settle(SHOWN, message.index)
             return None
         return self._attach(index, payload.toolUseID)
 
-    def _queued(self, index: int, head: Head, payload: AttachmentHead) -> None:
+    def _queued(self, index: int, envelope: RecordEnvelope, payload: AttachmentEnvelope) -> None:
         """What a person typed while a turn ran, or what a task reported meanwhile."""
         text = _first_text(_value(payload.prompt))
-        kind = kind_of(text)
+        kind = prompt_kind(text)
         machine = payload.isMeta or payload.commandMode == "task-notification"
         if kind == "prompt" and (machine or _origin(payload.origin) not in HUMAN_ORIGINS):
             kind = "notification"
-        message = self._add_message(index, head, "user", kind)
+        message = self._add_message(index, envelope, "user", kind)
         self._settle(SHOWN, message.index, PROMPT if kind in TURN_STARTERS else SILENCE)
         if kind == "notification":
-            self._notify(message, take_apart(text).fields.get("tool-use-id"))
+            self._notify(message, parse_prompt(text).fields.get("tool-use-id"))
 
     def _attach(self, index: int, *tool_use_ids: str | None) -> None:
         """Hang a record on its call, else on the last message."""
@@ -844,31 +848,31 @@ class Conversation:
             message.attached = _grown(message.attached, index)
         self._settle(ATTACHED, len(self.messages) - 1)
 
-    def fold_progress(self, index: int, head: Head) -> None:
+    def fold_progress(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in a progress record."""
-        if self._place(index, head) == TWICE:
+        if self._place(index, envelope) == TWICE:
             return
-        payload = peek(head.data, ProgressHead)
+        payload = peek(envelope.data, ProgressEnvelope)
         if payload.type == "agent_progress" and payload.agentId:
             agent = self._agent(payload.agentId)
-            agent.call_id = agent.call_id or head.parentToolUseID
-            agent.retold = True
+            agent.call_id = agent.call_id or envelope.parentToolUseID
+            agent.progress_only = True
             if payload.message and agent.within < MOST_WITHIN:
                 agent.push(_retold(self.records[index], bytes(payload.message)))
             self._settle(AGENT, self._numbers[agent.id])
             return
-        self._attach(index, head.toolUseID, head.parentToolUseID)
+        self._attach(index, envelope.toolUseID, envelope.parentToolUseID)
 
-    def fold_stream_event(self, index: int, head: Head) -> None:
+    def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in a stream event record."""
-        self.facts.note(head, index)
-        event = peek(head.event, EventHead)
+        self.metadata.note(envelope, index)
+        event = peek(envelope.event, EventEnvelope)
         if event.type == "message_start" and event.message is not None:
             id = event.message.id
             self._streaming = self._by_id.get(id) if id else None
             if self._streaming is None:
-                message = self._streaming = self._add_message(index, head, "assistant", "response")
-                message.partial = Partial()
+                message = self._streaming = self._add_message(index, envelope, "assistant", "response")
+                message.partial = PartialResponse()
                 if id:
                     message.id = id
                     self._by_id[id] = message
@@ -881,37 +885,37 @@ class Conversation:
             return
         self._settle_apart(MERGED, message.index)
         if message.partial is not None:
-            message.partial.apply(as_dict(_value(head.event)))
+            message.partial.apply(as_dict(_value(envelope.event)))
         if event.usage:
             message.stop_reason = event.stop_reason or message.stop_reason
             message.told = _grown(message.told, index)
 
     # Agents whose records stand here
 
-    def _agent_for(self, head: Head) -> Agent | None:
+    def _agent_for(self, envelope: RecordEnvelope) -> Agent | None:
         """The agent a sidechain record belongs to; None where the file is the agent's own."""
-        if head.parentToolUseID:
-            agent = self._agent_of_call.get(head.parentToolUseID)
+        if envelope.parentToolUseID:
+            agent = self._agent_of_call.get(envelope.parentToolUseID)
             if agent is None:
-                agent = self._agent(head.agentId or head.parentToolUseID)
-                agent.call_id = head.parentToolUseID
-                self._agent_of_call[head.parentToolUseID] = agent
+                agent = self._agent(envelope.agentId or envelope.parentToolUseID)
+                agent.call_id = envelope.parentToolUseID
+                self._agent_of_call[envelope.parentToolUseID] = agent
             return agent
-        if head.agentId:
-            if not self.messages and not self.own_agents:
+        if envelope.agentId:
+            if not self.messages and not self.inline_agents:
                 self._sidechain = True
                 return None
-            agent = self._agent(head.agentId)
+            agent = self._agent(envelope.agentId)
         else:
-            agent = self._owners.get(head.parentUuid or "")
-            if agent is None and head.parentUuid and not self._is_here(head.parentUuid):
+            agent = self._owners.get(envelope.parentUuid or "")
+            if agent is None and envelope.parentUuid and not self._is_here(envelope.parentUuid):
                 agent = self._latest_agent
             if agent is None:
-                agent = self._agent(head.uuid or f"sidechain {len(self.own_agents) + 1}")
-                agent.hangs_on = head.parentUuid
+                agent = self._agent(envelope.uuid or f"sidechain {len(self.inline_agents) + 1}")
+                agent.parent_uuid = envelope.parentUuid
             self._latest_agent = agent
-        if head.uuid:
-            self._owners[head.uuid] = agent
+        if envelope.uuid:
+            self._owners[envelope.uuid] = agent
         return agent
 
     def _is_here(self, id: str) -> bool:
@@ -919,9 +923,9 @@ class Conversation:
         return id in self._uuids or id in self._by_call
 
     def _agent(self, id: str) -> Agent:
-        agent = self.own_agents.get(id)
+        agent = self.inline_agents.get(id)
         if agent is None:
-            agent = self.own_agents[id] = Agent(id, self.records.read)
+            agent = self.inline_agents[id] = Agent(id, self.records.read)
             agent.within = self.within + 1
             self._numbers[id] = len(self._numbers)
         return agent
@@ -952,9 +956,9 @@ class Agent(Conversation):
         """The client's note beside the agent's file."""
         self.call_id: str | None = None
         """The call that the records themselves name."""
-        self.hangs_on: str | None = None
+        self.parent_uuid: str | None = None
         """The record of the main thread that its first record hangs under."""
-        self.retold = False
+        self.progress_only = False
         """Whether it is known only from progress records."""
         self.path: str | None = None
         """Its own file, where it has one."""
@@ -997,11 +1001,11 @@ class Agent(Conversation):
 
 def _retold(record: Record, message: bytes) -> Record:
     """The message inside a progress record as a record of its own; where it stands only inside, the whole."""
-    head = shape_head(as_dict(jsontext.readable(message)))
+    envelope = to_envelope(as_dict(jsontext.readable(message)))
     at = record.body.find(message)
     if at < 0:
-        return Record(record.line, record.offset, record.body, head.type, head)
-    return Record(record.line, record.offset + at, message, head.type, head)
+        return Record(record.line, record.offset, record.body, envelope.type, envelope)
+    return Record(record.line, record.offset + at, message, envelope.type, envelope)
 
 
 def _grown(indexes: Sequence[int], index: int) -> Sequence[int]:
@@ -1018,8 +1022,8 @@ def _raw_blocks(native: dict[str, Any]) -> list[Any]:
     return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
-def _response_kind(head: Head, api: MessageHead) -> str:
-    if head.isApiErrorMessage:
+def _response_kind(envelope: RecordEnvelope, api: MessageEnvelope) -> str:
+    if envelope.isApiErrorMessage:
         return "error"
     return "notice" if api.model == SYNTHETIC else "response"
 
@@ -1030,11 +1034,11 @@ def _first_text(content: Any) -> str:
         return content
     blocks = cast(list[Any], content) if isinstance(content, list) else []
     texts = [text for text in map(_text_of, blocks) if text]
-    return next((text for text in texts if kind_of(text) != "meta"), texts[0] if texts else "")
+    return next((text for text in texts if prompt_kind(text) != "meta"), texts[0] if texts else "")
 
 
 def _text_of(block: Any) -> str:
-    raw = block.text if isinstance(block, BlockHead) else as_dict(block).get("text")
+    raw = block.text if isinstance(block, BlockEnvelope) else as_dict(block).get("text")
     text = _value(raw) if isinstance(raw, Raw) else raw
     return text if isinstance(text, str) else ""
 

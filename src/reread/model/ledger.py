@@ -87,48 +87,50 @@ class Ledger(Sequence[Fate]):
 
 
 def _on_message(word: str) -> Callable[[Conversation, int, int], Fate]:
-    def explain(talk: Conversation, index: int, target: int) -> Fate:
-        message = talk.messages[target]
+    def explain(conversation: Conversation, index: int, target: int) -> Fate:
+        message = conversation.messages[target]
         reason = f"{word} {message.kind} {message.id}"
-        return Fate(talk.records.line(index), FATES[talk.fate_code(index)], reason, message=message.id)
+        return Fate(conversation.records.line(index), FATES[conversation.fate_code(index)], reason, message=message.id)
 
     return explain
 
 
-def _on_call(talk: Conversation, index: int, target: int) -> Fate:
-    call = talk.calls[target]
+def _on_call(conversation: Conversation, index: int, target: int) -> Fate:
+    call = conversation.calls[target]
     how = " by position" if call.by_position else ""
-    return Fate(talk.records.line(index), "paired", f"result of call {call.id} ({call.name}){how}", call=call.id)
+    return Fate(
+        conversation.records.line(index), "paired", f"result of call {call.id} ({call.name}){how}", call=call.id
+    )
 
 
-def _on_either(talk: Conversation, index: int, target: int) -> Fate:
-    line = talk.records.line(index)
+def _on_either(conversation: Conversation, index: int, target: int) -> Fate:
+    line = conversation.records.line(index)
     if target <= -2:
-        call = talk.calls[-2 - target]
+        call = conversation.calls[-2 - target]
         return Fate(line, "attached", f"goes with call {call.id} ({call.name})", call=call.id)
     if target < 0:
         return Fate(line, "attached", "goes with the session: nothing was said before it")
-    message = talk.messages[target]
+    message = conversation.messages[target]
     return Fate(line, "attached", f"goes with {message.kind} {message.id}", message=message.id)
 
 
-def _on_agent(talk: Conversation, index: int, target: int) -> Fate:
-    id = list(talk.own_agents)[target]
-    return Fate(talk.records.line(index), "agent", f"belongs to agent {id}", agent=id)
+def _on_agent(conversation: Conversation, index: int, target: int) -> Fate:
+    id = list(conversation.inline_agents)[target]
+    return Fate(conversation.records.line(index), "agent", f"belongs to agent {id}", agent=id)
 
 
 def _repeats(word: str) -> Callable[[Conversation, int, int], Fate]:
-    def explain(talk: Conversation, index: int, target: int) -> Fate:
-        line, of = talk.records.line(index), talk.records.line(target)
-        return Fate(line, FATES[talk.fate_code(index)], word.format(of), of=of)
+    def explain(conversation: Conversation, index: int, target: int) -> Fate:
+        line, of = conversation.records.line(index), conversation.records.line(target)
+        return Fate(line, FATES[conversation.fate_code(index)], word.format(of), of=of)
 
     return explain
 
 
 def _plain(reason: str) -> Callable[[Conversation, int, int], Fate]:
-    def explain(talk: Conversation, index: int, target: int) -> Fate:
-        record = talk.records[index]
-        fate = FATES[talk.fate_code(index)]
+    def explain(conversation: Conversation, index: int, target: int) -> Fate:
+        record = conversation.records[index]
+        fate = FATES[conversation.fate_code(index)]
         return Fate(record.line, fate, reason.format(type=record.type, fault=record.fault))
 
     return explain

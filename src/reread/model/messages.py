@@ -14,11 +14,11 @@ from reread.accounting.prices import in_force
 from reread.base import jsontext
 from reread.base.coerce import as_int, as_str
 from reread.base.times import milliseconds, moment, seconds_between
-from reread.model.prompt_text import Aside, Command, Speech, take_apart
+from reread.model.prompt_text import Aside, Command, PromptText, parse_prompt
 from reread.records import blocks as b
-from reread.records.envelope import EventHead, Head, peek, usage_in
+from reread.records.envelope import EventEnvelope, RecordEnvelope, parse_usage, peek
 from reread.tools.nodes import Node
-from reread.tools.tool_call import AgentStats, Deed
+from reread.tools.tool_call import AgentStats, ToolCall
 
 if TYPE_CHECKING:
     from reread.model.conversation import Agent, Conversation
@@ -78,7 +78,7 @@ class Message(msgspec.Struct, eq=False):
     """Which kinds of block it has so far, as bits: lets the fold notice repeats."""
     told: Sequence[int] = ()
     """Records that add nothing to it but may tell of its usage: repeats, and events of its stream."""
-    partial: Partial | None = None
+    partial: PartialResponse | None = None
     prints: dict[bytes, int] | None = None
     """Its blocks as JSON with the record that first held each, once a repeat was possible."""
 
@@ -90,8 +90,8 @@ class Message(msgspec.Struct, eq=False):
     @property
     def uuids(self) -> list[str]:
         """The uuids of its records."""
-        heads = (self.conversation.records[i].head for i in self.records)
-        return [head.uuid for head in heads if head.uuid is not None]
+        envelopes = (self.conversation.records[i].envelope for i in self.records)
+        return [envelope.uuid for envelope in envelopes if envelope.uuid is not None]
 
     @property
     def blocks(self) -> list[b.Block]:
@@ -113,7 +113,7 @@ class Message(msgspec.Struct, eq=False):
     def text(self) -> str:
         """What it says: for a person's message without the client's additions."""
         if self.role == "user":
-            return "\n\n".join(part.text for part in self.speech if part.text)
+            return "\n\n".join(part.text for part in self.prompt_texts if part.text)
         return self.said
 
     @property
@@ -122,9 +122,9 @@ class Message(msgspec.Struct, eq=False):
         return "\n\n".join(self._texts())
 
     @property
-    def speech(self) -> list[Speech]:
+    def prompt_texts(self) -> list[PromptText]:
         """Its text blocks taken apart."""
-        return [take_apart(text) for text in self._texts()]
+        return [parse_prompt(text) for text in self._texts()]
 
     def _texts(self) -> list[str]:
         texts = (block.text for block in self.blocks if isinstance(block, b.Text))
@@ -133,17 +133,17 @@ class Message(msgspec.Struct, eq=False):
     @property
     def command(self) -> Command | None:
         """The command it is, where it is one."""
-        return next((part.command for part in self.speech if part.command), None)
+        return next((part.command for part in self.prompt_texts if part.command), None)
 
     @property
     def asides(self) -> list[Aside]:
         """What the client added to the text."""
-        return [aside for part in self.speech for aside in part.asides]
+        return [aside for part in self.prompt_texts for aside in part.asides]
 
     @property
     def fields(self) -> dict[str, str]:
         """The parts of a notification by tag."""
-        return {tag: value for part in self.speech for tag, value in part.fields.items()}
+        return {tag: value for part in self.prompt_texts for tag, value in part.fields.items()}
 
     @property
     def pasted(self) -> dict[int, b.Block]:
@@ -195,25 +195,25 @@ class Message(msgspec.Struct, eq=False):
     def _rows(self) -> list[UsageRow]:
         rows: dict[str | None, UsageRow] = {}
         for index in sorted((*self.records, *self.told)):
-            row = self._row(self.conversation.records[index].head, next(iter(rows.values()), None))
+            row = self._row(self.conversation.records[index].envelope, next(iter(rows.values()), None))
             if row is not None:
                 join_row(rows, row)
         return list(rows.values())
 
-    def _row(self, head: Head, first: UsageRow | None) -> UsageRow | None:
+    def _row(self, envelope: RecordEnvelope, first: UsageRow | None) -> UsageRow | None:
         """The usage row in a record; an event of the stream only says what changed since the first."""
-        event = peek(head.event, EventHead) if head.event else None
-        api = head.message if event is None else event.message
+        event = peek(envelope.event, EventEnvelope) if envelope.event else None
+        api = envelope.message if event is None else event.message
         if api is not None:
-            usage, stop, model = usage_in(api.usage), api.stop_reason, api.model
+            usage, stop, model = parse_usage(api.usage), api.stop_reason, api.model
         elif event is not None:
-            usage, stop, model = usage_in(event.usage), event.stop_reason, self.model
+            usage, stop, model = parse_usage(event.usage), event.stop_reason, self.model
             usage = overlay(first.usage, usage) if first is not None and usage is not None else usage
         else:
             return None
-        if usage is None or model == SYNTHETIC or head.isApiErrorMessage:
+        if usage is None or model == SYNTHETIC or envelope.isApiErrorMessage:
             return None
-        return UsageRow(head.requestId or None, usage, stop, model, head.costUSD)
+        return UsageRow(envelope.requestId or None, usage, stop, model, envelope.costUSD)
 
     @property
     def line(self) -> int:
@@ -259,13 +259,13 @@ class Call(msgspec.Struct, eq=False):
     @property
     def agent(self) -> Agent | None:
         """The agent it started; the session's agents are read when this is first asked for."""
-        self.conversation.meet_agents()
+        self.conversation.link_agents()
         return self.started_agent
 
     @property
     def agents(self) -> Sequence[Agent]:
         """The agents that it started: one, or those of a workflow."""
-        self.conversation.meet_agents()
+        self.conversation.link_agents()
         return self.started_agents
 
     @property
@@ -327,19 +327,19 @@ class Call(msgspec.Struct, eq=False):
         return not (isinstance(content, str) and content.startswith(ERRORS[:1] + ERRORS[-1:]))
 
     @property
-    def deed(self) -> Deed:
+    def tool_call(self) -> ToolCall:
         """The call as a tool sees it; that of the last call asked about is kept."""
         agent = self.agent
         key = (self.index, self.answer, agent, len(agent.records) if agent is not None else 0)
-        kept = self.conversation.last_deed
+        kept = self.conversation.last_tool_call
         if kept is None or kept[0] != key:
-            kept = self.conversation.last_deed = (key, self._deed())
+            kept = self.conversation.last_tool_call = (key, self._tool_call())
         return kept[1]
 
-    def _deed(self) -> Deed:
+    def _tool_call(self) -> ToolCall:
         record = self.conversation.native(self.answer) if self.answer >= 0 else {}
         denial = record.get("toolDenialKind")
-        return Deed(
+        return ToolCall(
             self.name,
             self.input,
             result=self.result,
@@ -362,7 +362,7 @@ class Call(msgspec.Struct, eq=False):
     @property
     def title(self) -> str:
         """What it does, in one line, in the tool's own words."""
-        return tools.title(self.deed)
+        return tools.title(self.tool_call)
 
     @property
     def nodes(self) -> list[Node]:
@@ -371,7 +371,7 @@ class Call(msgspec.Struct, eq=False):
 
     def draw(self, *, full: bool = False) -> list[Node]:
         """The nodes; in full, with everything that was recorded and that no node shows."""
-        return tools.draw(self.deed, full=full)
+        return tools.draw(self.tool_call, full=full)
 
     @property
     def started(self) -> datetime | None:
@@ -510,7 +510,7 @@ class Compaction(msgspec.Struct, eq=False):
         return message.line if message else 0
 
 
-class Partial:
+class PartialResponse:
     """A response that is still being streamed: the blocks of which no whole line has come yet."""
 
     def __init__(self) -> None:

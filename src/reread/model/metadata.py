@@ -8,25 +8,25 @@ from typing import Any, cast
 from msgspec import Raw
 
 from reread.base import jsontext
-from reread.records.envelope import Head
+from reread.records.envelope import RecordEnvelope
 
 NATIVE_STAMP = len("2026-11-15T00:00:00.000Z")
 
 
-class Facts:
+class Metadata:
     """What the records say of the session as a whole."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.ids_at: list[int] = []
         """The record at which each id first stands."""
-        self.cwds = Once()
+        self.cwds = UniqueList()
         self.git_branches: list[str] = []
-        self.versions = Once()
-        self.slugs = Once()
-        self.entrypoints = Once()
+        self.versions = UniqueList()
+        self.slugs = UniqueList()
+        self.entrypoints = UniqueList()
         self.permission_modes: list[str] = []
-        self.models = Once()
+        self.models = UniqueList()
         self.first_stamp: str | None = None
         self.last_stamp: str | None = None
         self.custom_title: str | None = None
@@ -39,7 +39,7 @@ class Facts:
         self.runs: list[int] = []
         """The records that say that a capture began or ended."""
         self.inits: list[int] = []
-        self.continued_in = Once()
+        self.continued_in = UniqueList()
         self.forked_from: dict[str, Any] | None = None
         self._here: tuple[str | None, ...] = ()
 
@@ -47,20 +47,20 @@ class Facts:
         """One of the lists of record indexes, by name."""
         return cast(list[int], getattr(self, name))
 
-    def note_state(self, head: Head) -> None:
+    def note_state(self, envelope: RecordEnvelope) -> None:
         """Take in a record that tells of the session."""
-        if head.customTitle is not None:
-            self.custom_title = head.customTitle
-        if head.aiTitle is not None:
-            self.ai_title = head.aiTitle
-        if head.summary:
-            self.summaries.append((_text(head.summary), head.leafUuid))
-        if head.continuedInSessionId:
-            self.continued_in.add(head.continuedInSessionId)
+        if envelope.customTitle is not None:
+            self.custom_title = envelope.customTitle
+        if envelope.aiTitle is not None:
+            self.ai_title = envelope.aiTitle
+        if envelope.summary:
+            self.summaries.append((_text(envelope.summary), envelope.leafUuid))
+        if envelope.continuedInSessionId:
+            self.continued_in.add(envelope.continuedInSessionId)
 
-    def note(self, head: Head, index: int) -> None:
+    def note(self, envelope: RecordEnvelope, index: int) -> None:
         """Take in what the envelope of a record says."""
-        stamp = head.timestamp
+        stamp = envelope.timestamp
         if stamp is not None:
             if self.last_stamp is None or stamp > self.last_stamp:
                 if is_time(stamp):
@@ -68,21 +68,29 @@ class Facts:
                     self.first_stamp = self.first_stamp or stamp
             elif self.first_stamp is None or (stamp < self.first_stamp and is_time(stamp)):
                 self.first_stamp = stamp
-        here = (head.sessionId, head.cwd, head.gitBranch, head.version, head.slug, head.entrypoint, head.permissionMode)
+        here = (
+            envelope.sessionId,
+            envelope.cwd,
+            envelope.gitBranch,
+            envelope.version,
+            envelope.slug,
+            envelope.entrypoint,
+            envelope.permissionMode,
+        )
         if here == self._here:
             return
         self._here = here
-        if head.forkedFrom and self.forked_from is None:
-            self.forked_from = _object(head.forkedFrom)
-        if head.sessionId and (not self.ids or head.sessionId != self.ids[-1]):
-            self.ids.append(head.sessionId)
+        if envelope.forkedFrom and self.forked_from is None:
+            self.forked_from = _object(envelope.forkedFrom)
+        if envelope.sessionId and (not self.ids or envelope.sessionId != self.ids[-1]):
+            self.ids.append(envelope.sessionId)
             self.ids_at.append(index)
-        self.cwds.add(head.cwd)
-        _follow(self.git_branches, head.gitBranch)
-        self.versions.add(head.version)
-        self.slugs.add(head.slug)
-        self.entrypoints.add(head.entrypoint)
-        _follow(self.permission_modes, head.permissionMode)
+        self.cwds.add(envelope.cwd)
+        _follow(self.git_branches, envelope.gitBranch)
+        self.versions.add(envelope.version)
+        self.slugs.add(envelope.slug)
+        self.entrypoints.add(envelope.entrypoint)
+        _follow(self.permission_modes, envelope.permissionMode)
 
 
 def _text(raw: Raw) -> str:
@@ -95,7 +103,7 @@ def _object(raw: Raw) -> dict[str, Any] | None:
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
-class Once(list[str]):
+class UniqueList(list[str]):
     """Values in the order they first came, each once."""
 
     def __init__(self) -> None:

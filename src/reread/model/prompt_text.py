@@ -54,7 +54,7 @@ class Command(msgspec.Struct, frozen=True):
         return f"{self.name} {self.args}".strip()
 
 
-class Speech(msgspec.Struct, frozen=True):
+class PromptText(msgspec.Struct, frozen=True):
     """A user text taken apart."""
 
     kind: str
@@ -66,7 +66,7 @@ class Speech(msgspec.Struct, frozen=True):
     """The parts of a notification by tag: task-id, status, summary, result …"""
 
 
-def kind_of(text: str) -> str:
+def prompt_kind(text: str) -> str:
     """The kind of a user text by how it begins; `prompt` where nothing tells otherwise."""
     if text.startswith(INTERRUPTS):
         return "interrupt"
@@ -80,24 +80,24 @@ def kind_of(text: str) -> str:
     asides, rest = _asides(text)
     if not asides:
         return "prompt"
-    return kind_of(rest) if rest.strip() else "meta"
+    return prompt_kind(rest) if rest.strip() else "meta"
 
 
-def take_apart(text: str) -> Speech:
+def parse_prompt(text: str) -> PromptText:
     """A user text with the client's additions set aside."""
-    kind = kind_of(text)
+    kind = prompt_kind(text)
     if kind == "command":
         command = _command(text)
-        return Speech(kind, str(command), command)
+        return PromptText(kind, str(command), command)
     if kind == "output":
-        return Speech(kind, _output(text))
+        return PromptText(kind, _output(text))
     if kind == "notification":
         fields = _inner_fields(text)
-        return Speech(kind, fields.get("summary") or fields.get("result") or text.strip(), fields=fields)
+        return PromptText(kind, fields.get("summary") or fields.get("result") or text.strip(), fields=fields)
     asides, rest = _asides(text)
     if not asides:
-        return Speech(kind, text)
-    return Speech(kind, rest, asides=tuple(asides))
+        return PromptText(kind, text)
+    return PromptText(kind, rest, asides=tuple(asides))
 
 
 def _asides(text: str) -> tuple[list[Aside], str]:
@@ -125,14 +125,14 @@ def _asides(text: str) -> tuple[list[Aside], str]:
 def _output(text: str) -> str:
     """What the tags of an output hold; one that was cut has no end."""
     leading = _LEADING.match(text.lstrip())
-    parts = [part.strip("\n") for _, part in fields_of(text) if part.strip()]
+    parts = [part.strip("\n") for _, part in tagged_fields(text) if part.strip()]
     if parts or leading is None or f"</{leading[1]}>" in text:
         return "\n".join(parts)
     return text.lstrip()[leading.end() :]
 
 
 def _command(text: str) -> Command:
-    fields = {tag: value.strip() for tag, value in fields_of(text)}
+    fields = {tag: value.strip() for tag, value in tagged_fields(text)}
     for tag, sigil in _SIGILS.items():
         if tag in fields:
             return Command(sigil, fields[tag])
@@ -141,12 +141,12 @@ def _command(text: str) -> Command:
 
 def _inner_fields(text: str) -> dict[str, str]:
     """The parts inside the tag that a text begins with."""
-    outer = fields_of(text)
-    inner = fields_of(outer[0][1]) if outer else []
+    outer = tagged_fields(text)
+    inner = tagged_fields(outer[0][1]) if outer else []
     return {tag: value.strip() for tag, value in inner}
 
 
-def fields_of(text: str) -> list[tuple[str, str]]:
+def tagged_fields(text: str) -> list[tuple[str, str]]:
     """The tags of a text with what each holds, those inside another left alone; in one pass, whatever it holds."""
     ends: dict[str, list[int]] = {}
     opens: list[re.Match[str]] = []

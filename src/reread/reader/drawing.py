@@ -11,7 +11,7 @@ from reread.base.coerce import as_dict
 from reread.base.text import plural
 from reread.model.messages import Call, Message
 from reread.reader import schema
-from reread.reader.timeline import sort_of
+from reread.reader.timeline import category_of
 from reread.reader.trim import CHARS, Trimmer
 from reread.records.blocks import RedactedThinking, Text, Thinking, Use
 from reread.render.parts import take_call
@@ -50,7 +50,7 @@ Address = Callable[[str, int, n.Picture], str | None]
 """Where a picture can be had: the message or call it belongs to, which of its pictures it is, and the picture."""
 
 
-class Pen:
+class PartBuilder:
     """Draws messages and calls as values."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Pen:
     def parts(self, message: Message) -> Iterator[schema.Part]:
         """A message, part by part."""
         self._owner, self._pictures = f"message/{message.index}", 0
-        yield from _KINDS.get(message.kind, Pen._notice)(self, message)
+        yield from _KINDS.get(message.kind, PartBuilder._notice)(self, message)
         for index in message.attached:
             yield self._attached(message.conversation.native(index))
 
@@ -79,7 +79,7 @@ class Pen:
 
     def call(self, call: Call) -> schema.CallPart:
         """A call on one line."""
-        deed = call.deed
+        deed = call.tool_call
         title = tools.title(deed)
         name, _, rest = title.partition(" ")
         labelled = name == call.name
@@ -89,7 +89,7 @@ class Pen:
             name=call.name,
             label=call.name if labelled else "",
             title=rest if labelled else title,
-            sort=sort_of(call.name),
+            category=category_of(call.name),
             state=deed.ending.state,
             is_error=call.is_error,
             note=_note(deed.ending),
@@ -217,15 +217,15 @@ class Pen:
 NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
 """The fields of an attachment that say what it is."""
 
-_KINDS: dict[str, Callable[[Pen, Message], Iterator[schema.Part]]] = {
-    "prompt": Pen._typed,  # pyright: ignore[reportPrivateUsage]
-    "command": Pen._typed,  # pyright: ignore[reportPrivateUsage]
-    "response": Pen._response,  # pyright: ignore[reportPrivateUsage]
-    "output": Pen._output,  # pyright: ignore[reportPrivateUsage]
-    "notification": Pen._notification,  # pyright: ignore[reportPrivateUsage]
-    "meta": Pen._meta,  # pyright: ignore[reportPrivateUsage]
-    "compaction": Pen._compaction,  # pyright: ignore[reportPrivateUsage]
-    "summary": Pen._summary,  # pyright: ignore[reportPrivateUsage]
+_KINDS: dict[str, Callable[[PartBuilder, Message], Iterator[schema.Part]]] = {
+    "prompt": PartBuilder._typed,  # pyright: ignore[reportPrivateUsage]
+    "command": PartBuilder._typed,  # pyright: ignore[reportPrivateUsage]
+    "response": PartBuilder._response,  # pyright: ignore[reportPrivateUsage]
+    "output": PartBuilder._output,  # pyright: ignore[reportPrivateUsage]
+    "notification": PartBuilder._notification,  # pyright: ignore[reportPrivateUsage]
+    "meta": PartBuilder._meta,  # pyright: ignore[reportPrivateUsage]
+    "compaction": PartBuilder._compaction,  # pyright: ignore[reportPrivateUsage]
+    "summary": PartBuilder._summary,  # pyright: ignore[reportPrivateUsage]
 }
 """How each kind of message is drawn; all others are notices."""
 
@@ -255,7 +255,7 @@ def _other_nodes(message: Message) -> list[n.Node]:
 
 def run_title(messages: Sequence[Message]) -> str:
     """What a run of small calls did, counted: 7 reads, 2 searches."""
-    counts = Counter(sort_of(call.name) for message in messages for call in message.calls)
+    counts = Counter(category_of(call.name) for message in messages for call in message.calls)
     return ", ".join(plural(count, sort) for sort, count in counts.most_common() if sort in RUNS)
 
 

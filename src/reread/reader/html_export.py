@@ -22,11 +22,11 @@ from reread.errors import Unreadable
 from reread.model.conversation import Agent
 from reread.model.messages import TURN_STARTERS, Branch, Call
 from reread.reader import schema
-from reread.reader.drawing import Pen
-from reread.reader.session_view import Desk
+from reread.reader.drawing import PartBuilder
+from reread.reader.session_view import SessionView
 from reread.reader.steps import at_once
-from reread.reader.thread_view import Talk
-from reread.reader.timeline import Scroll
+from reread.reader.thread_view import ThreadView
+from reread.reader.timeline import Timeline
 from reread.render.parts import EVERYTHING, Selection, agents_below
 from reread.render.sanitize import safe
 from reread.session.session import Session
@@ -49,7 +49,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 class Assets(msgspec.Struct, frozen=True):
     """The reader itself, and how a page comes by it."""
 
-    head: str
+    envelope: str
     """What a page has in its head."""
     script: str
     """What it ends with."""
@@ -62,7 +62,7 @@ def inline_assets() -> Assets:
     """The reader, inside the page; nothing but just this script and style may run."""
     script, style = reader_file("export.js"), reader_file("export.css")
     return Assets(
-        head=f"<style>{style}</style>",
+        envelope=f"<style>{style}</style>",
         script=f"<script>{script}</script>",
         policy=_policy(f"'{_digest(script)}'", f"'{_digest(style)}'"),
     )
@@ -71,7 +71,7 @@ def inline_assets() -> Assets:
 def shared_assets(folder: str) -> Assets:
     """The reader in files beside the page: those of a site."""
     return Assets(
-        head=f'<link rel="stylesheet" href="{folder}/reader.css">',
+        envelope=f'<link rel="stylesheet" href="{folder}/reader.css">',
         script=f'<script src="{folder}/reader.js"></script>',
         policy=_policy("'self' file:", "'self' file:"),
     )
@@ -103,14 +103,14 @@ def session_html(
     home: str | None = None,
 ) -> Iterator[bytes]:
     """A session as a page, in pieces: no more than one chunk is in memory."""
-    return _Writer(session, selection, assets=assets or inline_assets(), home=home).pieces()
+    return _PageWriter(session, selection, assets=assets or inline_assets(), home=home).pieces()
 
 
-class _Writer:
+class _PageWriter:
     """Writes one page."""
 
     def __init__(self, session: Session, selection: Selection, *, assets: Assets, home: str | None) -> None:
-        self.desk = Desk(session, session.id or "session")
+        self.view = SessionView(session, session.id or "session")
         self.selection = selection
         self.assets = assets
         self.home = home
@@ -125,19 +125,19 @@ class _Writer:
 
     def pieces(self) -> Iterator[bytes]:
         """The page from its head to its end."""
-        self.selected_passages(None, self.desk.scroll(branch=self.selection.branch))  # before a word is written
+        self.selected_passages(None, self.view.timeline(branch=self.selection.branch))  # before a word is written
         yield self._head().encode()
         yield from self._main_thread()
         agents = self._agents() if self.selection.shows("tools") else []
         for agent in agents:
-            kept = self.desk.talk_of(agent)
-            yield from self._thread(_Thread(self, agent, kept, kept.scroll()))
+            kept = self.view.talk_of(agent)
+            yield from self._thread(_ThreadWriter(self, agent, kept, kept.timeline()))
         yield from self.plain.pieces()
         index = {
             "threads": self._threads,
-            "branches": self.desk.talk().branch_marks(),
-            "agents": list(map(self.desk.agent_mark, agents)),
-            "spent": at_once(self.desk.spent())(),
+            "branches": self.view.thread().branch_marks(),
+            "agents": list(map(self.view.agent_mark, agents)),
+            "spent": at_once(self.view.spent())(),
             "problems": schema.Problems(problems=[], more=0),
             "home": self.home,
         }
@@ -145,7 +145,7 @@ class _Writer:
         yield self.assets.script.encode() + b"\n</body>\n</html>\n"
 
     def _head(self) -> str:
-        title = escape(safe(self.desk.session.title or "Session"))
+        title = escape(safe(self.view.session.title or "Session"))
         return (
             "<!doctype html>\n"
             '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -156,32 +156,32 @@ class _Writer:
             '<meta name="robots" content="noindex">\n'
             f'<meta name="generator" content="reread {__version__}">\n'
             f"<title>{title}</title>\n"
-            f'{self.assets.head}\n</head>\n<body>\n<div id="root"></div>\n'
+            f'{self.assets.envelope}\n</head>\n<body>\n<div id="root"></div>\n'
         )
 
     # Threads
 
     def _main_thread(self) -> Iterator[bytes]:
         """The main thread on each branch, which begins with the pages of the one it leaves; or as it was chosen."""
-        talk = self.desk.talk()
+        thread = self.view.thread()
         if self.selection.narrows:
-            yield from self._thread(_Thread(self, None, talk, talk.scroll(self.selection.branch)))
+            yield from self._thread(_ThreadWriter(self, None, thread, thread.timeline(self.selection.branch)))
             return
-        known: dict[int | None, _Thread] = {}
-        for branch in self._branches(talk):
-            thread = known[branch.id] = _Thread(self, None, talk, talk.scroll(branch.id))
+        known: dict[int | None, _ThreadWriter] = {}
+        for branch in self._branches(thread):
+            written = known[branch.id] = _ThreadWriter(self, None, thread, thread.timeline(branch.id))
             above = known.get(branch.parent)
             if above is not None and self.selection.shows_all:
-                thread.share(above, talk.shared(above.scroll.branch, branch.id))
-            yield from self._thread(thread)
-        active = talk.conversation.active_branch
+                written.share(above, thread.shared(above.timeline.branch, branch.id))
+            yield from self._thread(written)
+        active = thread.conversation.active_branch
         self._threads.sort(key=lambda thread: thread["branch"] != active)
 
-    def _branches(self, talk: Talk) -> list[Branch]:
+    def _branches(self, thread: ThreadView) -> list[Branch]:
         """The branches that are written, parents first: the active one, the newest others and those that they leave."""
-        branches = sorted(talk.conversation.branches, key=lambda branch: branch.id)
+        branches = sorted(thread.conversation.branches, key=lambda branch: branch.id)
         by_id = {branch.id: branch for branch in branches}
-        wanted = {b.id for b in branches[-MOST_BRANCHES:]} | {talk.conversation.active_branch}
+        wanted = {b.id for b in branches[-MOST_BRANCHES:]} | {thread.conversation.active_branch}
         for id in list(wanted):
             at = by_id[id].parent
             while at is not None and at not in wanted and len(wanted) < MOST_WRITTEN:
@@ -189,7 +189,7 @@ class _Writer:
                 at = by_id[at].parent
         return [branch for branch in branches if branch.id in wanted]
 
-    def _thread(self, thread: _Thread) -> Iterator[bytes]:
+    def _thread(self, thread: _ThreadWriter) -> Iterator[bytes]:
         yield from thread.pieces()
         self._threads.append(thread.value(self.chunks))
         yield thread.map()
@@ -197,19 +197,19 @@ class _Writer:
     def _agents(self) -> list[Agent]:
         """All agents; of chosen turns, those that they started."""
         if not self.selection.narrows:
-            return agents_below(self.desk.session)
-        scroll = self.desk.scroll(branch=self.selection.branch)
-        passages = self.selected_passages(None, scroll)
-        calls = (call for n in passages for message in scroll.passage(n) for call in message.calls)
-        return agents_below(self.desk.session, calls)
+            return agents_below(self.view.session)
+        timeline = self.view.timeline(branch=self.selection.branch)
+        items = self.selected_passages(None, timeline)
+        calls = (call for n in items for message in timeline.item(n) for call in message.calls)
+        return agents_below(self.view.session, calls)
 
-    def selected_passages(self, agent: Agent | None, scroll: Scroll) -> range:
+    def selected_passages(self, agent: Agent | None, timeline: Timeline) -> range:
         """The passages that are written: of an agent, all."""
-        wanted = (self.selection if agent is None else self.selection.of_agents).among(scroll.turns)
+        wanted = (self.selection if agent is None else self.selection.of_agents).among(timeline.turns)
         if not wanted:
             return range(0)
-        end = scroll.turn_passage(wanted[-1] + 1) if wanted[-1] < scroll.turns else len(scroll)
-        return range(scroll.turn_passage(wanted[0]), end)
+        end = timeline.turn_item(wanted[-1] + 1) if wanted[-1] < timeline.turns else len(timeline)
+        return range(timeline.turn_item(wanted[0]), end)
 
     # Chunks
 
@@ -246,11 +246,11 @@ class _Writer:
 WHO = {"prompt": "You", "command": "Command", "response": "Claude"}
 
 
-class _Pen(Pen):
+class _PagePartBuilder(PartBuilder):
     """Draws each call together with its body, for what was read for the one is at hand for the other."""
 
-    def __init__(self, page: _Writer) -> None:
-        super().__init__(page.address, page.desk.agent_marks, whole=True)
+    def __init__(self, page: _PageWriter) -> None:
+        super().__init__(page.address, page.view.agent_marks, whole=True)
         self.bodies: dict[str, schema.CallBody] = {}
         self._page = page
 
@@ -261,14 +261,14 @@ class _Pen(Pen):
         return part
 
 
-class _Thread:
+class _ThreadWriter:
     """Writes the pages of one conversation on one branch."""
 
-    def __init__(self, page: _Writer, agent: Agent | None, talk: Talk, scroll: Scroll) -> None:
+    def __init__(self, page: _PageWriter, agent: Agent | None, thread: ThreadView, timeline: Timeline) -> None:
         self.page = page
         self.agent = agent
-        self.talk = talk
-        self.scroll = scroll
+        self.thread = thread
+        self.timeline = timeline
         self.keys: list[str] = []
         self.calls: list[tuple[str, int, int]] = []
         """The id of each call, with its passage and its number."""
@@ -277,11 +277,11 @@ class _Thread:
         self.marks: dict[int, schema.TurnMark] = {}
         """Each turn as the outline has it."""
         self.pages: list[int] = []
-        self.pen = _Pen(page)
+        self.builder = _PagePartBuilder(page)
 
-    def share(self, other: _Thread, passages: int) -> None:
+    def share(self, other: _ThreadWriter, items: int) -> None:
         """Begin as another does, with whole pages of it."""
-        whole = passages // PAGE
+        whole = items // PAGE
         self.pages = other.pages[:whole]
         self.keys = other.keys[: whole * PAGE]
         self.calls = [named for named in other.calls if named[1] < whole * PAGE]
@@ -290,45 +290,45 @@ class _Thread:
 
     def pieces(self) -> Iterator[bytes]:
         """The chunks of the thread that no other has."""
-        batch: list[schema.Passage] = []
-        for index in self.page.selected_passages(self.agent, self.scroll)[len(self.keys) :]:
-            passage = self._drawn(index)
-            if passage is not None:
-                batch.append(passage)
+        batch: list[schema.TimelineItem] = []
+        for index in self.page.selected_passages(self.agent, self.timeline)[len(self.keys) :]:
+            item = self._drawn(index)
+            if item is not None:
+                batch.append(item)
             if len(batch) == PAGE:
                 yield from self._written(batch)
                 batch = []
         if batch:
             yield from self._written(batch)
 
-    def _drawn(self, index: int) -> schema.Passage | None:
+    def _drawn(self, index: int) -> schema.TimelineItem | None:
         """A passage with the parts that are wanted; None where none is."""
-        passage = self.page.desk.passage(self.talk, self.scroll, index, self.pen)
-        wanted = [part for part in passage.parts if self._shows(passage, part)]
-        if passage.parts and not wanted:
+        item = self.page.view.item(self.thread, self.timeline, index, self.builder)
+        wanted = [part for part in item.parts if self._shows(item, part)]
+        if item.parts and not wanted:
             return None
         at = len(self.keys)
-        self.keys.append(passage.key)
+        self.keys.append(item.key)
         self.calls += [(part.id, at, part.index) for part in wanted if isinstance(part, schema.CallPart)]
-        if not self.turns or self.turns[-1][0] != passage.turn:
-            self.turns.append((passage.turn, at))
-        passage = replace(passage, index=at, parts=wanted)
-        if self.agent is None and self.scroll.branch == self.talk.conversation.active_branch:
-            self.page.plain.add(passage)
-        return passage
+        if not self.turns or self.turns[-1][0] != item.turn:
+            self.turns.append((item.turn, at))
+        item = replace(item, index=at, parts=wanted)
+        if self.agent is None and self.timeline.branch == self.thread.conversation.active_branch:
+            self.page.plain.add(item)
+        return item
 
-    def _shows(self, passage: schema.Passage, part: schema.Part) -> bool:
+    def _shows(self, item: schema.TimelineItem, part: schema.Part) -> bool:
         selection = self.page.selection
         if isinstance(part, schema.ThinkingPart):
             return selection.shows("thinking")
         if isinstance(part, schema.CallPart):
             return selection.shows("tools")
         if isinstance(part, schema.TextPart):
-            return selection.shows("prompts" if passage.kind in TURN_STARTERS else "text")
+            return selection.shows("prompts" if item.kind in TURN_STARTERS else "text")
         return selection.only is None
 
-    def _written(self, batch: Sequence[schema.Passage]) -> Iterator[bytes]:
-        bodies, self.pen.bodies = self.pen.bodies, {}
+    def _written(self, batch: Sequence[schema.TimelineItem]) -> Iterator[bytes]:
+        bodies, self.builder.bodies = self.builder.bodies, {}
         yield from self.page.taken_pictures()
         self.pages.append(self.page.chunks)
         yield self.page.chunk({"passages": batch, "bodies": bodies})
@@ -337,19 +337,19 @@ class _Thread:
         """The chunk with the outline, and with where each passage and call is."""
         for turn, at in self.turns:
             if turn not in self.marks:
-                self.marks[turn] = replace(self.talk.turn_mark(self.scroll, turn), passage=at)
+                self.marks[turn] = replace(self.thread.turn_mark(self.timeline, turn), item=at)
         outline = schema.Outline(start=0, total=len(self.turns), stamp=0, turns=[self.marks[n] for n, _ in self.turns])
-        calls = {id: (passage, number) for id, passage, number in self.calls}
+        calls = {id: (item, number) for id, item, number in self.calls}
         return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls})
 
     def value(self, map: int) -> dict[str, Any]:
         """What the page's index says of the thread."""
         id = self.agent.id if self.agent is not None else None
-        overview = self.page.desk.overview(id, lists=False)
-        counts = {"branch": self.scroll.branch, "turns": len(self.turns), "passages": len(self.keys), "live": False}
+        overview = self.page.view.overview(id, lists=False)
+        counts = {"branch": self.timeline.branch, "turns": len(self.turns), "passages": len(self.keys), "live": False}
         return {
             "agent": id,
-            "branch": self.scroll.branch,
+            "branch": self.timeline.branch,
             "overview": replace(overview, **counts),
             "spent": self._spent() if self.agent is not None else None,
             "page": PAGE,
@@ -357,9 +357,9 @@ class _Thread:
             "map": map,
         }
 
-    def _spent(self) -> schema.Spent:
-        spent, context = schema.Figures.of(self.talk.usage()), at_once(self.talk.context())
-        return schema.Spent(figures=spent, by_model={}, context=context)
+    def _spent(self) -> schema.UsageSummary:
+        spent, context = schema.Figures.of(self.thread.usage()), at_once(self.thread.context())
+        return schema.UsageSummary(figures=spent, by_model={}, context=context)
 
 
 class _Plain:
@@ -370,16 +370,16 @@ class _Plain:
         self._room = PLAIN_CHARS
         self._left_out = 0
 
-    def add(self, passage: schema.Passage) -> None:
+    def add(self, item: schema.TimelineItem) -> None:
         """Keep the texts of a passage."""
-        text = "\n\n".join(part.text for part in passage.parts if isinstance(part, schema.TextPart))
+        text = "\n\n".join(part.text for part in item.parts if isinstance(part, schema.TextPart))
         if not text:
             return
         if len(self._said) >= PLAIN_PASSAGES or len(text) > self._room:
             self._left_out += 1
             return
         self._room -= len(text)
-        who = WHO.get(passage.kind, passage.kind)
+        who = WHO.get(item.kind, item.kind)
         self._said.append(f"<h2>{escape(who)}</h2>\n<pre>{escape(safe(text))}</pre>\n")
 
     def pieces(self) -> Iterator[bytes]:

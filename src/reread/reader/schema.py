@@ -12,7 +12,7 @@ import msgspec
 from reread.accounting.billing import Usage
 from reread.catalog.summaries import Header
 from reread.render.format import heading
-from reread.session.context_window import Fill
+from reread.session.context_window import ContextFill
 from reread.tools.nodes import Node
 
 TITLE = 120
@@ -47,7 +47,7 @@ class Figures(Value, frozen=True):
         )
 
 
-class Listed(Value, frozen=True):
+class LibraryRow(Value, frozen=True):
     """A session as a row of the library; what only its whole file can tell comes later."""
 
     key: str
@@ -71,7 +71,7 @@ class Listed(Value, frozen=True):
     figures: Figures | None = None
 
     @classmethod
-    def of(cls, key: str, header: Header) -> Listed:
+    def of(cls, key: str, header: Header) -> LibraryRow:
         """A session as far as its header tells."""
         return cls(
             key=key,
@@ -92,7 +92,7 @@ class Listed(Value, frozen=True):
 class Library(Value, frozen=True):
     """Every session, newest first."""
 
-    sessions: list[Listed]
+    sessions: list[LibraryRow]
     roots: list[str]
     """Where they were looked for."""
     pending: int = 0
@@ -149,7 +149,7 @@ class Overview(Value, frozen=True):
     live: bool
     turns: int
     """On the branch."""
-    passages: int
+    items: int
     """On the branch."""
     branch: int
     branches: list[BranchMark]
@@ -167,12 +167,12 @@ class Overview(Value, frozen=True):
     """Whether the file vanished since; what was read is still shown."""
 
 
-class Spent(Value, frozen=True):
+class UsageSummary(Value, frozen=True):
     """What a session spent: counting takes longer than the page."""
 
     figures: Figures
     by_model: dict[str, Figures]
-    context: list[Fill]
+    context: list[ContextFill]
     """Turns with a response; of many, the fullest of each stretch."""
 
 
@@ -218,7 +218,7 @@ class CallPart(Part, frozen=True, tag="call"):
     """What stands before the title: the tool's name, or nothing where the title has a name of its own."""
     title: str
     """What it does, without the tool's name."""
-    sort: str
+    category: str
     """read, search, edit, run, agent, web, plan or other."""
     state: str
     """running, done, failed, denied or interrupted."""
@@ -254,7 +254,7 @@ class CompactionPart(Part, frozen=True, tag="compaction"):
     chars: int | None = None
 
 
-class Way(Value, frozen=True):
+class ForkBranch(Value, frozen=True):
     """A branch where it parts from others."""
 
     id: int
@@ -265,12 +265,12 @@ class Way(Value, frozen=True):
 class ForkPart(Part, frozen=True, tag="fork"):
     """Branches part here: the one that is shown, and the others."""
 
-    branches: list[Way]
+    branches: list[ForkBranch]
     shown: int
     """The id of the one among them that is on this page."""
 
 
-class Passage(Value, frozen=True):
+class TimelineItem(Value, frozen=True):
     """One message, or a run of small calls, as a piece of the document."""
 
     index: int
@@ -304,7 +304,7 @@ class Page(Value, frozen=True):
     """Passages on the branch."""
     stamp: int
     """Grows with the file: pages of another stamp may be out of date."""
-    passages: list[Passage]
+    items: list[TimelineItem]
 
 
 class TurnMark(Value, frozen=True):
@@ -312,7 +312,7 @@ class TurnMark(Value, frozen=True):
 
     index: int
     """From 1."""
-    passage: int
+    item: int
     """Where it begins."""
     title: str
     """The prompt's first words."""
@@ -370,7 +370,7 @@ class RawLines(Value, frozen=True):
 class Place(Value, frozen=True):
     """Where something stands in the document."""
 
-    passage: int
+    item: int
     key: str
     branch: int
     agent: str | None = None
@@ -381,7 +381,7 @@ class Place(Value, frozen=True):
 class Hit(Value, frozen=True):
     """A place where a text was found."""
 
-    passage: int
+    item: int
     key: str
     turn: int
     agent: str | None
@@ -432,13 +432,13 @@ class Problems(Value, frozen=True):
     """How many are left out."""
 
 
-class Grown(Value, frozen=True):
+class TimelineUpdate(Value, frozen=True):
     """A live session went on: from this passage on, pages are out of date."""
 
     stamp: int
     branch: int
     """The branch that is told of: where none was asked for, the active one, which may have become another."""
-    passages: int
+    items: int
     turns: int
     first: int
     """The first passage that changed; the number of passages where none did."""
@@ -450,7 +450,7 @@ class Grown(Value, frozen=True):
     """Whether the file vanished."""
 
 
-class Opening(Value, frozen=True):
+class OpeningProgress(Value, frozen=True):
     """How far a large file has been read."""
 
     read: int

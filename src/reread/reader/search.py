@@ -12,8 +12,8 @@ from reread.model.conversation import BITS, Conversation
 from reread.model.messages import TURN_STARTERS, Call, Message
 from reread.reader import schema
 from reread.reader.drawing import details, reported
-from reread.reader.session_view import Desk
-from reread.reader.timeline import Scroll
+from reread.reader.session_view import SessionView
+from reread.reader.timeline import Timeline
 from reread.records.blocks import Block, RedactedThinking, Text, Thinking, Use
 from reread.tools import generic
 from reread.tools.generic import HIDDEN
@@ -36,7 +36,7 @@ CALL = frozenset({"tools"})
 KIND = HIDDEN | {"type"}
 
 
-class Filter(NamedTuple):
+class ItemFilter(NamedTuple):
     """What is wanted: what is of one of the kinds, or a call of one of the tools; where asked, only what failed.
 
     A passage fits where one of its parts does. The exported page, which has no server, keeps the same rule
@@ -73,12 +73,12 @@ class Filter(NamedTuple):
         return found | {"notices"} if noted else found
 
 
-EVERYTHING = Filter()
+EVERYTHING = ItemFilter()
 
 
 def filtered(
-    desk: Desk,
-    wanted: Filter,
+    view: SessionView,
+    wanted: ItemFilter,
     *,
     start: int = 0,
     count: int = 1000,
@@ -86,21 +86,21 @@ def filtered(
     branch: int | None = None,
 ) -> schema.Filtered:
     """The passages that fit, from one on, as far as the time goes."""
-    scroll = desk.scroll(agent, branch)
+    timeline = view.timeline(agent, branch)
     until = time.monotonic() + SECONDS
     found: list[int] = []
-    for index in range(max(0, start), len(scroll)):
+    for index in range(max(0, start), len(timeline)):
         if len(found) >= count or (index % 256 == 0 and time.monotonic() > until):
-            return schema.Filtered(indices=found, next=index, total=len(scroll))
-        if wanted.fits(scroll.passage(index)):
+            return schema.Filtered(indices=found, next=index, total=len(timeline))
+        if wanted.fits(timeline.item(index)):
             found.append(index)
-    return schema.Filtered(indices=found, next=None, total=len(scroll))
+    return schema.Filtered(indices=found, next=None, total=len(timeline))
 
 
-def find(
-    desk: Desk,
+def search_session(
+    view: SessionView,
     query: str,
-    wanted: Filter = EVERYTHING,
+    wanted: ItemFilter = EVERYTHING,
     *,
     start: int = 0,
     agent: str | None = None,
@@ -108,19 +108,19 @@ def find(
 ) -> schema.Hits:
     """Where a text stands, from one passage on, as far as the time goes; after the main thread come its agents."""
     needle = Needle(query[:LONGEST])
-    below = desk.session.agents if agent is None else {}
-    scrolls = [(None, desk.scroll(agent, branch)), *((id, desk.scroll(id)) for id in below)]
-    total = sum(len(scroll) for _, scroll in scrolls)
+    below = view.session.agents if agent is None else {}
+    timelines = [(None, view.timeline(agent, branch)), *((id, view.timeline(id)) for id in below)]
+    total = sum(len(timeline) for _, timeline in timelines)
     until = time.monotonic() + SECONDS
     hits: list[schema.Hit] = []
     at = 0
-    for owner, scroll in scrolls:
-        for index in range(max(0, start - at), len(scroll)):
+    for owner, timeline in timelines:
+        for index in range(max(0, start - at), len(timeline)):
             place = at + index
             if place > start and (len(hits) >= MOST or time.monotonic() > until):
                 return schema.Hits(hits=hits, next=place, searched=place, total=total)
-            hits += _hits(owner, scroll, index, needle, wanted)
-        at += len(scroll)
+            hits += _hits(owner, timeline, index, needle, wanted)
+        at += len(timeline)
     return schema.Hits(hits=hits, next=None, searched=total, total=total)
 
 
@@ -146,8 +146,10 @@ class Needle:
         return before, found[0], text[found.end() : found.end() + AROUND]
 
 
-def _hits(agent: str | None, scroll: Scroll, index: int, needle: Needle, wanted: Filter) -> Iterator[schema.Hit]:
-    messages = scroll.passage(index)
+def _hits(
+    agent: str | None, timeline: Timeline, index: int, needle: Needle, wanted: ItemFilter
+) -> Iterator[schema.Hit]:
+    messages = timeline.item(index)
     if not wanted.fits(messages):
         return
     for message in messages:
@@ -158,9 +160,9 @@ def _hits(agent: str | None, scroll: Scroll, index: int, needle: Needle, wanted:
             if found is not None:
                 before, match, after = found
                 yield schema.Hit(
-                    passage=index,
-                    key=scroll.key(index),
-                    turn=scroll.turn_of(index),
+                    item=index,
+                    key=timeline.key(index),
+                    turn=timeline.turn_of(index),
                     agent=agent,
                     call=call.index if call is not None else None,
                     where=where,
@@ -218,9 +220,9 @@ def _drawn(block: Block) -> str:
     return "\n".join(strings(node.value)) if isinstance(node, Data) else ""
 
 
-def _attached(talk: Conversation, message: Message) -> Iterator[str]:
+def _attached(conversation: Conversation, message: Message) -> Iterator[str]:
     for index in message.attached:
-        record = talk.native(index)
+        record = conversation.native(index)
         payload = as_dict(record.get("attachment")) or as_dict(record.get("data"))
         yield "\n".join(text for name, item in payload.items() if name not in KIND for text in strings(item))
 

@@ -15,16 +15,16 @@ from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import MALFORMED
 from reread.model.messages import Call, Message, Turn
 from reread.reader import schema
-from reread.reader.drawing import Address, Pen, run_title
+from reread.reader.drawing import Address, PartBuilder, run_title
 from reread.reader.lookup import find_message, look_up, records_of
 from reread.reader.steps import Steps
-from reread.reader.thread_view import Talk
-from reread.reader.timeline import Scroll
+from reread.reader.thread_view import ThreadView
+from reread.reader.timeline import Timeline
 from reread.render.format import heading
-from reread.render.markdown import talk_markdown
+from reread.render.markdown import conversation_markdown
 from reread.render.parts import EVERYTHING, message_parts, turn_parts
 from reread.reports.usage_report import usage
-from reread.session.context_window import Fill
+from reread.session.context_window import ContextFill
 from reread.session.session import Session
 from reread.tools.nodes import Picture
 
@@ -37,7 +37,7 @@ def no_address(owner: str, number: int, picture: Picture) -> str | None:
     return None
 
 
-class Desk:
+class SessionView:
     """Everything the reader asks of one session. Not for two threads at once."""
 
     def __init__(self, session: Session, key: str, *, address: str = "") -> None:
@@ -49,7 +49,7 @@ class Desk:
         """What the addresses of pictures begin with; empty where there are none."""
         self._checked: tuple[int, schema.Problems] | None = None
         """What was odd when the session was last checked, and its stamp then."""
-        self._talks: dict[int, Talk] = {}
+        self._threads: dict[int, ThreadView] = {}
         """What is kept of each conversation, by its identity; a rewritten file makes new ones."""
         self._agents: dict[Agent, tuple[int, Call | None]] = {
             agent: _standing(agent) for agent in session.agents.values()
@@ -57,7 +57,7 @@ class Desk:
 
     # Finding things
 
-    def talk(self, agent: str | None = None) -> Talk:
+    def thread(self, agent: str | None = None) -> ThreadView:
         """The main thread, or an agent's."""
         found: Conversation | None = self.session.conversation
         if agent is not None:
@@ -66,9 +66,9 @@ class Desk:
             raise NotFound(f"this session has no agent {agent!r}")
         return self.talk_of(found)
 
-    def scroll(self, agent: str | None = None, branch: int | None = None) -> Scroll:
+    def timeline(self, agent: str | None = None, branch: int | None = None) -> Timeline:
         """A branch of a conversation; without a number, the active one."""
-        return self.talk(agent).scroll(branch)
+        return self.thread(agent).timeline(branch)
 
     @property
     def stamp(self) -> int:
@@ -79,35 +79,35 @@ class Desk:
     @property
     def live(self) -> bool:
         """Whether one of its files is being written."""
-        paths = [self.session.path, *(folding.source.path for folding in self.session.agent_foldings.values())]
+        paths = [self.session.path, *(folding.source.path for folding in self.session.agent_loaders.values())]
         return any(is_fresh(path) for path in paths if path is not None)
 
     def grow(self) -> None:
         """Take in what the session has since it was last looked at."""
         agents = self.session.agents
         here = [self.session.conversation, *agents.values()]
-        self._talks = {id(talk): kept for talk in here if (kept := self._talks.get(id(talk))) is not None}
+        self._threads = {id(thread): kept for thread in here if (kept := self._threads.get(id(thread))) is not None}
         before, self._agents = self._agents, {agent: _standing(agent) for agent in agents.values()}
         for agent, standing in self._agents.items():
             if before.get(agent) != standing:
                 for _, call in (standing, before.get(agent, standing)):
                     self._touch(call)
-        for kept in self._talks.values():
+        for kept in self._threads.values():
             kept.grow()
 
     def _touch(self, call: Call | None) -> None:
         """The agent of a call went on: so did the call, which shows it."""
-        if call is not None and id(call.conversation) in self._talks:
-            self._talks[id(call.conversation)].touch(call.message)
+        if call is not None and id(call.conversation) in self._threads:
+            self._threads[id(call.conversation)].touch(call.message)
 
     # The head of the page
 
     def overview(self, agent: str | None = None, branch: int | None = None, *, lists: bool = True) -> schema.Overview:
         """The head of a page, with or without its lists of branches and agents."""
-        session, talk = self.session, self.talk(agent)
-        scroll = talk.scroll(branch)
-        facts = talk.conversation.facts
-        mark = self.agent_mark(talk.conversation) if isinstance(talk.conversation, Agent) else None
+        session, thread = self.session, self.thread(agent)
+        timeline = thread.timeline(branch)
+        facts = thread.conversation.metadata
+        mark = self.agent_mark(thread.conversation) if isinstance(thread.conversation, Agent) else None
         return schema.Overview(
             key=self.key,
             id=session.id,
@@ -118,26 +118,26 @@ class Desk:
             git_branches=list(dict.fromkeys(facts.git_branches)),
             versions=list(facts.versions),
             models=list(facts.models),
-            dialects=talk.dialects(),
+            dialects=thread.dialects(),
             started=moment(facts.first_stamp),
             ended=moment(facts.last_stamp),
             live=self.live,
-            turns=scroll.turns,
-            passages=len(scroll),
-            branch=scroll.branch,
-            branches=talk.branch_marks() if lists else [],
+            turns=timeline.turns,
+            items=len(timeline),
+            branch=timeline.branch,
+            branches=thread.branch_marks() if lists else [],
             agents=[self.agent_mark(found) for found in session.agents.values()] if lists else [],
             agent=mark,
-            tools=dict(talk.tools.most_common()),
-            errors=talk.errors,
-            malformed=talk.conversation.count_fate(MALFORMED),
+            tools=dict(thread.tools.most_common()),
+            errors=thread.errors,
+            malformed=thread.conversation.count_fate(MALFORMED),
             replaced=self.gone,
         )
 
     def agent_mark(self, agent: Agent) -> schema.AgentMark:
         """An agent, where it is named."""
         kept = self.talk_of(agent)
-        first, last = moment(agent.facts.first_stamp), moment(agent.facts.last_stamp)
+        first, last = moment(agent.metadata.first_stamp), moment(agent.metadata.last_stamp)
         return schema.AgentMark(
             id=agent.id,
             type=agent.type,
@@ -151,20 +151,20 @@ class Desk:
             call=agent.call.id if agent.call is not None else None,
         )
 
-    def talk_of(self, conversation: Conversation) -> Talk:
+    def talk_of(self, conversation: Conversation) -> ThreadView:
         """What is kept of a conversation."""
-        kept = self._talks.get(id(conversation))
+        kept = self._threads.get(id(conversation))
         if kept is None or kept.conversation is not conversation:
-            kept = self._talks[id(conversation)] = Talk(conversation)
+            kept = self._threads[id(conversation)] = ThreadView(conversation)
         return kept
 
     def agent_marks(self, call: Call) -> list[schema.AgentMark]:
         """The agents that a call started."""
         return [self.agent_mark(agent) for agent in call.agents]
 
-    def spent(self, agent: str | None = None) -> Steps[Callable[[], schema.Spent]]:
+    def spent(self, agent: str | None = None) -> Steps[Callable[[], schema.UsageSummary]]:
         """What was spent, and how full the context was: a function, for counting needs no desk and takes a while."""
-        context, source = (yield from self.talk(agent).context()), self.session.path or self.session
+        context, source = (yield from self.thread(agent).context()), self.session.path or self.session
         return lambda: _spent(source, agent, context)
 
     def markdown(
@@ -176,19 +176,19 @@ class Desk:
         branch: int | None = None,
     ) -> str:
         """A message, a turn, or all of it as Markdown."""
-        talk = self.talk(agent)
-        scroll = talk.scroll(branch)
+        thread = self.thread(agent)
+        timeline = thread.timeline(branch)
         if message is not None:
-            found = find_message(talk.conversation, message)
+            found = find_message(thread.conversation, message)
             if found is None:
                 raise NotFound(f"there is no message {message!r} here")
             drawn = message_parts(found, EVERYTHING)
         elif turn is not None:
-            start, end = scroll.turn_messages(_turn(scroll, turn))
-            drawn = turn_parts(talk.conversation, [Turn(turn, None, scroll.messages[start:end])])
+            start, end = timeline.turn_messages(_turn(timeline, turn))
+            drawn = turn_parts(thread.conversation, [Turn(turn, None, timeline.messages[start:end])])
         else:
             raise Misuse("say which message or which turn")
-        return "\n".join(talk_markdown(drawn, EVERYTHING)).strip() + "\n"
+        return "\n".join(conversation_markdown(drawn, EVERYTHING)).strip() + "\n"
 
     def problems(self) -> Callable[[], schema.Problems]:
         """What is odd about the main file: a function, for checking reads all of it, and needs no desk."""
@@ -207,16 +207,16 @@ class Desk:
         self, start: int, count: int, *, agent: str | None = None, branch: int | None = None, whole: bool = False
     ) -> schema.Page:
         """A slice of the document."""
-        talk = self.talk(agent)
-        scroll = talk.scroll(branch)
-        pen = self.pen(agent, whole=whole)
-        indices = range(len(scroll))[max(0, start) : max(0, start) + count]
-        passages = [self.passage(talk, scroll, index, pen) for index in indices]
-        return schema.Page(start=max(0, start), total=len(scroll), stamp=self.stamp, passages=passages)
+        thread = self.thread(agent)
+        timeline = thread.timeline(branch)
+        builder = self.builder(agent, whole=whole)
+        indices = range(len(timeline))[max(0, start) : max(0, start) + count]
+        items = [self.item(thread, timeline, index, builder) for index in indices]
+        return schema.Page(start=max(0, start), total=len(timeline), stamp=self.stamp, items=items)
 
-    def pen(self, agent: str | None, *, whole: bool = False, address: Address | None = None) -> Pen:
+    def builder(self, agent: str | None, *, whole: bool = False, address: Address | None = None) -> PartBuilder:
         """What draws the messages of a conversation."""
-        return Pen(address or self._addresses(agent), self.agent_marks, whole=whole)
+        return PartBuilder(address or self._addresses(agent), self.agent_marks, whole=whole)
 
     def _addresses(self, agent: str | None) -> Address:
         if not self._address:
@@ -224,20 +224,20 @@ class Desk:
         query = f"?agent={quote(agent, safe='')}" if agent is not None else ""
         return lambda owner, number, picture: f"{self._address}/pictures/{owner}/{number}{query}"
 
-    def passage(self, talk: Talk, scroll: Scroll, index: int, pen: Pen) -> schema.Passage:
+    def item(self, thread: ThreadView, timeline: Timeline, index: int, builder: PartBuilder) -> schema.TimelineItem:
         """One passage."""
-        members = scroll.passage(index)
+        members = timeline.item(index)
         first = members[0]
-        run = scroll.is_run(index)
-        parts = [part for message in members for part in pen.parts(message)]
+        run = timeline.is_run(index)
+        parts = [part for message in members for part in builder.parts(message)]
         for message in members:
-            if message.index in scroll.forks:
-                parts.append(talk.fork(scroll, scroll.forks[message.index]))
-        turn = scroll.turn_of(index)
-        ends = scroll.ends_turn(index)
-        return schema.Passage(
+            if message.index in timeline.forks:
+                parts.append(thread.fork(timeline, timeline.forks[message.index]))
+        turn = timeline.turn_of(index)
+        ends = timeline.ends_turn(index)
+        return schema.TimelineItem(
             index=index,
-            key=scroll.key(index),
+            key=timeline.key(index),
             kind="run" if run else _kind(first),
             turn=turn,
             line=first.line,
@@ -246,24 +246,24 @@ class Desk:
             title=run_title(members) if run else "",
             model=first.model,
             flags=sorted({flag for message in members for flag in _flags(message)}),
-            figures=schema.Figures.of(talk.turn_usage(scroll, turn)) if ends else None,
-            seconds=talk.turn_seconds(scroll, turn) if ends else None,
+            figures=schema.Figures.of(thread.turn_usage(timeline, turn)) if ends else None,
+            seconds=thread.turn_seconds(timeline, turn) if ends else None,
         )
 
     def outline(self, start: int, count: int, *, agent: str | None = None, branch: int | None = None) -> schema.Outline:
         """A slice of the turns."""
-        talk = self.talk(agent)
-        scroll = talk.scroll(branch)
-        numbers = range(1, scroll.turns + 1)[max(0, start) : max(0, start) + count]
-        turns = [talk.turn_mark(scroll, number) for number in numbers]
-        return schema.Outline(start=max(0, start), total=scroll.turns, stamp=self.stamp, turns=turns)
+        thread = self.thread(agent)
+        timeline = thread.timeline(branch)
+        numbers = range(1, timeline.turns + 1)[max(0, start) : max(0, start) + count]
+        turns = [thread.turn_mark(timeline, number) for number in numbers]
+        return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
 
     def call(self, index: int, *, agent: str | None = None, whole: bool = False) -> schema.CallBody:
         """A call, opened."""
-        return self.pen(agent, whole=whole).body(self._call(agent, index))
+        return self.builder(agent, whole=whole).body(self._call(agent, index))
 
     def _call(self, agent: str | None, index: int) -> Call:
-        calls = self.talk(agent).conversation.calls
+        calls = self.thread(agent).conversation.calls
         if not 0 <= index < len(calls):
             raise NotFound(f"there is no call {index}")
         return calls[index]
@@ -276,14 +276,14 @@ class Desk:
             found[at] = picture
             return None
 
-        pen = self.pen(agent, address=note)
+        builder = self.builder(agent, address=note)
         if owner == "call":
-            pen.body(self._call(agent, index))
+            builder.body(self._call(agent, index))
         else:
-            messages = self.talk(agent).conversation.messages
+            messages = self.thread(agent).conversation.messages
             if not 0 <= index < len(messages):
                 raise NotFound(f"there is no message {index}")
-            list(pen.parts(messages[index]))
+            list(builder.parts(messages[index]))
         if number not in found:
             raise NotFound(f"there is no picture {number} in that {owner}")
         return found[number]
@@ -300,7 +300,7 @@ class Desk:
         whole: bool = False,
     ) -> schema.RawLines:
         """The lines that a message or a call was made of, or one by its number."""
-        conversation = self.talk(agent).conversation
+        conversation = self.thread(agent).conversation
         indices = records_of(conversation, message, call, line)
         if not indices:
             raise NotFound("no line is known of that")
@@ -321,48 +321,48 @@ class Desk:
         branch: int | None = None,
     ) -> schema.Place:
         """Where something stands: in the conversation that is asked about, else in an agent's."""
-        talk = self.talk(agent)
+        thread = self.thread(agent)
         if turn is not None:
-            scroll = talk.scroll(branch)
-            return self._placed(agent, scroll, scroll.turn_passage(_turn(scroll, turn)))
+            timeline = thread.timeline(branch)
+            return self._placed(agent, timeline, timeline.turn_item(_turn(timeline, turn)))
         others = [None, *self.session.agents] if line is None else []
         for name in [agent, *(other for other in others if other != agent)]:
-            conversation = self.talk(name).conversation
+            conversation = self.thread(name).conversation
             found, made = look_up(conversation, message, call, line)
             if found is not None:
                 return self._place_of(name, found, made, branch if name == agent else None)
         raise NotFound("there is nothing of that name here")
 
     def _place_of(self, agent: str | None, message: Message, call: Call | None, branch: int | None) -> schema.Place:
-        talk = self.talk(agent)
-        scroll = talk.scroll(branch)
-        at = scroll.passage_of(message)
+        thread = self.thread(agent)
+        timeline = thread.timeline(branch)
+        at = timeline.item_of(message)
         if at is None:
-            scroll = talk.scroll(message.branch)
-            at = scroll.passage_of(message)
+            timeline = thread.timeline(message.branch)
+            at = timeline.item_of(message)
         if at is None:
             raise NotFound("that message is on no branch")
-        return self._placed(agent, scroll, at, call)
+        return self._placed(agent, timeline, at, call)
 
-    def _placed(self, agent: str | None, scroll: Scroll, passage: int, call: Call | None = None) -> schema.Place:
+    def _placed(self, agent: str | None, timeline: Timeline, item: int, call: Call | None = None) -> schema.Place:
         index = call.index if call is not None else None
-        return schema.Place(passage=passage, key=scroll.key(passage), branch=scroll.branch, agent=agent, call=index)
+        return schema.Place(item=item, key=timeline.key(item), branch=timeline.branch, agent=agent, call=index)
 
 
-def _turn(scroll: Scroll, turn: int) -> int:
+def _turn(timeline: Timeline, turn: int) -> int:
     """The number of a turn that there is."""
-    if not 0 < turn <= scroll.turns:
-        raise NotFound(f"there is no turn {turn}: this branch has {plural(scroll.turns, 'turn')}")
+    if not 0 < turn <= timeline.turns:
+        raise NotFound(f"there is no turn {turn}: this branch has {plural(timeline.turns, 'turn')}")
     return turn
 
 
-def _spent(source: Path | Session, agent: str | None, context: list[Fill]) -> schema.Spent:
+def _spent(source: Path | Session, agent: str | None, context: list[ContextFill]) -> schema.UsageSummary:
     report = usage(source, by=["agent", "model"])
     rows = [row for row in report.rows if agent is None or row["agent"] == agent]
     by_model: dict[str, list[Usage]] = {}
     for row in rows:
         by_model.setdefault(str(row["model"]), []).append(row.usage)
-    return schema.Spent(
+    return schema.UsageSummary(
         figures=schema.Figures.of(report.totals if agent is None else total(row.usage for row in rows)),
         by_model={model: schema.Figures.of(total(spent)) for model, spent in by_model.items()},
         context=context,

@@ -17,10 +17,10 @@ from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_whole
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable
-from reread.reader.counts import count
+from reread.reader.counts import count_session
 from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
 from reread.reader.keys import key_for
-from reread.reader.schema import Listed
+from reread.reader.schema import LibraryRow
 from reread.render.format import count_text, date_text, model_text
 from reread.render.parts import EVERYTHING, Selection
 from reread.render.sanitize import safe
@@ -37,7 +37,7 @@ class Written(msgspec.Struct):
 
     path: str
     state: str
-    row: Listed
+    row: LibraryRow
 
 
 class Notes(msgspec.Struct):
@@ -67,12 +67,12 @@ def write_site(
 ) -> Site:
     """Write a page for each session and an index of all; pages of sessions that are gone stay."""
     try:
-        return _Writer(folder, selection).write(sessions, progress)
+        return _SiteWriter(folder, selection).write(sessions, progress)
     except OSError as error:
         raise Unwritable.at(folder, error) from error
 
 
-class _Writer:
+class _SiteWriter:
     def __init__(self, folder: Path, selection: Selection) -> None:
         self.folder = folder
         self.selection = selection
@@ -113,7 +113,7 @@ class _Writer:
         if known is not None and known.state == state and page.exists():
             return False
         write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
-        row = count(session).on(Listed.of(key, read_header(path)))
+        row = count_session(session).on(LibraryRow.of(key, read_header(path)))
         self.notes.pages[key] = Written(_noted(path), state, row)
         return True
 
@@ -141,12 +141,12 @@ def _read_notes(path: Path) -> Notes:
         raise Unreadable(f"{path}: is not what an earlier export wrote: {error}; name another folder") from error
 
 
-def index_html(rows: dict[str, Listed]) -> Iterator[str]:
+def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
     """The index: sessions by project, newest first."""
     newest = sorted(
         rows.items(), key=lambda item: item[1].updated.timestamp() if item[1].updated else 0.0, reverse=True
     )
-    by_project: dict[str, list[tuple[str, Listed]]] = {}
+    by_project: dict[str, list[tuple[str, LibraryRow]]] = {}
     for key, row in newest:
         by_project.setdefault(row.project, []).append((key, row))
     yield (
@@ -165,7 +165,7 @@ def index_html(rows: dict[str, Listed]) -> Iterator[str]:
     yield "</main>\n</body>\n</html>\n"
 
 
-def _index_row(key: str, row: Listed) -> str:
+def _index_row(key: str, row: LibraryRow) -> str:
     spent = row.figures
     cost = f"${spent.cost_usd:,.2f}" if spent is not None and spent.cost_usd is not None else ""
     tokens = count_text(spent.tokens) if spent is not None else ""

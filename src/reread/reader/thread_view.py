@@ -16,9 +16,9 @@ from reread.model.conversation import Agent, Conversation
 from reread.model.messages import TURN_STARTERS, Branch, Call, Message, Turn
 from reread.reader import schema
 from reread.reader.steps import Steps
-from reread.reader.timeline import Scroll, sort_of
+from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
-from reread.session.context_window import Fill, Gauge
+from reread.session.context_window import ContextFill, ContextGauge
 from reread.tools.tool_call import DENIED, INTERRUPTED
 
 MARKS = 120
@@ -33,7 +33,7 @@ MOST_FILLS = 160
 """How many turns the chart of the context tells apart."""
 
 
-class Talk:
+class ThreadView:
     """What is kept of one conversation: its scrolls, and what it counts."""
 
     def __init__(self, conversation: Conversation) -> None:
@@ -41,7 +41,7 @@ class Talk:
         self.tools: Counter[str] = Counter()
         self.errors = 0
         """Calls whose result is marked as an error, and errors of the API."""
-        self.scrolls: dict[int, Scroll] = {}
+        self.timelines: dict[int, Timeline] = {}
         self._own: dict[int, array[int]] = {}
         """The messages of each branch alone, by index."""
         self._own_turns: Counter[int] = Counter()
@@ -54,7 +54,7 @@ class Talk:
         self._touched: dict[int, Message] = {}
         self._marks: dict[tuple[int, int], schema.TurnMark] = {}
         """The turns of the outlines, by branch and number."""
-        self._gauge = Gauge(conversation)
+        self._gauge = ContextGauge(conversation)
         self.grow()
 
     def touch(self, message: Message) -> None:
@@ -73,10 +73,10 @@ class Talk:
         if touched:
             earliest = min(touched)
             self._spent = {name: kept for name, kept in self._spent.items() if kept[0] <= earliest}
-        for scroll in self.scrolls.values():
-            first = scroll.grow(touched.values())
-            if first < len(scroll):
-                self._forget_marks(scroll.branch, scroll.turn_of(first))
+        for timeline in self.timelines.values():
+            first = timeline.grow(touched.values())
+            if first < len(timeline):
+                self._forget_marks(timeline.branch, timeline.turn_of(first))
 
     def _forget_marks(self, branch: int, turn: int) -> None:
         """Turns from this one on look another way."""
@@ -97,20 +97,22 @@ class Talk:
         self.errors += sum([call.is_error for call in (*self._open, *fresh) if call.answer >= 0])
         self._open = [call for call in (*self._open, *fresh) if call.answer < 0]
 
-    def scroll(self, branch: int | None = None) -> Scroll:
+    def timeline(self, branch: int | None = None) -> Timeline:
         """A branch; without a number, the active one."""
         number = self.conversation.active_branch if branch is None else branch
-        if number not in self.scrolls:
+        if number not in self.timelines:
             if not 0 <= number < len(self.conversation.branches):
                 known = ", ".join(str(b.id) for b in sorted(self.conversation.branches, key=lambda b: b.id))
                 raise NotFound(f"there is no branch {branch}: this conversation has {known}")
             parent = next(b.parent for b in self.conversation.branches if b.id == number)
-            self.scrolls[number] = Scroll(self.conversation, number, self.scrolls.get(-1 if parent is None else parent))
-        return self.scrolls[number]
+            self.timelines[number] = Timeline(
+                self.conversation, number, self.timelines.get(-1 if parent is None else parent)
+            )
+        return self.timelines[number]
 
     def shared(self, one: int, other: int) -> int:
         """How many passages two branches begin with alike."""
-        return max(0, self.scroll(one).shared(self.scroll(other)) - 1)
+        return max(0, self.timeline(one).shared(self.timeline(other)) - 1)
 
     def dialects(self) -> list[str]:
         """The dialects that the first and the last records are written in."""
@@ -125,12 +127,12 @@ class Talk:
         said = cast(dict[str, Any], given).get("description") if isinstance(given, dict) else None
         return heading(said if isinstance(said, str) and said.strip() else agent.prompt or "", schema.TITLE)
 
-    def context(self) -> Steps[list[Fill]]:
+    def context(self) -> Steps[list[ContextFill]]:
         """How full the context was at the end of turns of the active branch."""
         yield from self._gauge.measure()
-        scroll = self.scroll()
-        stretches = ((turn, scroll.turn_messages(turn)) for turn in range(1, scroll.turns + 1))
-        turns = (Turn(turn, None, scroll.messages[start:end]) for turn, (start, end) in stretches)
+        timeline = self.timeline()
+        stretches = ((turn, timeline.turn_messages(turn)) for turn in range(1, timeline.turns + 1))
+        turns = (Turn(turn, None, timeline.messages[start:end]) for turn, (start, end) in stretches)
         return _fullest(self._gauge.fills(turns, in_force()))
 
     # Branches
@@ -149,13 +151,13 @@ class Talk:
             parent=branch.parent,
         )
 
-    def fork(self, scroll: Scroll, leaving: Sequence[Branch]) -> schema.ForkPart:
+    def fork(self, timeline: Timeline, leaving: Sequence[Branch]) -> schema.ForkPart:
         """The branches that part here, the one that the others leave first."""
         by_id = {branch.id: branch for branch in self.conversation.branches}
         stays = by_id[leaving[0].parent or 0]
-        ways = [schema.Way(id=stays.id, title=self._beginning(stays, leaving[0].fork))]
-        ways += [schema.Way(id=branch.id, title=self._beginning(branch)) for branch in leaving]
-        above = _above(by_id, scroll.branch)
+        ways = [schema.ForkBranch(id=stays.id, title=self._beginning(stays, leaving[0].fork))]
+        ways += [schema.ForkBranch(id=branch.id, title=self._beginning(branch)) for branch in leaving]
+        above = _above(by_id, timeline.branch)
         shown = next((branch.id for branch in leaving if branch.id in above), stays.id)
         return schema.ForkPart(branches=ways, shown=shown)
 
@@ -173,9 +175,9 @@ class Talk:
         messages = self.conversation.messages
         return self._sum("all", messages, 0, len(messages))
 
-    def turn_usage(self, scroll: Scroll, turn: int) -> Usage:
+    def turn_usage(self, timeline: Timeline, turn: int) -> Usage:
         """What the messages of a turn spent."""
-        return self._sum((scroll.branch, turn), scroll.messages, *scroll.turn_messages(turn))
+        return self._sum((timeline.branch, turn), timeline.messages, *timeline.turn_messages(turn))
 
     def _sum(self, name: object, messages: Sequence[Message], start: int, end: int) -> Usage:
         """The sum over a stretch of messages; all but its last few are counted once."""
@@ -192,34 +194,34 @@ class Talk:
             return start, Usage()
         return bisect_left(messages, kept[0], key=lambda message: message.index), kept[1]
 
-    def turn_seconds(self, scroll: Scroll, turn: int) -> float | None:
+    def turn_seconds(self, timeline: Timeline, turn: int) -> float | None:
         """From the first message of a turn to the last record of its last one."""
-        start, end = scroll.turn_messages(turn)
-        messages = scroll.messages
+        start, end = timeline.turn_messages(turn)
+        messages = timeline.messages
         prompt = next((m for m in messages[start : start + OPENING] if m.kind in TURN_STARTERS), messages[start])
         last = messages[end - 1]
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
-        stamps = [moment(self.conversation.records[index].head.timestamp) for index in ends]
+        stamps = [moment(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
-    def turn_mark(self, scroll: Scroll, turn: int) -> schema.TurnMark:
+    def turn_mark(self, timeline: Timeline, turn: int) -> schema.TurnMark:
         """A turn in the outline; of one that can change no more, what was made before."""
-        name = (scroll.branch, turn)
-        if name not in self._marks or turn == scroll.turns:
-            self._marks[name] = self._turn_mark(scroll, turn)
+        name = (timeline.branch, turn)
+        if name not in self._marks or turn == timeline.turns:
+            self._marks[name] = self._turn_mark(timeline, turn)
         return self._marks[name]
 
-    def _turn_mark(self, scroll: Scroll, turn: int) -> schema.TurnMark:
-        start, end = scroll.turn_messages(turn)
-        messages = scroll.messages[start:end]
+    def _turn_mark(self, timeline: Timeline, turn: int) -> schema.TurnMark:
+        start, end = timeline.turn_messages(turn)
+        messages = timeline.messages[start:end]
         prompt = next((m for m in messages if m.kind in TURN_STARTERS), None)
         calls = [call for message in messages for call in message.calls]
-        sorts = Counter(sort_of(call.name) for call in calls)
+        sorts = Counter(category_of(call.name) for call in calls)
         failed = sum(call.is_error for call in calls) + sum(m.kind == "error" for m in messages)
-        leaving = sum(len(scroll.forks.get(message.index, ())) for message in messages) if scroll.forks else 0
+        leaving = sum(len(timeline.forks.get(message.index, ())) for message in messages) if timeline.forks else 0
         return schema.TurnMark(
             index=turn,
-            passage=scroll.turn_passage(turn),
+            item=timeline.turn_item(turn),
             title=heading((prompt or _first_answer(messages)).text, schema.TITLE),
             time=(prompt or messages[0]).timestamp,
             marks="".join(map(_mark, calls[:MARKS])),
@@ -232,7 +234,7 @@ class Talk:
         )
 
 
-def _fullest(fills: list[Fill]) -> list[Fill]:
+def _fullest(fills: list[ContextFill]) -> list[ContextFill]:
     """No more than can be told apart: of each stretch of turns, the one in which the context was fullest."""
     known = [fill for fill in fills if fill.tokens is not None]
     size = max(1, -(-len(known) // MOST_FILLS))
@@ -251,8 +253,8 @@ def _mark(call: Call) -> str:
     if call.answer < 0:
         return "r"
     if call.is_error:
-        return "?" if call.deed.ending.state in (DENIED, INTERRUPTED) else "x"
-    return {"edit": "e", "agent": "a"}.get(sort_of(call.name), ".")
+        return "?" if call.tool_call.ending.state in (DENIED, INTERRUPTED) else "x"
+    return {"edit": "e", "agent": "a"}.get(category_of(call.name), ".")
 
 
 def _above(by_id: dict[int, Branch], branch: int) -> set[int]:

@@ -23,12 +23,12 @@ HOOK = "hook"
 """Messages of this kind do not interrupt a run."""
 
 
-class Scroll:
+class Timeline:
     """The passages of a branch: each a stretch of its messages."""
 
-    def __init__(self, talk: Conversation, branch: int, above: Scroll | None = None) -> None:
+    def __init__(self, conversation: Conversation, branch: int, above: Timeline | None = None) -> None:
         """A branch; one that leaves another begins as that does, where its scroll is at hand."""
-        self.talk = talk
+        self.thread = conversation
         self.branch = branch
         self.messages: list[Message] = []
         self.forks: dict[int, list[Branch]] = {}
@@ -55,29 +55,29 @@ class Scroll:
         """How many turns there are."""
         return len(self._turns)
 
-    def passage(self, index: int) -> list[Message]:
+    def item(self, index: int) -> list[Message]:
         """The messages of a passage."""
         return self.messages[self._starts[index] : self._end(index)]
 
     def key(self, index: int) -> str:
         """What links call a passage: the id of its first message, or its first record where another has that id."""
         first = self.messages[self._starts[index]]
-        return first.id if self.talk.find_message(first.id) is first else f"{RECORD} {first.records[0]}"
+        return first.id if self.thread.find_message(first.id) is first else f"{RECORD} {first.records[0]}"
 
     def is_run(self, index: int) -> bool:
         """Whether a passage is several small calls folded into one."""
-        members = self.passage(index)
+        members = self.item(index)
         return is_small(members[0]) and sum(len(m.calls) for m in members) >= FEWEST
 
-    def turn_of(self, passage: int) -> int:
+    def turn_of(self, item: int) -> int:
         """The turn that a passage is in, from 1."""
-        return bisect_right(self._turns, self._starts[passage])
+        return bisect_right(self._turns, self._starts[item])
 
-    def ends_turn(self, passage: int) -> bool:
+    def ends_turn(self, item: int) -> bool:
         """Whether a passage is the last of its turn."""
-        return passage + 1 == len(self) or self.turn_of(passage) != self.turn_of(passage + 1)
+        return item + 1 == len(self) or self.turn_of(item) != self.turn_of(item + 1)
 
-    def turn_passage(self, turn: int) -> int:
+    def turn_item(self, turn: int) -> int:
         """The passage at which a turn begins."""
         return bisect_left(self._starts, self._turns[turn - 1])
 
@@ -90,12 +90,12 @@ class Scroll:
         at = bisect_left(self.messages, message.index, key=lambda m: m.index)
         return at if at < len(self.messages) and self.messages[at] is message else None
 
-    def passage_of(self, message: Message) -> int | None:
+    def item_of(self, message: Message) -> int | None:
         """The passage that a message is in."""
         at = self.position(message)
         return None if at is None else bisect_right(self._starts, at) - 1
 
-    def shared(self, other: Scroll) -> int:
+    def shared(self, other: Timeline) -> int:
         """How many passages both begin with; the last of them may end elsewhere."""
         most = range(min(len(self.messages), len(other.messages)))
         common = bisect_left(most, True, key=lambda at: self.messages[at] is not other.messages[at])
@@ -106,9 +106,9 @@ class Scroll:
     def grow(self, touched: Iterable[Message]) -> int:
         """Take in what has come since, `touched` being the earlier messages that changed; gives the first passage
         that is not as it was."""
-        forks = self.talk.forks
+        forks = self.thread.forks
         moved = [index for index in {*forks, *self.forks} if forks.get(index) != self.forks.get(index)]
-        old = [*touched, *(self.talk.messages[index] for index in moved)]
+        old = [*touched, *(self.thread.messages[index] for index in moved)]
         places = [at for at in map(self.position, old) if at is not None]
         self.forks = forks
         before, count = len(self), len(self.messages)
@@ -128,55 +128,55 @@ class Scroll:
         self.first_changed = first
         return first
 
-    def _begin_as(self, above: Scroll) -> None:
+    def _begin_as(self, above: Timeline) -> None:
         """Take over whole turns that both branches have, but for the last."""
-        shared = bisect_right(above.messages, self.talk.fork_of(self.branch), key=lambda m: m.records[0])
+        shared = bisect_right(above.messages, self.thread.fork_of(self.branch), key=lambda m: m.records[0])
         turns = bisect_right(above._turns, shared) - 1
         if turns < 1:
             return
         messages = above._turns[turns]
-        passages = bisect_left(above._starts, messages)
+        items = bisect_left(above._starts, messages)
         self.messages = above.messages[:messages]
         self.forks = {index: branches for index, branches in above.forks.items() if index < self.messages[-1].index}
         self._turns, self._starts, self._chunks = (
             above._turns[:turns],
-            above._starts[:passages],
-            above._chunks[:passages],
+            above._starts[:items],
+            above._chunks[:items],
         )
         self._looked_at = self.messages[-1].index + 1
         self._opened = True
 
     def _take_messages(self) -> None:
         """Take in the messages of this branch that have come, and cut them into turns as the library does."""
-        talk = self.talk
-        for message in talk.branch_messages(self.branch, self._looked_at):
+        conversation = self.thread
+        for message in conversation.branch_messages(self.branch, self._looked_at):
             starts = message.kind in TURN_STARTERS
             last = self.messages[-1] if self.messages else None
-            if last is None or (starts and self._opened) or talk.ends_turn(last.index):
+            if last is None or (starts and self._opened) or conversation.ends_turn(last.index):
                 self._turns.append(len(self.messages))
                 self._opened = False
             self._opened = self._opened or starts or message.kind == "response"
             self.messages.append(message)
-        self._looked_at = len(talk.messages)
+        self._looked_at = len(conversation.messages)
 
-    def _chunk_before(self, passage: int) -> int:
+    def _chunk_before(self, item: int) -> int:
         """The passage from which on grouping may change where this one did: the chunk before its own."""
         if not len(self):
             return 0
-        chunk = self._chunks[passage]
+        chunk = self._chunks[item]
         return self._chunks[chunk - 1] if chunk else 0
 
-    def _stretches(self, passage: int, end: int) -> list[tuple[int, int]]:
-        starts = [*self._starts[passage:], end]
+    def _stretches(self, item: int, end: int) -> list[tuple[int, int]]:
+        starts = [*self._starts[item:], end]
         return list(itertools.pairwise(starts))
 
     def _end(self, index: int) -> int:
         return self._starts[index + 1] if index + 1 < len(self._starts) else len(self.messages)
 
-    def _group_from(self, passage: int) -> None:
-        at = self._starts[passage] if passage < len(self) else 0
-        del self._starts[passage:]
-        del self._chunks[passage:]
+    def _group_from(self, item: int) -> None:
+        at = self._starts[item] if item < len(self) else 0
+        del self._starts[item:]
+        del self._chunks[item:]
         while at < len(self.messages):
             end = self._chunk_end(at)
             chunk = len(self)
@@ -228,12 +228,12 @@ def is_small(message: Message) -> bool:
     if message.kind != "response" or message.seen & SPEAKS:
         return False
     for call in message.calls:
-        if sort_of(call.name) not in SMALL:
+        if category_of(call.name) not in SMALL:
             return False
     return bool(message.calls) or bool(message.seen & BITS["thinking"])
 
 
 @lru_cache(4096)
-def sort_of(name: str) -> str:
+def category_of(name: str) -> str:
     """The sort of work that a tool of that name does."""
-    return tool_for(name).sort
+    return tool_for(name).category

@@ -9,7 +9,7 @@ from typing import Any
 
 from reread.base import jsontext
 from reread.base.times import moment
-from reread.catalog.stored_line import Entry
+from reread.catalog.stored_line import StoredLine
 from reread.model.conversation import Agent, Conversation
 from reread.model.messages import Message, Turn
 from reread.records.decode import Record
@@ -19,11 +19,11 @@ from reread.session.session import Session
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
-def printouts(session: Session) -> Iterator[Entry]:
+def as_stream(session: Session) -> Iterator[StoredLine]:
     """The lines in the order of their times; what was printed in the first place is given as it stands."""
     if stream_json.NAME in session.dialects:
         for record in session.records:
-            yield _entry(session, record.raw, moment(record.head.timestamp))
+            yield _entry(session, record.raw, moment(record.envelope.timestamp))
         return
     yield _entry(session, jsontext.dumps(_init(session)), session.started)
     threads = [_main(session), *(_thread(agent, session.id) for agent in session.agents.values() if agent.path)]
@@ -31,8 +31,8 @@ def printouts(session: Session) -> Iterator[Entry]:
         yield _entry(session, jsontext.dumps(value), when if when != LONG_AGO else None)
 
 
-def _entry(session: Session, raw: bytes, when: datetime | None) -> Entry:
-    return Entry("", session.id, "", when, raw)
+def _entry(session: Session, raw: bytes, when: datetime | None) -> StoredLine:
+    return StoredLine("", session.id, "", when, raw)
 
 
 Told = tuple[datetime, dict[str, Any]]
@@ -63,12 +63,12 @@ def _thread(agent: Agent, session: str) -> Iterator[Told]:
 
 
 def _printed(
-    talk: Conversation, session: str, call: str | None
+    conversation: Conversation, session: str, call: str | None
 ) -> Iterator[tuple[int, datetime, dict[str, Any] | None]]:
     """Every record with the time by which it was there, printed where it is one that is."""
     when = LONG_AGO
-    for index, record in enumerate(talk.records):
-        when = max(when, moment(record.head.timestamp) or when)
+    for index, record in enumerate(conversation.records):
+        when = max(when, moment(record.envelope.timestamp) or when)
         value = stream_json.printed(record.native)
         if value is not None:
             value |= {"session_id": value.get("session_id") or session, "parent_tool_use_id": call}
@@ -78,7 +78,7 @@ def _printed(
 
 
 def _answers(record: Record) -> bool:
-    content = record.head.message.content if record.head.message is not None else None
+    content = record.envelope.message.content if record.envelope.message is not None else None
     return isinstance(content, list) and any(block.type == "tool_result" for block in content)
 
 

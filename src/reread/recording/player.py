@@ -14,11 +14,11 @@ import msgspec
 
 from reread.base.text import plural
 from reread.base.times import parse_when
-from reread.catalog.store import Kept, stores
-from reread.catalog.stored_line import OUT, Entry
+from reread.catalog.store import StoredConversation, stores
+from reread.catalog.stored_line import OUT, StoredLine
 from reread.disk import layout
 from reread.errors import Misuse, NotFound
-from reread.recording.as_stream import printouts
+from reread.recording.as_stream import as_stream
 from reread.recording.recorder import Capture
 from reread.session.session import Session
 from reread.session.session import open as open_session
@@ -32,7 +32,7 @@ Bound = float | datetime
 """A place in a recording: seconds of its own time, or a moment."""
 
 
-class Beat(msgspec.Struct, frozen=True):
+class PlaybackStep(msgspec.Struct, frozen=True):
     """When one line is played."""
 
     wait: float
@@ -41,9 +41,9 @@ class Beat(msgspec.Struct, frozen=True):
     """Seconds into the recording: its own time, without the pauses between runs."""
 
 
-def beats(
+def playback_schedule(
     moments: Iterable[tuple[datetime | None, int]], *, speed: float = 1, max_gap: float | None = None
-) -> Iterator[Beat]:
+) -> Iterator[PlaybackStep]:
     """The clock of a replay: when each line is played, from when it came and in which run.
 
     A gap is cut to `max_gap` seconds and then divided by the speed. The time between runs is not waited for, and a
@@ -59,11 +59,11 @@ def beats(
             before = max(before, when) if before is not None and number == run else when
         at += gap
         run = number
-        yield Beat((gap if max_gap is None else min(gap, max_gap)) / speed, at)
+        yield PlaybackStep((gap if max_gap is None else min(gap, max_gap)) / speed, at)
 
 
 def replay(
-    source: str | Path | Kept | Capture | Session,
+    source: str | Path | StoredConversation | Capture | Session,
     *,
     speed: float = 1,
     max_gap: float | None = None,
@@ -72,7 +72,7 @@ def replay(
     run: int | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     sleep: Callable[[float], object] = time.sleep,
-) -> Iterator[Entry]:
+) -> Iterator[StoredLine]:
     """What was printed, line by line, each when its time has come; `speed` of infinity plays it at once.
 
     `start` and `stop` choose a part: seconds into the recording, or moments. `run` is one run's number, from 1. A
@@ -98,41 +98,47 @@ def replay(
         yield entry
 
 
-def _timed(entries: Iterable[Entry], speed: float, max_gap: float | None) -> Iterator[tuple[Entry, Beat]]:
+def _timed(
+    entries: Iterable[StoredLine], speed: float, max_gap: float | None
+) -> Iterator[tuple[StoredLine, PlaybackStep]]:
     mine, clocks = tee(entries)
-    return zip(mine, beats(((it.timestamp, it.run) for it in clocks), speed=speed, max_gap=max_gap), strict=True)
+    return zip(
+        mine, playback_schedule(((it.timestamp, it.run) for it in clocks), speed=speed, max_gap=max_gap), strict=True
+    )
 
 
-def _is_before(entry: Entry, beat: Beat, bound: Bound | None) -> bool:
+def _is_before(entry: StoredLine, beat: PlaybackStep, bound: Bound | None) -> bool:
     if isinstance(bound, datetime):
         return entry.timestamp is not None and entry.timestamp < bound
     return bound is not None and beat.at < bound
 
 
-def _entries(recording: Kept | Session) -> Iterator[Entry]:
+def _entries(recording: StoredConversation | Session) -> Iterator[StoredLine]:
     if isinstance(recording, Session):
-        return printouts(recording)
+        return as_stream(recording)
     return (entry for entry in recording.entries() if entry.stream == OUT)
 
 
-def _check_run(recording: Kept | Session, run: int) -> None:
-    count = len(recording.runs) if isinstance(recording, Kept) else 1
+def _check_run(recording: StoredConversation | Session, run: int) -> None:
+    count = len(recording.runs) if isinstance(recording, StoredConversation) else 1
     if not 0 < run <= count:
         raise Misuse(f"there is no run {run}: this conversation has {plural(count, 'run')}")
 
 
 def find_recording(
-    source: str | Path | Kept | Capture | Session, *, root: str | Path | Sequence[str | Path] | None = None
-) -> Kept | Session:
+    source: str | Path | StoredConversation | Capture | Session,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> StoredConversation | Session:
     """What can be replayed under a name: a captured conversation, else a session."""
     if isinstance(source, Capture):
         source.wait()
         return source.kept
-    if isinstance(source, Kept | Session):
+    if isinstance(source, StoredConversation | Session):
         return source
     path = layout.named(source)
     if isinstance(source, Path) or os.path.isfile(path):
-        kept = Kept(path)
+        kept = StoredConversation(path)
         return kept if os.path.isfile(path) and kept.is_captured else open_session(source, root=root)
     for store in stores(root):
         try:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, Any, cast
 
-from reread.catalog.store import DEFAULT, RESULT, Kept, Store, Writer
+from reread.catalog.store import DEFAULT, RESULT, ConversationWriter, Store, StoredConversation
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.errors import Misuse, Unwritable
 from reread.recording.child import POSIX, Child, start
@@ -52,7 +52,7 @@ def capture(
     """
     return Capture(
         source,
-        Keeper(Store(root), conversation or fresh_id(), workspace=workspace, agent=agent, fsync=fsync, strict=True),
+        Recorder(Store(root), conversation or fresh_id(), workspace=workspace, agent=agent, fsync=fsync, strict=True),
         title=title,
         cwd=str(cwd) if cwd is not None else None,
         env=env,
@@ -64,7 +64,7 @@ def fresh_id() -> str:
     return str(uuid.uuid4())
 
 
-class Keeper:
+class Recorder:
     """Keeps lines in a conversation as long as the store takes them; unless strict, its failure ends nothing else."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Keeper:
         """Why the rest was not kept."""
         self._notice = notice
         self._strict = strict
-        self._writer: Writer | None = None
+        self._writer: ConversationWriter | None = None
         try:
             self._writer = store.writer(conversation, workspace=workspace, agent=agent, fsync=fsync)
         except Unwritable as error:
@@ -118,7 +118,7 @@ class Keeper:
         if self._writer is not None:
             self._writer.close(discard_empty=True)
 
-    def _try(self, write: Callable[[Writer], None]) -> None:
+    def _try(self, write: Callable[[ConversationWriter], None]) -> None:
         if self._writer is None or self.fault is not None:
             return
         try:
@@ -142,7 +142,7 @@ class Capture:
     def __init__(
         self,
         source: Sequence[str] | IO[bytes] | int,
-        keeper: Keeper,
+        keeper: Recorder,
         *,
         title: str | None = None,
         cwd: str | None = None,
@@ -157,7 +157,7 @@ class Capture:
         """How the command ended, once it has: as a shell says it."""
         self.child: Child | None = None
         self._echo_errors = echo_errors
-        self._said = Lines()
+        self._said = ChunkSplitter()
         self._input = feed
         argv = with_stream_json(_words(source))
         try:
@@ -178,9 +178,9 @@ class Capture:
         return self.keeper.conversation
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> StoredConversation:
         """The conversation that it is kept in."""
-        return Kept(self.keeper.path)
+        return StoredConversation(self.keeper.path)
 
     def __iter__(self) -> Iterator[Record]:
         decoder = Decoder()
@@ -233,7 +233,7 @@ class Capture:
         self.close()
 
     def _run(self) -> Generator[bytes]:
-        lines = Lines()
+        lines = ChunkSplitter()
         errors = None
         if self.child is not None:
             errors = _in_background(self._take_errors, self.child.errors)
@@ -258,7 +258,7 @@ class Capture:
         self.keeper.finish(self.exit_code)
 
     def _take_errors(self, errors: int) -> None:
-        lines = Lines()
+        lines = ChunkSplitter()
         for chunk in _chunks(errors, self.child):
             self.keeper.keep(lines.feed(chunk), ERR)
             if self._echo_errors is not None:
@@ -274,7 +274,7 @@ class Capture:
             self.close_input()
 
 
-class Lines:
+class ChunkSplitter:
     """Chunks in, whole lines out; a line that grows beyond all measure comes in pieces."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from reread.catalog.store import Kept
+from reread.catalog.store import StoredConversation
 from reread.disk import layout
 from reread.errors import Misuse
 
@@ -18,7 +18,7 @@ _PLAIN_ID = re.compile(r"\w[\w-]*")
 _SPECIAL = re.compile(r'[()%!^"<>&|]')
 
 
-def resume_command(kept: Kept, prompt: str = "") -> tuple[list[str], str | None]:
+def resume_command(kept: StoredConversation, prompt: str = "") -> tuple[list[str], str | None]:
     """The command that goes on with a conversation's last session, and the folder to run it in.
 
     Who wrote the file chooses neither the program, unless it is this machine's own store, nor an option for it.

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar, cast
 
 from reread.base import jsontext
-from reread.catalog.store import ENDING, Kept, Store
-from reread.catalog.stored_line import Entry, unseal
+from reread.catalog.store import ENDING, Store, StoredConversation
+from reread.catalog.stored_line import StoredLine, decode_line
 from reread.disk import layout
 from reread.disk.filenames import id_of, name_of
 
@@ -94,7 +94,7 @@ class RereadSessionStore:
         path = self._path(key)
         if not path.is_file():
             return None
-        return [jsontext.loads(entry.raw) for entry in Kept(path).entries()] or None
+        return [jsontext.loads(entry.raw) for entry in StoredConversation(path).entries()] or None
 
     def _delete(self, key: Key) -> None:
         path = self._path(key)
@@ -106,9 +106,9 @@ class RereadSessionStore:
             if not key.get("subpath"):
                 shutil.rmtree(_folder(path), ignore_errors=True)
 
-    def _sessions(self, project: str) -> Iterator[Kept]:
+    def _sessions(self, project: str) -> Iterator[StoredConversation]:
         folder = self.store.path_of("", workspace=project, agent=AGENT).parent
-        return (Kept(path) for path in sorted(folder.glob(f"*{ENDING}")))
+        return (StoredConversation(path) for path in sorted(folder.glob(f"*{ENDING}")))
 
     def _main(self, key: Key) -> Path:
         return self.store.path_of(key["session_id"], workspace=key["project_key"], agent=AGENT)
@@ -154,8 +154,8 @@ class _Seen:
         with self._path.open("rb") as file:
             file.seek(self._offset)
             for line in file:
-                found = unseal(line)
-                if isinstance(found, Entry) and isinstance(uuid := _dict(found.raw).get("uuid"), str):
+                found = decode_line(line)
+                if isinstance(found, StoredLine) and isinstance(uuid := _dict(found.raw).get("uuid"), str):
                     self._uuids.add(uuid)
             self._offset = file.tell()
 
@@ -209,7 +209,7 @@ def _subpaths(main: Path) -> Iterator[str]:
         parts = [id_of(part) for part in path.relative_to(folder).with_suffix("").parts]
         if None not in parts:
             yield "/".join(cast(list[str], parts))
-        elif (first := next(Kept(path).entries(), None)) is not None:
+        elif (first := next(StoredConversation(path).entries(), None)) is not None:
             yield first.agent_id
 
 

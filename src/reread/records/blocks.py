@@ -36,11 +36,11 @@ FAULTS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionE
 S = TypeVar("S", bound=Struct)
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class BlockPart(Struct, frozen=True, kw_only=True):
     """A part of a block or record that has a shape of its own."""
 
 
-class CacheControl(Piece, frozen=True, kw_only=True):
+class CacheControl(BlockPart, frozen=True, kw_only=True):
     """Up to where a prompt is to be cached."""
 
     type: str | None = None
@@ -60,7 +60,7 @@ class UnknownBlock(Block, frozen=True, kw_only=True):
     value: Any = None
 
 
-class Citation(Piece, frozen=True, kw_only=True):
+class Citation(BlockPart, frozen=True, kw_only=True):
     """Where a statement comes from."""
 
     type: str | None = None
@@ -81,20 +81,20 @@ class Citation(Piece, frozen=True, kw_only=True):
     end_block_index: int | None = None
 
 
-class Citing(Piece, frozen=True, kw_only=True):
+class Citing(BlockPart, frozen=True, kw_only=True):
     """Whether a document may be cited."""
 
     enabled: bool | None = None
 
 
-class Caller(Piece, frozen=True, kw_only=True):
+class Caller(BlockPart, frozen=True, kw_only=True):
     """Who made a call: the model itself, or code that it runs."""
 
     type: str | None = None
     tool_id: str | None = None
 
 
-class Source(Piece, frozen=True, kw_only=True):
+class Source(BlockPart, frozen=True, kw_only=True):
     """Where the bytes of an image or document are: in here, behind a URL, or in an uploaded file."""
 
     type: str | None = None
@@ -191,7 +191,7 @@ class McpToolResult(Answer, frozen=True, kw_only=True):
         return to_blocks(self.content)
 
 
-class McpTool(Piece, frozen=True, kw_only=True):
+class McpTool(BlockPart, frozen=True, kw_only=True):
     """A tool that an MCP server offers."""
 
     name: str | None = None
@@ -207,7 +207,7 @@ class McpToolListing(Block, frozen=True, kw_only=True):
     tools: list[McpTool] | None = None
 
 
-class ImageTransformations(Piece, frozen=True, kw_only=True):
+class ImageTransformations(BlockPart, frozen=True, kw_only=True):
     """What may be done to an image that is too large."""
 
     oversized_image: str | None = None
@@ -257,7 +257,7 @@ class ToolReference(Block, frozen=True, kw_only=True):
     tool_name: str | None = None
 
 
-class WebSearchResult(Piece, frozen=True, kw_only=True):
+class WebSearchResult(BlockPart, frozen=True, kw_only=True):
     """A page that a web search found, or the error in place of all of them."""
 
     type: str | None = None
@@ -276,7 +276,7 @@ class WebSearchToolResult(Answer, frozen=True, kw_only=True):
     caller: Caller | None = None
 
 
-class WebFetchResult(Piece, frozen=True, kw_only=True):
+class WebFetchResult(BlockPart, frozen=True, kw_only=True):
     """A page that was fetched, or the error in place of it."""
 
     type: str | None = None
@@ -294,7 +294,7 @@ class WebFetchToolResult(Answer, frozen=True, kw_only=True):
     caller: Caller | None = None
 
 
-class Advice(Piece, frozen=True, kw_only=True):
+class Advice(BlockPart, frozen=True, kw_only=True):
     """What the advisor said, sealed or not, or the error in place of it."""
 
     type: str | None = None
@@ -311,14 +311,14 @@ class AdvisorToolResult(Answer, frozen=True, kw_only=True):
     content: Advice | None = None
 
 
-class OutputFile(Piece, frozen=True, kw_only=True):
+class OutputFile(BlockPart, frozen=True, kw_only=True):
     """A file that running code left behind."""
 
     type: str | None = None
     file_id: str | None = None
 
 
-class Execution(Piece, frozen=True, kw_only=True):
+class Execution(BlockPart, frozen=True, kw_only=True):
     """What running code gave, or the error in place of it."""
 
     type: str | None = None
@@ -345,7 +345,7 @@ class BashCodeExecutionToolResult(Answer, frozen=True, kw_only=True):
     content: Execution | None = None
 
 
-class Edition(Piece, frozen=True, kw_only=True):
+class Edition(BlockPart, frozen=True, kw_only=True):
     """What viewing, creating or changing a file gave, or the error in place of it."""
 
     type: str | None = None
@@ -371,7 +371,7 @@ class TextEditorCodeExecutionToolResult(Answer, frozen=True, kw_only=True):
     content: Edition | None = None
 
 
-class ToolSearch(Piece, frozen=True, kw_only=True):
+class ToolSearch(BlockPart, frozen=True, kw_only=True):
     """The tools that were found, or the error in place of them."""
 
     type: str | None = None
@@ -404,13 +404,13 @@ class Compaction(Block, frozen=True, kw_only=True):
     tool_changes: Content = None
 
 
-class FallbackModel(Piece, frozen=True, kw_only=True):
+class FallbackModel(BlockPart, frozen=True, kw_only=True):
     """A model that answered, or did not."""
 
     model: str | None = None
 
 
-class FallbackTrigger(Piece, frozen=True, kw_only=True):
+class FallbackTrigger(BlockPart, frozen=True, kw_only=True):
     """Why another model took over."""
 
     type: str | None = None
@@ -426,7 +426,7 @@ class Fallback(Block, frozen=True, kw_only=True):
     trigger: FallbackTrigger | None = None
 
 
-class ToolChange(Piece, frozen=True, kw_only=True):
+class ToolChange(BlockPart, frozen=True, kw_only=True):
     """The tool, or the server whose tools, came or went."""
 
     type: str | None = None
@@ -449,7 +449,7 @@ class ToolRemoval(Block, frozen=True, kw_only=True):
     tool: ToolChange | None = None
 
 
-class BrowserTab(Piece, frozen=True, kw_only=True):
+class BrowserTab(BlockPart, frozen=True, kw_only=True):
     """An open tab."""
 
     tab_id: str | None = None
@@ -458,7 +458,7 @@ class BrowserTab(Piece, frozen=True, kw_only=True):
     active: bool | None = None
 
 
-class BrowserChange(Piece, frozen=True, kw_only=True):
+class BrowserChange(BlockPart, frozen=True, kw_only=True):
     """A tab that opened, or what became of a download."""
 
     type: str | None = None

@@ -11,8 +11,8 @@ import msgspec
 
 from reread.base import jsontext
 from reread.records import dialects
-from reread.records.envelope import Head, decode_head, shape_head
-from reread.records.lines import Cutter, Read
+from reread.records.envelope import RecordEnvelope, decode_head, to_envelope
+from reread.records.lines import LineSplitter, Read
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
@@ -40,7 +40,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     body: bytes
     """Its bytes, with the line end where it is the whole line."""
     _type: str = ""
-    _head: Head | None = None
+    _head: RecordEnvelope | None = None
     _dialect: str = dialects.NATIVE
     _fault: str | None = None
 
@@ -50,7 +50,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
         return self.body.rstrip(b"\r\n")
 
     @property
-    def head(self) -> Head:
+    def envelope(self) -> RecordEnvelope:
         """What folding needs to know of it."""
         if self._head is None:
             self._head, self._dialect, self._fault = decode_body(self.body)
@@ -59,18 +59,18 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def type(self) -> str:
         """Its type in the native tongue; `malformed` where it could not be read."""
-        return self._type or self.head.type
+        return self._type or self.envelope.type
 
     @property
     def dialect(self) -> str:
         """The name of the dialect it is written in."""
-        _ = self.head
+        _ = self.envelope
         return self._dialect
 
     @property
     def fault(self) -> str | None:
         """Why it could not be read, where it could not."""
-        _ = self.head
+        _ = self.envelope
         return self._fault
 
     @property
@@ -145,7 +145,7 @@ class Records(Sequence[Record]):
             yield self[n]
 
 
-TakeLines = Callable[[int, "array[int]", list[bytes], list[Head]], None]
+TakeLines = Callable[[int, "array[int]", list[bytes], list[RecordEnvelope]], None]
 """Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
 
 
@@ -157,7 +157,7 @@ class Decoder:
 
     def __init__(self, take: TakeLines | None = None) -> None:
         self._take = take
-        self._cutter = Cutter()
+        self._cutter = LineSplitter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
         self._document: _Document | None = None
@@ -204,10 +204,10 @@ class Decoder:
         starts = self._cutter.starts
         number = len(starts) + 1
         lines = self._cutter.feed(data)
-        heads = healthy_heads(lines) if self._take is not None else None
-        if self._take is None or heads is None:
+        envelopes = envelopes_of(lines) if self._take is not None else None
+        if self._take is None or envelopes is None:
             return decode_lines(lines, number, starts)
-        self._take(number, starts, lines, heads)
+        self._take(number, starts, lines, envelopes)
         return []
 
     def _feed_document(self, data: bytes) -> list[Record]:
@@ -241,7 +241,7 @@ class _Document:
         self._find_end: Callable[[str, int], int] | None = None
         """Where it ends, from a place in the next text on, or -1; None between elements."""
 
-    def feed(self, data: bytes, cutter: Cutter) -> list[Record]:
+    def feed(self, data: bytes, cutter: LineSplitter) -> list[Record]:
         """The records of the elements that `data` completes."""
         out: list[Record] = []
         text, at = data.decode("latin-1"), 0
@@ -260,7 +260,7 @@ class _Document:
         self._base += len(text)
         return out
 
-    def flush(self, cutter: Cutter) -> list[Record]:
+    def flush(self, cutter: LineSplitter) -> list[Record]:
         """What the element holds that has been read so far."""
         raw = "".join(self._pieces).encode("latin-1")
         self._pieces.clear()
@@ -289,14 +289,14 @@ def _bare_end(text: str, at: int) -> int:
     return end.start() if end else -1
 
 
-class _Glance(msgspec.Struct, gc=False):
+class _TypeFields(msgspec.Struct, gc=False):
     """The least that tells what type a record has, whatever its other fields are."""
 
     sessionId: str | None = None
     type: str = ""
 
 
-_glance = msgspec.json.Decoder(_Glance).decode
+_glance = msgspec.json.Decoder(_TypeFields).decode
 
 
 def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
@@ -317,34 +317,34 @@ def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Re
     return out
 
 
-def healthy_heads(lines: list[bytes]) -> list[Head] | None:
+def envelopes_of(lines: list[bytes]) -> list[RecordEnvelope] | None:
     """The head of each line; None where one of them is not exactly one record."""
     try:
-        heads = list(map(decode_head, lines))
+        envelopes = list(map(decode_head, lines))
     except jsontext.FAST_FAULTS:
         return None
-    for n, head in enumerate(heads):
-        if head.type not in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
-            heads[n] = decode_body(lines[n])[0]
-    return heads
+    for n, envelope in enumerate(envelopes):
+        if envelope.type not in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
+            envelopes[n] = decode_body(lines[n])[0]
+    return envelopes
 
 
-def decode_body(body: bytes) -> tuple[Head, str, str | None]:
+def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
     """The head, the dialect and the fault of the record that stands in exactly these bytes."""
     try:
-        head = decode_head(body)
-        if head.type in (dialects.SESSIONLESS if head.sessionId is None else NATIVE_TYPES):
-            return head, dialects.NATIVE, None
+        envelope = decode_head(body)
+        if envelope.type in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
+            return envelope, dialects.NATIVE, None
     except jsontext.FAST_FAULTS:
         pass
     try:
         value = jsontext.readable(body)
     except ValueError as error:
-        return Head(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
+        return RecordEnvelope(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
     if not isinstance(value, dict):
-        return Head(type="malformed"), dialects.NATIVE, "not a JSON object"
+        return RecordEnvelope(type="malformed"), dialects.NATIVE, "not a JSON object"
     dialect, native = dialects.translate(cast(dict[str, Any], value))
-    return shape_head(native), dialect, None
+    return to_envelope(native), dialect, None
 
 
 def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:

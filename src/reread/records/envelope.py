@@ -13,36 +13,36 @@ from reread.base import jsontext
 NOTHING = Raw()
 
 
-class CacheWrites(Struct, gc=False):
+class CacheCreation(Struct, gc=False):
     """Cache writes by how long they live."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
-class ServerTools(Struct, gc=False):
+class ServerToolUse(Struct, gc=False):
     """How often the API's own tools ran."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
-class UsageHead(Struct, gc=False):
+class UsageFields(Struct, gc=False):
     """The tokens of one API response, as its row states them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
-    cache_creation: CacheWrites | None = None
-    server_tool_use: ServerTools | None = None
+    cache_creation: CacheCreation | None = None
+    server_tool_use: ServerToolUse | None = None
     service_tier: str | None = None
     speed: str | None = None
     inference_geo: str | None = None
     iterations: Raw = NOTHING
 
 
-class BlockHead(Struct, gc=False):
+class BlockEnvelope(Struct, gc=False):
     """A content block without its content; `text` is JSON, not yet decoded."""
 
     type: str = ""
@@ -53,17 +53,17 @@ class BlockHead(Struct, gc=False):
     text: Raw = NOTHING
 
 
-class MessageHead(Struct, gc=False):
+class MessageEnvelope(Struct, gc=False):
     """The API message inside a record."""
 
     model: str | None = None
     id: str | None = None
-    content: list[BlockHead] | str | None = None
+    content: list[BlockEnvelope] | str | None = None
     stop_reason: str | None = None
     usage: Raw = NOTHING
 
 
-class Head(Struct, gc=False):
+class RecordEnvelope(Struct, gc=False):
     """A record without its body. Names are the file's own, the usual ones in the file's own order: that is fast."""
 
     parentUuid: str | None = None
@@ -75,7 +75,7 @@ class Head(Struct, gc=False):
     slug: str | None = None
     agentId: str | None = None
     type: str = ""
-    message: MessageHead | None = None
+    message: MessageEnvelope | None = None
     requestId: str | None = None
     isMeta: bool | None = None
     uuid: str | None = None
@@ -104,7 +104,7 @@ class Head(Struct, gc=False):
     costUSD: float | None = None
 
 
-class AttachmentHead(Struct):
+class AttachmentEnvelope(Struct):
     """An attachment without its content."""
 
     type: str = ""
@@ -115,7 +115,7 @@ class AttachmentHead(Struct):
     toolUseID: str | None = None
 
 
-class ProgressHead(Struct):
+class ProgressEnvelope(Struct):
     """A progress payload without its content."""
 
     type: str = ""
@@ -123,11 +123,11 @@ class ProgressHead(Struct):
     message: Raw = NOTHING
 
 
-class EventHead(Struct):
+class EventEnvelope(Struct):
     """An event of the API's stream without its content."""
 
     type: str = ""
-    message: MessageHead | None = None
+    message: MessageEnvelope | None = None
     usage: Raw = NOTHING
     delta: Raw = NOTHING
 
@@ -139,11 +139,11 @@ class EventHead(Struct):
         return reason if isinstance(reason, str) else None
 
 
-_Peeked = TypeVar("_Peeked", AttachmentHead, ProgressHead, EventHead)
+_Peeked = TypeVar("_Peeked", AttachmentEnvelope, ProgressEnvelope, EventEnvelope)
 
-decode_head = msgspec.json.Decoder(Head).decode
+decode_head = msgspec.json.Decoder(RecordEnvelope).decode
 """The fast road: raises where any field is not of the type that healthy files have."""
-_decode_usage = msgspec.json.Decoder(UsageHead | None).decode
+_decode_usage = msgspec.json.Decoder(UsageFields | None).decode
 
 
 def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
@@ -156,13 +156,13 @@ def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
         return shape(type=kind) if isinstance(kind, str) else shape()
 
 
-def shape_head(value: dict[str, Any]) -> Head:
+def to_envelope(value: dict[str, Any]) -> RecordEnvelope:
     """The head of any object; where a field does not fit it is left out, never raised."""
     try:
         return decode_head(jsontext.dumps(value))
     except jsontext.FAST_FAULTS:
         pass
-    fit = _fitting(value, Head)
+    fit = _fitting(value, RecordEnvelope)
     message = value.get("message")
     if isinstance(message, dict):
         fit["message"] = _shape_message(cast(dict[str, Any], message))
@@ -180,7 +180,7 @@ def _surface(item: Any) -> Any:
     return None if isinstance(item, list) else item
 
 
-def usage_in(raw: Raw) -> UsageHead | None:
+def parse_usage(raw: Raw) -> UsageFields | None:
     """The usage that a row states, whatever shape it has."""
     if not raw:
         return None
@@ -188,16 +188,16 @@ def usage_in(raw: Raw) -> UsageHead | None:
         return _decode_usage(raw)
     except jsontext.FAST_FAULTS:
         value = jsontext.readable(bytes(raw))
-    return shape_usage(cast(dict[str, Any], value)) if isinstance(value, dict) else None
+    return to_usage(cast(dict[str, Any], value)) if isinstance(value, dict) else None
 
 
-def shape_usage(usage: dict[str, Any]) -> UsageHead:
+def to_usage(usage: dict[str, Any]) -> UsageFields:
     """The usage of any object; where a field does not fit it is left out, never raised."""
-    return msgspec.json.decode(jsontext.dumps(_shape_usage(usage)), type=UsageHead)
+    return msgspec.json.decode(jsontext.dumps(_shape_usage(usage)), type=UsageFields)
 
 
 def _shape_message(message: dict[str, Any]) -> dict[str, Any]:
-    fit = _fitting(message, MessageHead)
+    fit = _fitting(message, MessageEnvelope)
     content = message.get("content")
     if isinstance(content, str):
         fit["content"] = content
@@ -210,13 +210,13 @@ def _shape_message(message: dict[str, Any]) -> dict[str, Any]:
 
 def _shape_block(block: Any) -> dict[str, Any]:
     if isinstance(block, dict):
-        return _fitting(cast(dict[str, Any], block), BlockHead)
+        return _fitting(cast(dict[str, Any], block), BlockEnvelope)
     return {"type": "text", "text": block} if isinstance(block, str) else {}
 
 
 def _shape_usage(usage: dict[str, Any]) -> dict[str, Any]:
-    fit = _fitting(usage, UsageHead)
-    for name, nested in (("cache_creation", CacheWrites), ("server_tool_use", ServerTools)):
+    fit = _fitting(usage, UsageFields)
+    for name, nested in (("cache_creation", CacheCreation), ("server_tool_use", ServerToolUse)):
         inner = usage.get(name)
         if isinstance(inner, dict):
             fit[name] = _fitting(cast(dict[str, Any], inner), nested)

@@ -24,7 +24,7 @@ class Line(msgspec.Struct, frozen=True):
     raw: bytes
 
 
-class Cutter:
+class LineSplitter:
     """Cuts a stream of chunks into lines, line ends included; knows where each began."""
 
     def __init__(self, offset: int = 0) -> None:

@@ -12,7 +12,7 @@ from reread.tools.tool_call import one_line
 
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
-    from reread.session.results import Outcome
+    from reread.session.results import TurnResult
     from reread.tools.nodes import Picture
 
 SAID = 200
@@ -96,7 +96,7 @@ def picture_text(picture: Picture) -> str:
     return f"{name}{picture.media_type}{span}{size}"
 
 
-def outcome_text(outcome: Outcome) -> str:
+def result_text(outcome: TurnResult) -> str:
     """How a turn ended, in a line: what the client calls it, whether that is an error, and what it took."""
     from reread.session.results import NO_RESULT, SUCCESS
 

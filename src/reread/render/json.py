@@ -20,13 +20,13 @@ def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterato
     turns = selected_turns(session.conversation, selection) if selection.narrows else None
     yield b"{"
     yield from _pairs(_facts(session))
-    yield from _talk(session.conversation, selection, turns)
+    yield from _conversation(session.conversation, selection, turns)
     yield b',\n"agents": {'
     agents = agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls))
     for n, agent in enumerate(agents if selection.shows("tools") else ()):
         yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
         yield from _pairs(agent_facts(agent))
-        yield from _talk(agent, selection, None)
+        yield from _conversation(agent, selection, None)
         yield b"}"
     yield b"}}\n"
 
@@ -54,7 +54,7 @@ def _facts(session: Session) -> dict[str, Any]:
         "slugs": session.slugs,
         "permission_modes": session.permission_modes,
         "pr_links": session.pr_links,
-        "outcomes": session.outcomes,
+        "outcomes": session.results,
         "usage": session.usage,
         "problems": session.problems,
     }
@@ -74,18 +74,18 @@ def agent_facts(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _talk(talk: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> Iterator[bytes]:
+def _conversation(conversation: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> Iterator[bytes]:
     """A conversation; of chosen turns only what is in them, for the rest tells of the whole file."""
-    messages = talk.messages if turns is None else [message for turn in turns for message in turn.messages]
-    calls = talk.calls if turns is None else [call for turn in turns for call in turn.calls]
+    messages = conversation.messages if turns is None else [message for turn in turns for message in turn.messages]
+    calls = conversation.calls if turns is None else [call for turn in turns for call in turn.calls]
     yield from _array("messages", (value for m in messages if (value := _selected_value(m, selection)) is not None))
     shown = calls if selection.shows("tools") else ()
     yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
-    yield from _array("turns", map(turn_value, talk.turns if turns is None else turns), last=turns is not None)
+    yield from _array("turns", map(turn_value, conversation.turns if turns is None else turns), last=turns is not None)
     if turns is None:
-        yield from _array("branches", map(branch_value, talk.branches))
-        yield from _array("compactions", map(compaction_value, talk.compactions))
-        yield from _array("ledger", map(plain, talk.ledger), last=True)
+        yield from _array("branches", map(branch_value, conversation.branches))
+        yield from _array("compactions", map(compaction_value, conversation.compactions))
+        yield from _array("ledger", map(plain, conversation.ledger), last=True)
 
 
 def _selected_value(message: Message, selection: Selection) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from reread.base.text import plural
 from reread.catalog.summaries import Header
 from reread.render.format import date_text, model_text, size_text
 from reread.render.sanitize import safe
-from reread.reports.check_report import Report
+from reread.reports.check_report import CheckReport
 
 TITLE = 60
 
@@ -31,7 +31,7 @@ def header_lines(headers: Sequence[Header]) -> Iterator[str]:
             yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {known}".rstrip()
 
 
-def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:
+def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:
     """What a check found, one line a finding, as compilers print them."""
     for file in report.files:
         for finding in file.findings:
@@ -45,7 +45,7 @@ def report_lines(report: Report, *, verbose: bool = False) -> Iterator[str]:
     yield f"{read}: {counts}{hint}"
 
 
-def drift_lines(report: Report) -> Iterator[str]:
+def drift_lines(report: CheckReport) -> Iterator[str]:
     """What the types do not know yet, with how often it stands there."""
     totals = report.totals
     unknown = {**totals.unknown_types, **totals.unknown_fields}

@@ -15,8 +15,8 @@ from reread.render.format import (
     count_text,
     date_text,
     model_text,
-    outcome_text,
     picture_text,
+    result_text,
     seconds_text,
     time_text,
     unread_text,
@@ -51,19 +51,19 @@ def session_markdown(session: Session, selection: p.Selection) -> Iterator[str]:
     if session.usage.responses:
         facts.append(usage_text(session.usage))
     yield " · ".join(inline(fact) for fact in facts if fact)
-    yield from talk_markdown(parts, selection)
+    yield from conversation_markdown(parts, selection)
     if selection.only is None and selection.turns == (1, None):
         for agent, why in p.apart(session, selection):
             yield from _agent(agent, selection, f"agent {agent.id}: {why}")
-        for outcome in session.outcomes:
+        for outcome in session.results:
             yield ""
-            yield f"*{inline(outcome_text(outcome))}*"
+            yield f"*{inline(result_text(outcome))}*"
         if lines := p.unread(session):
             yield ""
             yield f"*{unread_text(lines)}*"
 
 
-def talk_markdown(parts: Iterable[p.Part], selection: p.Selection) -> Iterator[str]:
+def conversation_markdown(parts: Iterable[p.Part], selection: p.Selection) -> Iterator[str]:
     """Parts as lines of Markdown."""
     for part in parts:
         drawn = list(_PARTS[type(part)](part, selection))
@@ -126,7 +126,7 @@ def _did(part: p.Did, selection: p.Selection) -> Iterator[str]:
 def _agent(agent: Agent, selection: p.Selection, title: str) -> Iterator[str]:
     inner = selection.of_agents
     yield ""
-    yield from folded(f"◇ {title}", list(talk_markdown(p.parts(agent, inner), inner)))
+    yield from folded(f"◇ {title}", list(conversation_markdown(p.parts(agent, inner), inner)))
 
 
 def _notice(part: p.Notice, selection: p.Selection) -> Iterator[str]:

@@ -161,33 +161,33 @@ class Ended(Part, frozen=True):
     message: Message
 
 
-def parts(talk: Conversation, selection: Selection) -> Iterator[Part]:
+def parts(conversation: Conversation, selection: Selection) -> Iterator[Part]:
     """The chosen turns of a conversation, in order; in full, then what stands on other branches."""
-    return _parts(talk, selection, selected_turns(talk, selection))
+    return _parts(conversation, selection, selected_turns(conversation, selection))
 
 
-def _parts(talk: Conversation, selection: Selection, turns: Sequence[Turn]) -> Iterator[Part]:
-    speaker = _Speaker(talk, selection)
+def _parts(conversation: Conversation, selection: Selection, turns: Sequence[Turn]) -> Iterator[Part]:
+    speaker = _Speaker(conversation, selection)
     yield from speaker.turns(turns)
     if selection.full and not selection.narrows:
-        for branch, messages in _left(talk):
+        for branch, messages in _left(conversation):
             yield Abandoned(branch)
             for message in messages:
                 yield from speaker.message(message)
 
 
-def turn_parts(talk: Conversation, turns: Sequence[Turn], selection: Selection = EVERYTHING) -> Iterator[Part]:
+def turn_parts(conversation: Conversation, turns: Sequence[Turn], selection: Selection = EVERYTHING) -> Iterator[Part]:
     """Some turns of a conversation, in order."""
-    return _Speaker(talk, selection).turns(turns)
+    return _Speaker(conversation, selection).turns(turns)
 
 
 class _Speaker:
     """Takes messages apart, with the compactions and forks that stand at them."""
 
-    def __init__(self, talk: Conversation, selection: Selection) -> None:
+    def __init__(self, conversation: Conversation, selection: Selection) -> None:
         self._selection = selection
-        self._forks = talk.forks
-        self._compactions = {id(c.boundary or c.summary): c for c in talk.compactions}
+        self._forks = conversation.forks
+        self._compactions = {id(c.boundary or c.summary): c for c in conversation.compactions}
 
     def turns(self, turns: Sequence[Turn]) -> Iterator[Part]:
         for turn in turns:
@@ -205,29 +205,29 @@ class _Speaker:
             yield Forked(self._forks[message.index])
 
 
-def _left(talk: Conversation) -> Iterator[tuple[Branch, list[Message]]]:
+def _left(conversation: Conversation) -> Iterator[tuple[Branch, list[Message]]]:
     """The messages that are not on the active branch, by the branch that they are on."""
     found: dict[int, list[Message]] = {}
-    for message in talk.messages:
-        if not talk.on_branch(message, talk.active_branch):
+    for message in conversation.messages:
+        if not conversation.on_branch(message, conversation.active_branch):
             found.setdefault(message.branch, []).append(message)
-    for branch in talk.branches:
+    for branch in conversation.branches:
         if branch.id in found:
             yield branch, found[branch.id]
 
 
-def _branch(talk: Conversation, id: int | None) -> Branch:
-    found = next((b for b in talk.branches if id is None or b.id == id), None)
+def _branch(conversation: Conversation, id: int | None) -> Branch:
+    found = next((b for b in conversation.branches if id is None or b.id == id), None)
     if found is None:
-        known = ", ".join(str(b.id) for b in sorted(talk.branches, key=lambda b: b.id))
+        known = ", ".join(str(b.id) for b in sorted(conversation.branches, key=lambda b: b.id))
         raise Misuse(f"there is no branch {id}: this session has {known}")
     return found
 
 
-def selected_turns(talk: Conversation, selection: Selection) -> Sequence[Turn]:
+def selected_turns(conversation: Conversation, selection: Selection) -> Sequence[Turn]:
     """The turns that are asked for."""
-    branch = _branch(talk, selection.branch)
-    turns = branch.turns if selection.branch is not None else talk.turns
+    branch = _branch(conversation, selection.branch)
+    turns = branch.turns if selection.branch is not None else conversation.turns
     wanted = selection.among(len(turns))
     return turns[wanted.start - 1 : wanted.stop - 1]
 

@@ -28,8 +28,8 @@ from reread.render.format import (
     count_text,
     date_text,
     model_text,
-    outcome_text,
     picture_text,
+    result_text,
     seconds_text,
     time_text,
     unread_text,
@@ -398,8 +398,8 @@ def _facts(session: Session) -> list[str]:
 def _spent(session: Session) -> Iterator[RenderableType]:
     """What the session took: at the end, for it is not known before all of it was read."""
     usage = session.usage
-    for n, outcome in enumerate(session.outcomes):
-        text = safe(outcome_text(outcome))
+    for n, outcome in enumerate(session.results):
+        text = safe(result_text(outcome))
         yield Text(f"\n{text}" if n == 0 else text, style="failed" if outcome.is_error else "quiet")
     if usage.responses:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
@@ -423,7 +423,7 @@ def _diff_rows(hunk: nodes.Hunk) -> Iterator[tuple[int | None, str]]:
             old += sign != "+"
 
 
-def watch_change(change: Change, view: TerminalView) -> Iterator[RenderableType]:
+def change_lines(change: Change, view: TerminalView) -> Iterator[RenderableType]:
     """What one record changed, for someone who watches."""
     if change.kind == "rewritten":
         yield Text(f"(the file was rewritten from line {change.line} on)", style="odd")

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any, cast
 
 from reread.base import jsontext
-from reread.tools.nodes import Entry
+from reread.tools.nodes import FileEntry
 
 DEEPEST = 40
 """Below this depth a value is written in one line."""
@@ -38,7 +38,7 @@ def _scalar(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.dumps(value).decode()
 
 
-def file_lines(entries: Sequence[Entry], *, tree: bool = False) -> Iterator[str]:
+def file_lines(entries: Sequence[FileEntry], *, tree: bool = False) -> Iterator[str]:
     """Files, one a line with its note; as a tree where asked for."""
     if not tree:
         yield from (_noted(entry.path, entry.note) for entry in entries)

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 from reread.accounting.billing import Usage
-from reread.accounting.group_by import Report
+from reread.accounting.group_by import UsageReport
 from reread.accounting.prices import Price, Prices, Tier, price_on
 from reread.render.format import LARGEST, count_text, model_text
 from reread.render.sanitize import safe
@@ -26,7 +26,7 @@ Styled = tuple[str, str]
 """A style and a line."""
 
 
-def usage_lines(report: Report, *, width: int = WIDTH) -> Iterator[Styled]:
+def usage_lines(report: UsageReport, *, width: int = WIDTH) -> Iterator[Styled]:
     """The table, its totals, and what must be said of them."""
     names = list(report.by) or [""]
     labels = [[label(name, row.group[name]) for name in report.by] for row in report.rows]
@@ -60,7 +60,7 @@ class _Table:
         return GAP.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
 
 
-def usage_notes(report: Report) -> Iterator[Styled]:
+def usage_notes(report: UsageReport) -> Iterator[Styled]:
     """What a reader must know of the totals."""
     totals = report.totals
     if report.unread:
@@ -78,7 +78,7 @@ def usage_notes(report: Report) -> Iterator[Styled]:
     yield PLAIN, f"Prices of {report.prices}. Titles, recaps and other background calls are in no transcript."
 
 
-def unread_note(report: Report) -> str:
+def unread_note(report: UsageReport) -> str:
     """Which files are in no figure."""
     return safe(f"Not counted, for they cannot be read: {', '.join(report.unread)}. Check the permissions.")
 
@@ -137,7 +137,7 @@ def _weight(usage: Usage) -> float:
     return usage.cost_usd if usage.cost_usd is not None else min(usage.tokens, LARGEST) / 1e9
 
 
-def usage_csv(report: Report) -> str:
+def usage_csv(report: UsageReport) -> str:
     """The rows as CSV, with a head."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -18,8 +18,8 @@ from reread.errors import RereadError, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import FATES
 from reread.session import session
-from reread.session.loader import Folding
-from reread.session.rules import ERROR, INFO, WARNING, Finding, Rule, Seen, Tally, printable, survey
+from reread.session.loader import Loader
+from reread.session.rules import ERROR, INFO, WARNING, CheckedRecord, FileTally, Finding, Rule, check_file, printable
 from reread.session.session import STDIN, Session
 
 Progress = Callable[[Path], None]
@@ -62,7 +62,7 @@ class Totals(msgspec.Struct):
     unknown_fields: dict[str, int]
 
 
-class Report(msgspec.Struct):
+class CheckReport(msgspec.Struct):
     """What `reread check` has to say."""
 
     files: list[FileReport]
@@ -82,12 +82,12 @@ class Item(NamedTuple):
         return self.path.name.startswith(layout.AGENT)
 
 
-def report(
+def check_report(
     paths: Sequence[str | Path],
     *,
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> CheckReport:
     """Check files, folders and sessions: each session's own file first, then its agents', each file once."""
     items = list(_items(paths, root))
     mains = [item for item in items if not item.is_agent]
@@ -96,7 +96,7 @@ def report(
     reports = {item.path: work.check(item) for item in [*sorted(mains, key=_age), *rest]}
     work.tell_copies()
     files = [file for item in [*mains, *rest] for file in reports[item.path]]
-    return Report(files, _totals(files, work.tallies))
+    return CheckReport(files, _totals(files, work.tallies))
 
 
 def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> Iterator[Item]:
@@ -132,7 +132,7 @@ class _Work:
 
     def __init__(self, progress: Progress | None, root: str | Path | Sequence[str | Path] | None) -> None:
         self._root = root
-        self.tallies: list[Tally] = []
+        self.tallies: list[FileTally] = []
         self._progress = progress
         self._done: set[str] = set()
         self._files: list[FileReport] = []
@@ -144,7 +144,7 @@ class _Work:
             return []
         try:
             opened = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
-            main = opened.folding
+            main = opened.loader
         except (RereadError, OSError) as error:
             if not item.named:
                 return [self._unreadable(item.path, error)]
@@ -153,7 +153,7 @@ class _Work:
             raise Unreadable(f"{item.path}: {error}; check the file", path=str(item.path)) from error
         agents, failed = self._read_agents(opened)
         family = [main, *agents.values()]
-        judged = [self._judge(folding, family, opened.agents) for folding in family]
+        judged = [self._judge(loader, family, opened.agents) for loader in family]
         _add(judged[0], opened.disagreements)
         return [*judged, *failed]
 
@@ -166,40 +166,42 @@ class _Work:
             self._progress(path)
         return True
 
-    def _read_agents(self, opened: Session) -> tuple[dict[str, Folding], list[FileReport]]:
+    def _read_agents(self, opened: Session) -> tuple[dict[str, Loader], list[FileReport]]:
         """The agents' own files that are not done yet; what cannot be read is kept from the session."""
-        agents: dict[str, Folding] = {}
+        agents: dict[str, Loader] = {}
         failed: list[FileReport] = []
         paths = layout.agent_files(opened.path, [*opened.ids, opened.path.stem]) if opened.path else {}
         for id, path in sorted(paths.items(), key=lambda pair: pair[1]):
             if self._begin(path):
                 try:
-                    agents[id] = session.fold_agent(id, path)
+                    agents[id] = session.load_agent(id, path)
                 except (RereadError, OSError) as error:
                     failed.append(self._unreadable(path, error))
-        opened.agent_foldings = agents
+        opened.agent_loaders = agents
         return agents, failed
 
     def _unreadable(self, path: Path, error: Exception) -> FileReport:
         finding = Finding("unreadable-file", ERROR, 0, printable(str(error)))
         return FileReport(str(path), [], 0, 0, {}, [finding])
 
-    def _judge(self, folding: Folding, family: Sequence[Folding], agents: Mapping[str, Agent]) -> FileReport:
-        talk = folding.conversation
+    def _judge(self, loader: Loader, family: Sequence[Loader], agents: Mapping[str, Agent]) -> FileReport:
+        conversation = loader.conversation
         number = len(self._files)
-        kin = [other.conversation for other in family if other is not folding]
-        found = survey(talk, folding.lines, kin=kin, visit=lambda seen: self._copies.note(number, seen))
+        kin = [other.conversation for other in family if other is not loader]
+        found = check_file(
+            conversation, loader.lines, relatives=kin, visit=lambda seen: self._copies.note(number, seen)
+        )
         self.tallies.append(found.tally)
         file = FileReport(
-            path=str(folding.source.path or STDIN),
+            path=str(loader.source.path or STDIN),
             dialects=list(found.tally.dialects),
-            lines=len(folding.lines),
-            records=len(talk.records),
-            fates=talk.ledger.fates,
+            lines=len(loader.lines),
+            records=len(conversation.records),
+            fates=conversation.ledger.fates,
             findings=found.findings,
         )
         self._files.append(file)
-        _add(file, list(_strays(talk, agents)))
+        _add(file, list(_strays(conversation, agents)))
         return file
 
     def tell_copies(self) -> None:
@@ -219,9 +221,9 @@ class _Copies:
         self._records: dict[str, dict[str, int]] = {}
         self._responses: dict[str, int] = {}
 
-    def note(self, number: int, seen: Seen) -> None:
+    def note(self, number: int, seen: CheckedRecord) -> None:
         """Take in a record of a file."""
-        head = seen.head
+        head = seen.envelope
         if head.uuid is not None:
             home = self._records.setdefault(head.type, {}).setdefault(head.uuid, number)
             if home != number:
@@ -238,9 +240,9 @@ class _Copies:
         self.found[number, home, how] = first, count + 1
 
 
-def _strays(talk: Conversation, agents: Mapping[str, Agent]) -> Iterator[Finding]:
+def _strays(conversation: Conversation, agents: Mapping[str, Agent]) -> Iterator[Finding]:
     """The agents of one file that no call is known to have started."""
-    here = [*talk.own_agents.values(), *([talk] if isinstance(talk, Agent) else [])]
+    here = [*conversation.inline_agents.values(), *([conversation] if isinstance(conversation, Agent) else [])]
     for agent in here:
         if agents.get(agent.id) is agent and agent.call is None and not agent.warmup and len(agent.records):
             text = f"no call is known to have started agent {printable(agent.id)}"
@@ -252,7 +254,7 @@ def _add(file: FileReport, findings: Sequence[Finding]) -> None:
     file.findings.sort(key=lambda finding: finding.line)
 
 
-def _totals(files: Sequence[FileReport], tallies: Sequence[Tally]) -> Totals:
+def _totals(files: Sequence[FileReport], tallies: Sequence[FileTally]) -> Totals:
     fates = sum((Counter(file.fates) for file in files), Counter[str]())
     levels = Counter(finding.level for file in files for finding in file.findings)
     return Totals(

@@ -13,9 +13,9 @@ import msgspec
 
 from reread.accounting.billing import COUNTS
 from reread.accounting.cache import opened
-from reread.accounting.collect import Survey, Wanted
+from reread.accounting.collect import Collection, Inputs
 from reread.accounting.digest import SLOT_MS
-from reread.accounting.group_by import Filter, Report, tally
+from reread.accounting.group_by import UsageFilter, UsageReport, group_entries
 from reread.accounting.prices import Prices, in_force
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import no_collection
@@ -45,7 +45,7 @@ def usage(
     cache: bool = True,
     keep_deleted: bool = False,
     progress: Progress | None = None,
-) -> Report:
+) -> UsageReport:
     """What sessions spent, in tokens and money: each response once, by group and in all.
 
     Without sources, all sessions of this machine (or below `root`). A source is a session (with its agents), a folder
@@ -55,7 +55,7 @@ def usage(
     zone = time_zone(tz)
     table = prices if isinstance(prices, Prices) else in_force(prices)
     groups = tuple(_words(by))
-    keep = Filter(
+    keep = UsageFilter(
         since=edge(since, zone),
         until=edge(until, zone, end=True),
         projects=layout.named_folders(project),
@@ -65,9 +65,9 @@ def usage(
         raise Misuse(f"nothing lies between since {since} and until {until}: say the earlier one first")
     wanted = _wanted(list(_flat(sources)), root)
     with no_collection(), opened(cache) as kept:
-        survey = Survey(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
+        survey = Collection(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
         exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
-        report = tally(survey.spends(exact=exact), groups, zone=zone, prices=table, keep=keep)
+        report = group_entries(survey.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
         return msgspec.structs.replace(report, unread=tuple(sorted(survey.unread)))
 
 
@@ -96,9 +96,9 @@ def _is_session(source: object) -> TypeGuard[Session]:
     return hasattr(source, "agent_files")
 
 
-def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Wanted:
+def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Inputs:
     """What is to be counted: what is named, else all sessions."""
-    wanted = Wanted()
+    wanted = Inputs()
     if not sources:
         for folder in layout.session_folders([root] if isinstance(root, str | Path) else root):
             wanted.add_folder(folder)
@@ -114,7 +114,7 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
     return wanted
 
 
-def _want_named(wanted: Wanted, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
+def _want_named(wanted: Inputs, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
     path = layout.named(name)
     if name != "" and os.path.isdir(path):
         wanted.add_folder(layout.readable_folder(path))
@@ -131,7 +131,7 @@ def _bytes(source: Any) -> bytes:
     return read_stream(sys.stdin.buffer if source == STDIN else source)
 
 
-def report_value(report: Report) -> dict[str, Any]:
+def report_value(report: UsageReport) -> dict[str, Any]:
     """A report as JSON values: `rows` with their groups and figures, and `totals`."""
     rows = [{**row.group, **figures(row.usage)} for row in report.rows]
     more = {"unpriced_models": list(report.totals.unpriced_models), "lower_bound": report.totals.lower_bound}

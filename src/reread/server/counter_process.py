@@ -19,7 +19,7 @@ import msgspec
 from reread.accounting import cache
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
-from reread.reader.counts import Counted, count
+from reread.reader.counts import RowCounts, count_session
 from reread.session.session import Session
 
 NAME = "library.sqlite"
@@ -28,10 +28,10 @@ PATIENCE = 20.0
 """A session that is being written is counted again after so many times as long as counting it took."""
 
 
-class Clerk:
+class CounterProcess:
     """Counts sessions in the background."""
 
-    def __init__(self, tell: Callable[[Path, Counted], None]) -> None:
+    def __init__(self, tell: Callable[[Path, RowCounts], None]) -> None:
         self._tell = tell
         self._done: dict[Path, object] = {}
         """The state in which each file was last counted."""
@@ -80,7 +80,7 @@ class Clerk:
                 self._child.kill()
 
     def _run(self) -> None:
-        kept = _Kept()
+        kept = _CountCache()
         while (files := self._latest()) is not None:
             for path, state in files:
                 if self._closed or not self._wanted.empty():
@@ -98,7 +98,7 @@ class Clerk:
             files = self._wanted.get()
         return files
 
-    def _count(self, kept: _Kept, path: Path, state: object) -> None:
+    def _count(self, kept: _CountCache, path: Path, state: object) -> None:
         counted = kept.get(path, state)
         if counted is None:
             began = time.monotonic()
@@ -111,7 +111,7 @@ class Clerk:
         if counted is not None and not self._closed:
             self._tell(path, counted)
 
-    def _ask(self, path: Path) -> Counted | None:
+    def _ask(self, path: Path) -> RowCounts | None:
         """What the other process counts; None where it could not."""
         with self._free:
             self._free.wait_for(lambda: not self._holds or self._closed)
@@ -120,7 +120,7 @@ class Clerk:
         try:
             child.stdin.write(msgspec.json.encode(os.fsencode(path)) + b"\n")
             child.stdin.flush()
-            return msgspec.json.decode(child.stdout.readline(), type=Counted | None)
+            return msgspec.json.decode(child.stdout.readline(), type=RowCounts | None)
         except (OSError, ValueError, msgspec.DecodeError):
             return None
 
@@ -137,7 +137,7 @@ class Clerk:
         )
 
 
-class _Kept:
+class _CountCache:
     """What was counted before, in one SQLite file; without it, sessions are counted again."""
 
     def __init__(self) -> None:
@@ -155,17 +155,17 @@ class _Kept:
             database.execute(f"PRAGMA user_version = {FORMAT}")
         database.execute("CREATE TABLE IF NOT EXISTS counted (path TEXT PRIMARY KEY, state TEXT, value BLOB)")
 
-    def get(self, path: Path, state: object) -> Counted | None:
+    def get(self, path: Path, state: object) -> RowCounts | None:
         """What was counted when the file was as it is."""
         if self._database is None:
             return None
         with suppress(sqlite3.Error, msgspec.DecodeError, UnicodeError):
             query = "SELECT value FROM counted WHERE path = ? AND state = ?"
             row = self._database.execute(query, (str(path), repr(state))).fetchone()
-            return msgspec.json.decode(row[0], type=Counted) if row else None
+            return msgspec.json.decode(row[0], type=RowCounts) if row else None
         return None
 
-    def put(self, path: Path, state: object, counted: Counted) -> None:
+    def put(self, path: Path, state: object, counted: RowCounts) -> None:
         """Keep what was counted."""
         if self._database is not None:
             with suppress(sqlite3.Error, UnicodeError):
@@ -185,7 +185,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         try:
             path = Path(os.fsdecode(msgspec.json.decode(line, type=bytes)))
-            counted: Counted | None = count(Session(FileSource(path)))
+            counted: RowCounts | None = count_session(Session(FileSource(path)))
         except (RereadError, OSError):
             counted = None
         sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")

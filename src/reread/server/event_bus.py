@@ -38,7 +38,7 @@ def encoded(event: str, value: object) -> bytes:
     return b"event: " + event.encode() + b"\ndata: " + jsontext.dumps(value) + b"\n\n"
 
 
-class Hub(Generic[T]):
+class EventBus(Generic[T]):
     """Those who listen."""
 
     def __init__(self, emptied: Callable[[], None] = lambda: None) -> None:

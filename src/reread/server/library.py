@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
-from reread.catalog.summaries import Header, filled, read_header
+from reread.catalog.summaries import Header, read_header, with_transcript
 from reread.disk import layout
 from reread.disk.sources import is_fresh, state_of
 from reread.errors import NotFound, Unreadable
 from reread.reader import schema
-from reread.reader.counts import Counted
+from reread.reader.counts import RowCounts
 from reread.reader.keys import key_for
 from reread.reports.usage_report import report_value, usage
-from reread.server.counter_process import Clerk
-from reread.server.event_bus import Hub
+from reread.server.counter_process import CounterProcess
+from reread.server.event_bus import EventBus
 
 LOOK_AGAIN_SECONDS = 2.0
 """How often the folders are looked through while someone watches."""
@@ -29,7 +29,7 @@ USAGE = ("by", "since", "until", "tz", "project", "model")
 """What can be asked of the usage report."""
 
 
-class Shelved(msgspec.Struct):
+class LibraryEntry(msgspec.Struct):
     """A session in the library."""
 
     key: str
@@ -37,13 +37,13 @@ class Shelved(msgspec.Struct):
     state: object
     """What changes when the file does."""
     header: Header
-    counted: Counted | None = None
+    counted: RowCounts | None = None
     live: bool = False
 
-    def listed(self, transcripts: Mapping[str, Header] | None = None) -> schema.Listed:
+    def listed(self, transcripts: Mapping[str, Header] | None = None) -> schema.LibraryRow:
         """The session as a row; a captured one with what the transcript of its session knows better."""
-        row = schema.Listed.of(self.key, filled(self.header, transcripts or {}))
-        return msgspec.structs.replace((self.counted or Counted()).on(row), live=self.live)
+        row = schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
+        return msgspec.structs.replace((self.counted or RowCounts()).on(row), live=self.live)
 
 
 class Library:
@@ -57,17 +57,17 @@ class Library:
         demo: bool = False,
         count: bool = True,
     ) -> None:
-        self.hub: Hub[None] = Hub()
+        self.bus: EventBus[None] = EventBus()
         self._roots = list(roots)
         self._paths = list(paths)
         self._demo = demo
-        self._shelf: dict[Path, Shelved] = {}
+        self._shelf: dict[Path, LibraryEntry] = {}
         self._keys: dict[str, Path] = {}
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._looked = 0.0
         self._stop = threading.Event()
-        self._clerk = Clerk(self._note_counted) if count else None
+        self._clerk = CounterProcess(self._note_counted) if count else None
 
     def start(self) -> None:
         """Look through the folders, and again and again while someone watches."""
@@ -76,7 +76,7 @@ class Library:
     def close(self) -> None:
         """Stop looking and counting."""
         self._stop.set()
-        self.hub.close()
+        self.bus.close()
         if self._clerk is not None:
             self._clerk.close()
 
@@ -141,7 +141,7 @@ class Library:
         listed = layout.session_files(self._roots or None) if self._roots or not self._paths else ()
         return layout.once_each(itertools.chain(self._paths, listed))
 
-    def _looked_at(self, paths: Iterable[Path]) -> Iterator[Shelved]:
+    def _looked_at(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
         taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}
         for path in paths:
             state, known = state_of(path), self._shelf.get(path)
@@ -154,27 +154,27 @@ class Library:
                 key = known.key if known is not None else key_for(path, taken)
                 taken[key] = path
                 counted = known.counted if known is not None else None
-                yield Shelved(key, path, state, header, counted, is_fresh(path))
+                yield LibraryEntry(key, path, state, header, counted, is_fresh(path))
 
-    def _note_counted(self, path: Path, counted: Counted) -> None:
+    def _note_counted(self, path: Path, counted: RowCounts) -> None:
         with self._lock:
             shelved = self._shelf.get(path)
             if shelved is not None:
                 shelved.counted = counted
         if shelved is not None:
-            self.hub.tell("listed", shelved.listed())
+            self.bus.tell("listed", shelved.listed())
 
-    def _tell(self, before: dict[Path, schema.Listed]) -> None:
+    def _tell(self, before: dict[Path, schema.LibraryRow]) -> None:
         if before.keys() != self._shelf.keys():
-            self.hub.tell("library", {})
-        elif self.hub.listeners:
+            self.bus.tell("library", {})
+        elif self.bus.listeners:
             for path, shelved in self._shelf.items():
                 row = shelved.listed()
                 if row != before[path]:
-                    self.hub.tell("listed", row)
+                    self.bus.tell("listed", row)
 
     def _keep_looking(self) -> None:
         self.look()
         while not self._stop.wait(LOOK_AGAIN_SECONDS):
-            if self.hub.listeners:
+            if self.bus.listeners:
                 self.look()

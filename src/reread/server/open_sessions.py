@@ -15,9 +15,9 @@ from reread.disk.sources import FileSource, is_fresh, state_of
 from reread.errors import NotFound, RereadError
 from reread.model.conversation import Change
 from reread.reader import schema
-from reread.reader.session_view import Desk
+from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
-from reread.server.event_bus import Hub, Listener
+from reread.server.event_bus import EventBus, Listener
 from reread.session.follower import HEARTBEAT, Follower, ticks
 from reread.session.session import Session
 
@@ -35,14 +35,14 @@ Undisturbed = Callable[[], AbstractContextManager[None]]
 """Begins a time in which other work rests."""
 
 
-class View(NamedTuple):
+class ThreadKey(NamedTuple):
     """What a listener has on the screen."""
 
     agent: str | None = None
     branch: int | None = None
 
 
-class Room:
+class OpenSession:
     """One open session."""
 
     def __init__(
@@ -52,25 +52,25 @@ class Room:
         self.path = path
         self._roots = roots
         self._undisturbed = undisturbed
-        self.hub: Hub[View] = Hub(self._nobody_watches)
+        self.bus: EventBus[ThreadKey] = EventBus(self._nobody_watches)
         self.lock = threading.RLock()
         self.used = time.monotonic()
         self.read = 0
         self._opened = threading.Event()
         self._fault: RereadError | None = None
-        self._desk: Desk | None = None
+        self._view: SessionView | None = None
         self._follower: Follower | None = None
         self._looked = 0.0
         self._state: object = None
         self._stop: threading.Event | None = None
-        self._branches: dict[View, int] = {}
+        self._branches: dict[ThreadKey, int] = {}
         self._live = False
         threading.Thread(target=self._open, name=f"open {key}", daemon=True).start()
 
     @property
     def watched(self) -> bool:
         """Whether someone listens."""
-        return bool(self.hub.listeners)
+        return bool(self.bus.listeners)
 
     @property
     def is_open(self) -> bool:
@@ -83,58 +83,58 @@ class Room:
         return self._fault is not None
 
     @property
-    def progress(self) -> schema.Opening:
+    def progress(self) -> schema.OpeningProgress:
         """How far the file has been read."""
         try:
             size = self.path.stat().st_size
         except OSError:
             size = self.read
-        return schema.Opening(read=self.read, size=size)
+        return schema.OpeningProgress(read=self.read, size=size)
 
     def _open(self) -> None:
         try:
             with self._undisturbed(), gc_pause.no_collection():
-                self._desk = self._read()
-                self._desk.scroll()
+                self._view = self._read()
+                self._view.timeline()
             gc_pause.keep()
-            self._live = self._desk.live
+            self._live = self._view.live
         except RereadError as fault:
             self._fault = fault
         finally:
             self._opened.set()
 
-    def _read(self) -> Desk:
+    def _read(self) -> SessionView:
         session = Session(FileSource(self.path), roots=self._roots)
-        session.folding = session.new_folding()
-        session.folding.take_in(self._note_progress)
+        session.loader = session.new_loader()
+        session.loader.take_in(self._note_progress)
         if not is_fresh(self.path):
-            session.folding.load()  # a torn tail that nobody will finish
+            session.loader.load()  # a torn tail that nobody will finish
         self._state = state_of(self.path)
         if not session.transcripts:
             self._follower = Follower(session)
-        return Desk(session, self.key, address=f"/api/sessions/{self.key}")
+        return SessionView(session, self.key, address=f"/api/sessions/{self.key}")
 
     def _note_progress(self, read: int) -> None:
         self.read = read
 
     @contextmanager
-    def at_desk(self) -> Generator[Desk]:
+    def viewing(self) -> Generator[SessionView]:
         """The desk, for as long as nobody else may sit at it; waits until the file has been read."""
         self._opened.wait()
         if self._fault is not None:
             raise self._fault
         with self.lock:
             self.used = time.monotonic()
-            if self._desk is None:
+            if self._view is None:
                 raise NotFound(f"{self.path}: could not be opened", path=str(self.path))
             if self._stop is None and self.used - self._looked > LOOK_AGAIN_SECONDS:
                 self._catch_up(set())
-            yield self._desk
+            yield self._view
 
     def finish(self, steps: Steps[T]) -> T:
         """The result of long work, done a little at a time: others come to the desk in between."""
         while True:
-            with self.at_desk():
+            with self.viewing():
                 until = time.monotonic() + SITTING_SECONDS
                 try:
                     while time.monotonic() < until:
@@ -145,14 +145,14 @@ class Room:
 
     # Following
 
-    def watch(self, listener: Listener[View]) -> None:
+    def watch(self, listener: Listener[ThreadKey]) -> None:
         """Follow the file for as long as someone listens; who begins to is told how it stands."""
-        with self.at_desk() as desk:
-            view = listener.about
-            scroll = desk.scroll(view.agent, view.branch)
-            self._branches[view] = scroll.branch
-            self.hub.listeners.add(listener)
-            listener.tell("open", self._grown(view, [], False, first=len(scroll)))
+        with self.viewing() as view:
+            thread = listener.about
+            timeline = view.timeline(thread.agent, thread.branch)
+            self._branches[thread] = timeline.branch
+            self.bus.listeners.add(listener)
+            listener.tell("open", self._grown(thread, [], False, first=len(timeline)))
             if self._stop is None:
                 self._stop = threading.Event()
                 target = self._follow
@@ -166,7 +166,7 @@ class Room:
     def close(self) -> None:
         """Stop following, and end every stream."""
         self._nobody_watches()
-        self.hub.close()
+        self.bus.close()
 
     def _follow(self, stop: threading.Event) -> None:
         self._opened.wait()
@@ -178,13 +178,13 @@ class Room:
 
     def _catch_up(self, touched: set[Path]) -> None:
         """Take in what the files have since, and tell those who watch."""
-        if self._desk is None:
+        if self._view is None:
             return
         self._looked = time.monotonic()
         if self._follower is None:  # a captured conversation, joined with its transcripts until it goes on
             if state_of(self.path) == self._state:
                 return
-            self._follower = Follower(self._desk.session)
+            self._follower = Follower(self._view.session)
         changed, rewritten, agents = False, False, dict[str, None]()
         with suppress(RereadError):  # a file that vanishes while it is looked at is looked at again
             for change in self._follower.changes(touched):
@@ -192,42 +192,44 @@ class Room:
                 rewritten = rewritten or _is_rewritten(change)
                 if change.agent is not None:
                     agents[change.agent.id] = None
-        gone, live = not os.path.exists(self.path), self._desk.live
+        gone, live = not os.path.exists(self.path), self._view.live
         if changed:
-            self._desk.grow()
+            self._view.grow()
         if rewritten:
             gc_pause.let_go()
-        if changed or gone != self._desk.gone or live != self._live:
-            self._desk.gone, self._live = gone, live
-            for listener in list(self.hub.listeners):
+        if changed or gone != self._view.gone or live != self._live:
+            self._view.gone, self._live = gone, live
+            for listener in list(self.bus.listeners):
                 listener.tell("grown", self._grown(listener.about, list(agents), rewritten))
 
-    def _grown(self, view: View, agents: list[str], rewritten: bool, first: int | None = None) -> schema.Grown:
-        assert self._desk is not None
-        desk = self._desk
+    def _grown(
+        self, thread: ThreadKey, agents: list[str], rewritten: bool, first: int | None = None
+    ) -> schema.TimelineUpdate:
+        assert self._view is not None
+        view = self._view
         try:
-            scroll = desk.scroll(view.agent, view.branch)
+            timeline = view.timeline(thread.agent, thread.branch)
         except NotFound:  # a rewritten file may have lost it
-            view, rewritten = View(), True
-            scroll = desk.scroll()
-        before = self._branches.get(view, scroll.branch)
-        self._branches[view] = scroll.branch
+            thread, rewritten = ThreadKey(), True
+            timeline = view.timeline()
+        before = self._branches.get(thread, timeline.branch)
+        self._branches[thread] = timeline.branch
         if rewritten:
             first = 0
-        elif before != scroll.branch:
-            first = desk.talk(view.agent).shared(before, scroll.branch)
+        elif before != timeline.branch:
+            first = view.thread(thread.agent).shared(before, timeline.branch)
         elif first is None:
-            first = scroll.first_changed
-        return schema.Grown(
-            stamp=desk.stamp,
-            branch=scroll.branch,
-            passages=len(scroll),
-            turns=scroll.turns,
+            first = timeline.first_changed
+        return schema.TimelineUpdate(
+            stamp=view.stamp,
+            branch=timeline.branch,
+            items=len(timeline),
+            turns=timeline.turns,
             first=first,
             live=self._live,
             agents=agents,
             rewritten=rewritten,
-            gone=desk.gone,
+            gone=view.gone,
         )
 
 
@@ -235,7 +237,7 @@ def _is_rewritten(change: Change) -> bool:
     return change.kind == "rewritten" and change.agent is None
 
 
-class Rooms:
+class OpenSessions:
     """The open sessions by key; those that nobody watches are closed, the one not used longest first."""
 
     def __init__(
@@ -247,16 +249,16 @@ class Rooms:
         self._find = find
         self._roots = roots
         self._undisturbed = undisturbed
-        self._rooms: dict[str, Room] = {}
+        self._rooms: dict[str, OpenSession] = {}
         self._lock = threading.Lock()
 
-    def room(self, key: str) -> Room:
+    def room(self, key: str) -> OpenSession:
         """The room of a session that the library knows."""
         path = self._find(key)
         with self._lock:
             room = self._rooms.get(key)
             if room is None or room.path != path or room.failed:
-                room = self._rooms[key] = Room(key, path, self._roots, self._undisturbed)
+                room = self._rooms[key] = OpenSession(key, path, self._roots, self._undisturbed)
                 self._make_space(key)
             return room
 

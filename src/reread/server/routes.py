@@ -19,13 +19,13 @@ from starlette.routing import Route
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.reader.html_export import STATIC, session_html
-from reread.reader.search import Filter, filtered, find
-from reread.reader.session_view import Desk
+from reread.reader.search import ItemFilter, filtered, search_session
+from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.render.parts import Selection
 from reread.server.event_bus import Listener, encoded
 from reread.server.library import Library
-from reread.server.open_sessions import Room, Rooms, View
+from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.session.session import open  # noqa: A004
 
 TYPES = {
@@ -51,13 +51,13 @@ MAGIC = {
 """What a picture's first bytes say it is, whatever else it is called."""
 
 
-class Asked:
+class ThreadQuery:
     """The parameters of a request."""
 
     def __init__(self, request: Request) -> None:
         self.query = request.query_params
         self.path = request.path_params
-        self.view = View(self.text("agent"), self.number("branch"))
+        self.view = ThreadKey(self.text("agent"), self.number("branch"))
 
     def text(self, name: str) -> str | None:
         """A parameter as it stands."""
@@ -81,31 +81,31 @@ class Asked:
         return self.text(name) in ("1", "true")
 
 
-Answer = Callable[[Desk, Asked], Any]
+Answer = Callable[[SessionView, ThreadQuery], Any]
 
 
-def _overview(desk: Desk, asked: Asked) -> Any:
-    return desk.overview(*asked.view)
+def _overview(view: SessionView, asked: ThreadQuery) -> Any:
+    return view.overview(*asked.view)
 
 
-def _passages(desk: Desk, asked: Asked) -> Any:
+def _passages(view: SessionView, asked: ThreadQuery) -> Any:
     agent, branch = asked.view
     count = min(asked.number("count") or 50, MOST_PASSAGES)
-    return desk.page(asked.number("start") or 0, count, agent=agent, branch=branch, whole=asked.flag("whole"))
+    return view.page(asked.number("start") or 0, count, agent=agent, branch=branch, whole=asked.flag("whole"))
 
 
-def _outline(desk: Desk, asked: Asked) -> Any:
+def _outline(view: SessionView, asked: ThreadQuery) -> Any:
     agent, branch = asked.view
     count = min(asked.number("count") or 500, MOST_TURNS)
-    return desk.outline(asked.number("start") or 0, count, agent=agent, branch=branch)
+    return view.outline(asked.number("start") or 0, count, agent=agent, branch=branch)
 
 
-def _call(desk: Desk, asked: Asked) -> Any:
-    return desk.call(asked.path["index"], agent=asked.view.agent, whole=asked.flag("whole"))
+def _call(view: SessionView, asked: ThreadQuery) -> Any:
+    return view.call(asked.path["index"], agent=asked.view.agent, whole=asked.flag("whole"))
 
 
-def _lines(desk: Desk, asked: Asked) -> Any:
-    return desk.lines(
+def _lines(view: SessionView, asked: ThreadQuery) -> Any:
+    return view.lines(
         message=asked.text("message"),
         call=asked.text("call"),
         line=asked.number("line"),
@@ -114,9 +114,9 @@ def _lines(desk: Desk, asked: Asked) -> Any:
     )
 
 
-def _place(desk: Desk, asked: Asked) -> Any:
+def _place(view: SessionView, asked: ThreadQuery) -> Any:
     agent, branch = asked.view
-    return desk.place(
+    return view.place(
         message=asked.text("message"),
         call=asked.text("call"),
         line=asked.number("line"),
@@ -126,50 +126,50 @@ def _place(desk: Desk, asked: Asked) -> Any:
     )
 
 
-def _find(desk: Desk, asked: Asked) -> Any:
+def _find(view: SessionView, asked: ThreadQuery) -> Any:
     query = asked.text("q")
     if query is None:
         raise Misuse("say what to look for: q=")
     agent, branch = asked.view
-    return find(desk, query, _wanted(asked), start=asked.number("start") or 0, agent=agent, branch=branch)
+    return search_session(view, query, _wanted(asked), start=asked.number("start") or 0, agent=agent, branch=branch)
 
 
-def _filter(desk: Desk, asked: Asked) -> Any:
+def _filter(view: SessionView, asked: ThreadQuery) -> Any:
     agent, branch = asked.view
     count = min(asked.number("count") or MOST_FITTING, MOST_FITTING)
-    return filtered(desk, _wanted(asked), start=asked.number("start") or 0, count=count, agent=agent, branch=branch)
+    return filtered(view, _wanted(asked), start=asked.number("start") or 0, count=count, agent=agent, branch=branch)
 
 
-def _wanted(asked: Asked) -> Filter:
-    return Filter(asked.words("kinds"), asked.words("tools"), asked.flag("errors"))
+def _wanted(asked: ThreadQuery) -> ItemFilter:
+    return ItemFilter(asked.words("kinds"), asked.words("tools"), asked.flag("errors"))
 
 
-def _markdown(desk: Desk, asked: Asked) -> Response:
+def _markdown(view: SessionView, asked: ThreadQuery) -> Response:
     agent, branch = asked.view
-    text = desk.markdown(message=asked.text("message"), turn=asked.number("turn"), agent=agent, branch=branch)
+    text = view.markdown(message=asked.text("message"), turn=asked.number("turn"), agent=agent, branch=branch)
     return Response(text, media_type="text/markdown")
 
 
-def _spent(desk: Desk, asked: Asked) -> Any:
-    return desk.spent(asked.view.agent)
+def _spent(view: SessionView, asked: ThreadQuery) -> Any:
+    return view.spent(asked.view.agent)
 
 
-def _export(desk: Desk, asked: Asked) -> Callable[[], Response]:
-    path = desk.session.path
-    source = path if path is not None and os.path.exists(path) else desk.session
+def _export(view: SessionView, asked: ThreadQuery) -> Callable[[], Response]:
+    path = view.session.path
+    source = path if path is not None and os.path.exists(path) else view.session
     selection = Selection(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
     name = f"{asked.path['key']}.html"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return lambda: StreamingResponse(session_html(open(source), selection), media_type="text/html", headers=headers)
 
 
-def _problems(desk: Desk, asked: Asked) -> Any:
-    return desk.problems()
+def _problems(view: SessionView, asked: ThreadQuery) -> Any:
+    return view.problems()
 
 
-def _picture(desk: Desk, asked: Asked) -> Response:
+def _picture(view: SessionView, asked: ThreadQuery) -> Response:
     owner = "call" if asked.path["owner"] == "call" else "message"
-    found = desk.picture(owner, asked.path["index"], asked.path["number"], agent=asked.view.agent)
+    found = view.picture(owner, asked.path["index"], asked.path["number"], agent=asked.view.agent)
     try:
         data = b64decode(found.data or "", validate=True)
     except (binascii.Error, ValueError):
@@ -202,14 +202,14 @@ ANSWERS: dict[str, Answer] = {
 
 def make_app(library: Library) -> Starlette:
     """The server's application; the guard goes before it."""
-    rooms = Rooms(library.find, library.roots, library.undisturbed)
+    rooms = OpenSessions(library.find, library.roots, library.undisturbed)
 
     def answering(answer: Answer) -> Callable[[Request], Any]:
         def work(request: Request) -> Any:
-            asked = Asked(request)
+            asked = ThreadQuery(request)
             room = rooms.room(request.path_params["key"])
-            with room.at_desk() as desk:
-                value = answer(desk, asked)
+            with room.viewing() as view:
+                value = answer(view, asked)
             if isinstance(value, Generator):
                 value = room.finish(cast(Steps[Any], value))
             return value() if callable(value) and not isinstance(value, Response) else value
@@ -227,10 +227,10 @@ def make_app(library: Library) -> Starlette:
         return json_response(await run_in_threadpool(library.usage, dict(request.query_params)))
 
     async def library_events(request: Request) -> Response:
-        return event_stream(library.hub.stream(Listener(None)))
+        return event_stream(library.bus.stream(Listener(None)))
 
     async def session_events(request: Request) -> Response:
-        view = Asked(request).view
+        view = ThreadQuery(request).view
         room = await run_in_threadpool(rooms.room, request.path_params["key"])
         return event_stream(_watch(room, view))
 
@@ -243,12 +243,12 @@ def make_app(library: Library) -> Starlette:
         *_static_routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={RereadError: _fault})
-    app.state.rooms = rooms
+    app.state.open_sessions = rooms
     app.state.library = library
     return app
 
 
-async def _watch(room: Room, view: View) -> AsyncIterator[bytes]:
+async def _watch(room: OpenSession, view: ThreadKey) -> AsyncIterator[bytes]:
     """How far a session has been read, then how it stands, then how it grows."""
     while not room.is_open:
         yield encoded("opening", room.progress)
@@ -258,7 +258,7 @@ async def _watch(room: Room, view: View) -> AsyncIterator[bytes]:
         await run_in_threadpool(room.watch, listener)
     except RereadError:  # who asks for anything else of it is told why
         return
-    async for piece in room.hub.stream(listener):
+    async for piece in room.bus.stream(listener):
         yield piece
 
 

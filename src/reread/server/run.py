@@ -57,7 +57,7 @@ def serve(
     server = Server(app, Guard(app, port=chosen, hosts=names, token=token))
     sys.setswitchinterval(SWITCH_SECONDS)
     if key is not None:
-        app.state.rooms.room(key)  # read while the browser starts
+        app.state.open_sessions.room(key)  # read while the browser starts
     library.start()
     threading.Thread(target=tools, daemon=True).start()  # loaded by the time that the first page is drawn
     say(f"The reader is at {address} (Ctrl-C ends it).")
@@ -88,7 +88,7 @@ class Server(uvicorn.Server):
         )
         self.cut_off = False
         """Whether something was not answered before the end."""
-        self._parts = (app.state.rooms, app.state.library)
+        self._parts = (app.state.open_sessions, app.state.library)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End every stream, then the server; what is not answered soon is cut off."""

@@ -20,7 +20,7 @@ FIRST_FEW = 8
 _TAIL = re.compile(r"\bagentId: ?([\w-]+)")
 
 
-class Evidence(msgspec.Struct, eq=False):
+class AgentEvidence(msgspec.Struct, eq=False):
     """What a call that can start agents says of the one it started; read once, for an answer does not change."""
 
     call: Call
@@ -39,19 +39,19 @@ class Evidence(msgspec.Struct, eq=False):
         self.run = as_str(data.get("runId"))
 
 
-class Starters:
+class AgentCalls:
     """The calls of one conversation that can have started agents."""
 
-    def __init__(self, talk: Conversation) -> None:
-        self.talk = talk
-        self.evidence: list[Evidence] = []
-        self._open: list[Evidence] = []
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.evidence: list[AgentEvidence] = []
+        self._open: list[AgentEvidence] = []
         self._looked_at = 0
 
     def take_in(self) -> bool:
         """Look at the calls that have come or were answered since; whether any of them can start agents."""
-        calls = self.talk.calls
-        fresh = [Evidence(call) for call in calls[self._looked_at :] if call.name in STARTERS]
+        calls = self.conversation.calls
+        fresh = [AgentEvidence(call) for call in calls[self._looked_at :] if call.name in STARTERS]
         self._looked_at = len(calls)
         self.evidence += fresh
         changed = [*(one for one in self._open if one.call.answer >= 0), *fresh]
@@ -61,65 +61,67 @@ class Starters:
         return bool(changed)
 
 
-class Kin:
+class AgentLinker:
     """Ties agents to calls, again whenever there is something new to go by."""
 
     def __init__(self) -> None:
-        self._starters: dict[Conversation, Starters] = {}
+        self._starters: dict[Conversation, AgentCalls] = {}
         self._state: object = None
         self._tied: list[Call] = []
 
     def link(self, main: Conversation, agents: Mapping[str, Agent]) -> None:
         """Tie each agent to its call, by the best evidence the files have; what has none stays untied."""
-        talks = [main, *agents.values()]
-        self._starters = {talk: self._starters.get(talk) or Starters(talk) for talk in talks}
+        conversations = [main, *agents.values()]
+        self._starters = {
+            conversation: self._starters.get(conversation) or AgentCalls(conversation) for conversation in conversations
+        }
         changed = [starters.take_in() for starters in self._starters.values()]
-        state = (tuple(talks), [_signs(agent) for agent in agents.values()], self._calls(talks, agents))
+        state = (tuple(conversations), [_signs(agent) for agent in agents.values()], self._calls(conversations, agents))
         if any(changed) or state != self._state:
             self._state = state
             for call in self._tied:
                 call.started_agent, call.started_agents = None, ()
             self._tied = _tie_all(list(self._starters.values()), agents)
-            self._state = (*state[:2], self._calls(talks, agents))
+            self._state = (*state[:2], self._calls(conversations, agents))
 
-    def _calls(self, talks: Sequence[Conversation], agents: Mapping[str, Agent]) -> int:
+    def _calls(self, conversations: Sequence[Conversation], agents: Mapping[str, Agent]) -> int:
         """Any new call may be the one that an untied agent names."""
         untied = any(agent.call is None for agent in agents.values())
-        return sum(len(talk.calls) for talk in talks) if untied else 0
+        return sum(len(conversation.calls) for conversation in conversations) if untied else 0
 
 
 def _signs(agent: Agent) -> object:
     """What of an agent tells which call started it."""
-    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.hangs_on, bool(agent.meta)
+    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.parent_uuid, bool(agent.meta)
 
 
-def _tie_all(starters: Sequence[Starters], agents: Mapping[str, Agent]) -> list[Call]:
+def _tie_all(starters: Sequence[AgentCalls], agents: Mapping[str, Agent]) -> list[Call]:
     """Tie the agents anew; gives the calls that were tied."""
-    kin = _Evidence(starters)
+    relatives = _Evidence(starters)
     for agent in agents.values():
         agent.call = agent.parent = None
     for agent in agents.values():
-        call = kin.find(agent)
+        call = relatives.find(agent)
         if call is not None:
-            kin.tie(agent, call)
+            relatives.tie(agent, call)
     for agent in agents.values():
         if agent.call is None:
-            call = kin.by_prompt(agent)
+            call = relatives.by_prompt(agent)
             if call is not None:
-                kin.tie(agent, call)
+                relatives.tie(agent, call)
         if agent.parent is None:
             _adopt(agent, agents.get(as_str(agent.meta.get("parentAgentId")) or ""))
-    kin.tie_resumed(agents)
+    relatives.tie_resumed(agents)
     for agent in agents.values():
         if agent.call is not None:
             agent.call.started_agents = [*agent.call.started_agents, agent]
-    starters[0].talk.agents = dict(agents)
+    starters[0].conversation.agents = dict(agents)
     for agent in agents.values():
         agent.agents = {}
     for agent in agents.values():
         for above in _ancestors(agent):
             above.agents[agent.id] = agent
-    return kin.tied
+    return relatives.tied
 
 
 def _adopt(agent: Agent, parent: Agent | None) -> None:
@@ -140,8 +142,8 @@ def _ancestors(agent: Agent) -> list[Agent]:
 class _Evidence:
     """The calls that can have started agents, by each thing that may name them."""
 
-    def __init__(self, starters: Sequence[Starters]) -> None:
-        self.talks = [one.talk for one in starters]
+    def __init__(self, starters: Sequence[AgentCalls]) -> None:
+        self.conversations = [one.conversation for one in starters]
         self.tied: list[Call] = []
         self.by_agent: dict[str, Call] = {}
         self.resumed: list[tuple[str, Call]] = []
@@ -186,7 +188,7 @@ class _Evidence:
             self.tied.append(call)
 
     def _call(self, id: str | None) -> Call | None:
-        found = (talk.find_call(id) for talk in self.talks) if id else ()
+        found = (conversation.find_call(id) for conversation in self.conversations) if id else ()
         return next((call for call in found if call is not None), None)
 
     def _of_run(self, agent: Agent) -> Call | None:
@@ -195,12 +197,12 @@ class _Evidence:
 
     def _hung_on(self, agent: Agent) -> Call | None:
         """The call in the record that the agent's first record hangs under; early files do so."""
-        if agent.hangs_on is None:
+        if agent.parent_uuid is None:
             return None
-        main = self.talks[0]
-        index = main.index_of(agent.hangs_on)
+        main = self.conversations[0]
+        index = main.index_of(agent.parent_uuid)
         there = (c for c in main.calls if c.use == index and c.started_agent is None and c.name in STARTERS)
-        return self._call(agent.hangs_on) or (next(there, None) if index is not None else None)
+        return self._call(agent.parent_uuid) or (next(there, None) if index is not None else None)
 
 
 def _named_in_text(call: Call) -> str | None:

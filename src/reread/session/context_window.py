@@ -16,7 +16,7 @@ LARGE = 1_000_000
 """A prompt longer than its model's window was one of a million tokens."""
 
 
-class Dropped(msgspec.Struct, frozen=True):
+class ContextDrop(msgspec.Struct, frozen=True):
     """A compaction, and what it took out of the context."""
 
     trigger: str | None
@@ -31,7 +31,7 @@ class Dropped(msgspec.Struct, frozen=True):
     line: int
 
 
-class Fill(msgspec.Struct, frozen=True):
+class ContextFill(msgspec.Struct, frozen=True):
     """The context at the end of a turn."""
 
     turn: int
@@ -44,7 +44,7 @@ class Fill(msgspec.Struct, frozen=True):
     """How many tokens the context holds."""
     window_stated: bool
     """Whether the client says so; else it is what the model is made for."""
-    compactions: list[Dropped] = []
+    compactions: list[ContextDrop] = []
     """Those in the turn."""
 
     @property
@@ -53,15 +53,15 @@ class Fill(msgspec.Struct, frozen=True):
         return self.tokens / self.window if self.tokens is not None and self.window else None
 
 
-def context_of(conversation: Conversation, prices: Prices) -> list[Fill]:
+def context_of(conversation: Conversation, prices: Prices) -> list[ContextFill]:
     """The context at the end of each turn of the active branch."""
-    gauge = Gauge(conversation)
+    gauge = ContextGauge(conversation)
     for _ in gauge.measure():
         pass
     return gauge.fills(conversation.turns, prices)
 
 
-class Gauge:
+class ContextGauge:
     """The context after each message of a conversation, measured once."""
 
     def __init__(self, conversation: Conversation) -> None:
@@ -82,24 +82,24 @@ class Gauge:
             if message.index < len(self._sizes):
                 self._sizes[message.index] = _size(message)
 
-    def fills(self, turns: Iterable[Turn], prices: Prices) -> list[Fill]:
+    def fills(self, turns: Iterable[Turn], prices: Prices) -> list[ContextFill]:
         """The context at the end of each turn."""
         stated = _stated_windows(self._conversation)
         dropped = self._dropped()
         return [self._fill(turn, dropped, stated, prices) for turn in turns]
 
-    def _fill(self, turn: Turn, dropped: dict[int, Dropped], stated: dict[str, int], prices: Prices) -> Fill:
+    def _fill(self, turn: Turn, dropped: dict[int, ContextDrop], stated: dict[str, int], prices: Prices) -> ContextFill:
         found = [(size, m) for m in turn.messages if (size := self._sizes[m.index]) is not None]
         tokens, model = (found[-1][0], found[-1][1].model) if found else (None, None)
         peak = max((size for size, _ in found), default=None)
         window, known = _window(model, peak or 0, stated, prices)
         inside = [dropped[message.index] for message in turn.messages if message.index in dropped] if dropped else []
-        return Fill(turn.index, model, tokens, peak, window, known, inside)
+        return ContextFill(turn.index, model, tokens, peak, window, known, inside)
 
-    def _dropped(self) -> dict[int, Dropped]:
+    def _dropped(self) -> dict[int, ContextDrop]:
         """The compactions by the message at which each stands, with the context as the last response before left it."""
         marks = {mark.index: c for c in self._conversation.compactions if (mark := c.boundary or c.summary)}
-        out: dict[int, Dropped] = {}
+        out: dict[int, ContextDrop] = {}
         last: int | None = None
         for index, size in enumerate(self._sizes) if marks else ():
             if index in marks:
@@ -117,18 +117,18 @@ def _size(message: Message) -> int | None:
     return charge.prompt + charge.output
 
 
-def _dropped(compaction: Compaction, last: int | None) -> Dropped:
+def _dropped(compaction: Compaction, last: int | None) -> ContextDrop:
     before, after = compaction.pre_tokens, compaction.post_tokens
     if before is None:
         before = last
     gone = max(0, before - after) if before is not None and after is not None else None
-    return Dropped(compaction.trigger, before, after, gone, compaction.micro, compaction.line)
+    return ContextDrop(compaction.trigger, before, after, gone, compaction.micro, compaction.line)
 
 
 def _stated_windows(conversation: Conversation) -> dict[str, int]:
     """How large each model's window is, by the results of a stream."""
     out: dict[str, int] = {}
-    for index in conversation.facts.results:
+    for index in conversation.metadata.results:
         usage: Any = conversation.records[index].native.get("modelUsage")
         for name, model in cast(dict[str, Any], usage).items() if isinstance(usage, dict) else ():
             window: Any = cast(dict[str, Any], model).get("contextWindow") if isinstance(model, dict) else None

@@ -14,8 +14,8 @@ from reread.disk import layout
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Change, Conversation
-from reread.session.loader import Folding
-from reread.session.session import Session, find, fold_agent
+from reread.session.loader import Loader
+from reread.session.session import Session, find, load_agent
 
 STEP = 5
 """Milliseconds that the watcher waits for more before it reports."""
@@ -114,16 +114,16 @@ class Follower:
         self._looks = 0
         session.transcripts = []  # what is printed now is not in them yet
         if fresh:
-            session.folding = session.new_folding()
+            session.loader = session.new_loader()
         _ = session.agents
 
     def changes(self, touched: set[Path]) -> Iterator[Change]:
         """What has come since, in the main file first, then in each agent's."""
         yield from self._main()
-        for folding in list(self.session.agent_foldings.values()):
-            yield from self._agent(folding)
+        for loader in list(self.session.agent_loaders.values()):
+            yield from self._agent(loader)
         self._beats += 1
-        sources = (self.session.source, *(folding.source for folding in self.session.agent_foldings.values()))
+        sources = (self.session.source, *(loader.source for loader in self.session.agent_loaders.values()))
         if not touched <= {source.path.absolute() for source in sources if source.path is not None}:
             self._looks = AFTERLOOKS
         if self._looks or self._beats % RESCAN == 0:
@@ -133,53 +133,53 @@ class Follower:
     def finish(self) -> Iterator[Change]:
         """What a last line without end holds, once nothing more is waited for."""
         before = len(self.session.records)
-        if self.session.folding.grows():
-            self.session.folding.load()
-        yield from self._told(self.session.folding.conversation, before)
+        if self.session.loader.grows():
+            self.session.loader.load()
+        yield from self._told(self.session.loader.conversation, before)
 
     def _main(self) -> Iterator[Change]:
         session = self.session
         before = len(session.records)
-        if session.folding.grows():
-            session.folding.take_in()
-            yield from self._told(session.folding.conversation, before)
+        if session.loader.grows():
+            session.loader.take_in()
+            yield from self._told(session.loader.conversation, before)
             return
         path = session.path
         if path is None or not os.path.exists(path):
             return
-        old = session.folding.conversation
+        old = session.loader.conversation
         session.source = FileSource(path)
-        session.folding = session.new_folding()
-        session.folding.take_in()
-        same = _shared(old, session.folding.conversation)
+        session.loader = session.new_loader()
+        session.loader.take_in()
+        same = _shared(old, session.loader.conversation)
         yield Change("rewritten", line=old.records.line(same) if same < len(old.records) else len(session.lines) + 1)
-        yield from self._told(session.folding.conversation, same)
+        yield from self._told(session.loader.conversation, same)
 
-    def _agent(self, folding: Folding) -> Iterator[Change]:
-        if not folding.grows():
-            path = folding.source.path
+    def _agent(self, loader: Loader) -> Iterator[Change]:
+        if not loader.grows():
+            path = loader.source.path
             if path is None or not os.path.exists(path):
                 return
-            agent = folding.conversation
-            folding = fold_agent(agent.id, path) if isinstance(agent, Agent) else folding
-            self.session.agent_foldings[path.stem.removeprefix(layout.AGENT)] = folding
+            agent = loader.conversation
+            loader = load_agent(agent.id, path) if isinstance(agent, Agent) else loader
+            self.session.agent_loaders[path.stem.removeprefix(layout.AGENT)] = loader
             self.session.agents_changed()
-            yield Change("rewritten", line=1, agent=_as_agent(folding))
-            yield from self._told(folding.conversation, 0)
+            yield Change("rewritten", line=1, agent=_as_agent(loader))
+            yield from self._told(loader.conversation, 0)
             return
-        before = len(folding.conversation.records)
-        folding.take_in()
-        yield from self._told(folding.conversation, before)
+        before = len(loader.conversation.records)
+        loader.take_in()
+        yield from self._told(loader.conversation, before)
 
     def _new_agents(self) -> Iterator[Change]:
         session = self.session
         for id, path in session.agent_files().items():
-            known = session.agent_foldings.get(id)
+            known = session.agent_loaders.get(id)
             if known is None:
                 with suppress(Unreadable, NotFound):  # gone again, or closed to us: the rest goes on
-                    folding = session.agent_foldings[id] = fold_agent(id, path, torn=False)
+                    loader = session.agent_loaders[id] = load_agent(id, path, torn=False)
                     session.agents_changed()
-                    yield from self._told(folding.conversation, 0)
+                    yield from self._told(loader.conversation, 0)
             elif (agent := _as_agent(known)) is not None and not agent.meta and (meta := layout.agent_meta(path)):
                 agent.meta = meta  # written after the agent's first lines
                 session.agents_changed()
@@ -199,5 +199,5 @@ def _shared(old: Conversation, new: Conversation) -> int:
     return same - 1 if same and same == len(new.records) == len(old.records) else same
 
 
-def _as_agent(folding: Folding) -> Agent | None:
-    return folding.conversation if isinstance(folding.conversation, Agent) else None
+def _as_agent(loader: Loader) -> Agent | None:
+    return loader.conversation if isinstance(loader.conversation, Agent) else None

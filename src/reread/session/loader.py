@@ -17,7 +17,7 @@ PROOF = 256
 Progress = Callable[[int], None]
 
 
-class Folding:
+class Loader:
     """Reads a source through a decoder into a conversation."""
 
     def __init__(self, source: Source, conversation: Conversation) -> None:

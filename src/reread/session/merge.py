@@ -27,43 +27,43 @@ RULES = (
 """What can be told only where a capture and a transcript of the same session are there."""
 
 
-class Told(msgspec.Struct):
+class Transcript(msgspec.Struct):
     """A transcript, as far as it has been told."""
 
     session: str
     path: str
-    talk: Conversation
+    conversation: Conversation
     agent_calls: set[str]
     """The calls whose agents it has, or that went on with one."""
     next: int = 0
 
     def find(self, record: Record) -> int | None:
         """The record of the same uuid and type."""
-        head = record.head
-        index = self.talk.index_of(head.uuid) if head.uuid else None
-        return index if index is not None and self.talk.records[index].type == head.type else None
+        envelope = record.envelope
+        index = self.conversation.index_of(envelope.uuid) if envelope.uuid else None
+        return index if index is not None and self.conversation.records[index].type == envelope.type else None
 
 
-def join(captured: Conversation, transcripts: Sequence[Told]) -> Conversation:
+def merge(captured: Conversation, transcripts: Sequence[Transcript]) -> Conversation:
     """One conversation of both: the transcripts' records where they have one, in the order in which things came."""
-    reads = [captured.records.read, *(told.talk.records.read for told in transcripts)]
-    talk = Conversation(_reader(reads))
+    reads = [captured.records.read, *(told.conversation.records.read for told in transcripts)]
+    conversation = Conversation(_reader(reads))
     by_session = {told.session: (number, told) for number, told in enumerate(transcripts, 1)}
     calls = set[str]().union(*(told.agent_calls for told in transcripts))
     number, told = 0, None
     for record in captured.records:
-        number, told = by_session.get(record.head.sessionId or "", (number, told))
+        number, told = by_session.get(record.envelope.sessionId or "", (number, told))
         if told is None:
-            talk.push(_moved(record, 0))
+            conversation.push(_moved(record, 0))
             continue
         found = told.find(record)
         if found is not None:
-            _tell(talk, number, told, found + 1)
+            _tell(conversation, number, told, found + 1)
         elif not _is_told_better(record, calls):
-            talk.push(_moved(record, 0))
+            conversation.push(_moved(record, 0))
     for number, told in by_session.values():
-        _tell(talk, number, told, len(told.talk.records))
-    return talk
+        _tell(conversation, number, told, len(told.conversation.records))
+    return conversation
 
 
 def _reader(reads: Sequence[Read]) -> Read:
@@ -75,19 +75,19 @@ def _moved(record: Record, number: int) -> Record:
     return record
 
 
-def _tell(talk: Conversation, number: int, told: Told, end: int) -> None:
+def _tell(conversation: Conversation, number: int, told: Transcript, end: int) -> None:
     """Take in a transcript up to a record."""
     for index in range(told.next, end):
-        talk.push(_moved(told.talk.records[index], number))
+        conversation.push(_moved(told.conversation.records[index], number))
     told.next = max(told.next, end)
 
 
 def _is_told_better(record: Record, agent_calls: set[str]) -> bool:
     """Whether the transcript has what a captured record says, in another form: pieces, prompts, agents' words."""
-    head = record.head
-    if head.type == "stream_event" or head.parentToolUseID in agent_calls:
+    envelope = record.envelope
+    if envelope.type == "stream_event" or envelope.parentToolUseID in agent_calls:
         return True
-    return head.type == "user" and (_was_told(record) or bool(record.native.get("isReplay")))
+    return envelope.type == "user" and (_was_told(record) or bool(record.native.get("isReplay")))
 
 
 def _was_told(record: Record) -> bool:
@@ -96,25 +96,25 @@ def _was_told(record: Record) -> bool:
     return isinstance(value, dict) and cast(dict[str, Any], value).get("stream") == "in"
 
 
-def differences(captured: Conversation, transcripts: Sequence[Told]) -> Iterator[Finding]:
+def differences(captured: Conversation, transcripts: Sequence[Transcript]) -> Iterator[Finding]:
     """What a capture and the transcripts of its sessions do not agree on."""
     by_session = {told.session: told for told in transcripts}
     seen: dict[str, set[int]] = {told.session: set() for told in transcripts}
     for record in captured.records:
-        head = record.head
-        told = by_session.get(head.sessionId or "")
+        envelope = record.envelope
+        told = by_session.get(envelope.sessionId or "")
         if told is None or not _is_compared(record):
             continue
         found = told.find(record)
         if found is None:
-            yield _finding(0, record.line, f"{head.type} {head.uuid} is not in {told.path}")
+            yield _finding(0, record.line, f"{envelope.type} {envelope.uuid} is not in {told.path}")
             continue
         seen[told.session].add(found)
-        if _content(record) != _content(told.talk.records[found]):
-            line = told.talk.records.line(found)
-            yield _finding(2, record.line, f"{head.type} {head.uuid} reads otherwise in {told.path}:{line}")
+        if _content(record) != _content(told.conversation.records[found]):
+            line = told.conversation.records.line(found)
+            yield _finding(2, record.line, f"{envelope.type} {envelope.uuid} reads otherwise in {told.path}:{line}")
     for told in transcripts:
-        responses = [m for m in told.talk.messages if m.kind == "response"]
+        responses = [m for m in told.conversation.messages if m.kind == "response"]
         missing = [m for m in responses if seen[told.session] and seen[told.session].isdisjoint(m.records)]
         if missing:
             yield _finding(1, 0, f"{plural(len(missing), 'response')} of {told.path} were not captured")
@@ -122,10 +122,10 @@ def differences(captured: Conversation, transcripts: Sequence[Told]) -> Iterator
 
 def _is_compared(record: Record) -> bool:
     """Whether a captured record should be in the transcript's own file, word for word."""
-    head = record.head
-    if head.type not in SPOKEN or not head.uuid or head.parentToolUseID or _was_told(record):
+    envelope = record.envelope
+    if envelope.type not in SPOKEN or not envelope.uuid or envelope.parentToolUseID or _was_told(record):
         return False
-    return head.message is None or head.message.model != SYNTHETIC
+    return envelope.message is None or envelope.message.model != SYNTHETIC
 
 
 def _finding(rule: int, line: int, text: str) -> Finding:
@@ -138,6 +138,6 @@ def _content(record: Record) -> Any:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def is_captured(talk: Conversation) -> bool:
+def is_captured(conversation: Conversation) -> bool:
     """Whether a conversation's records were captured."""
-    return len(talk.records) > 0 and talk.records[0].dialect == dialects.stored.NAME
+    return len(conversation.records) > 0 and conversation.records[0].dialect == dialects.stored.NAME

@@ -14,7 +14,7 @@ NO_RESULT = "no_result"
 SUCCESS = "success"
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TurnResult(msgspec.Struct, frozen=True):
     """How a turn ended."""
 
     line: int
@@ -35,40 +35,40 @@ class Outcome(msgspec.Struct, frozen=True):
     """Of a captured run that printed no result: how it ended."""
 
 
-def outcomes(talk: Conversation) -> list[Outcome]:
+def turn_results(conversation: Conversation) -> list[TurnResult]:
     """How the turns of a printed conversation ended, in order; of a transcript, nothing."""
-    facts = talk.facts
-    out: list[Outcome] = []
+    facts = conversation.metadata
+    out: list[TurnResult] = []
     results = set(facts.results)
     heard = True
     for index in sorted([*facts.results, *facts.runs]):
-        native = talk.native(index)
+        native = conversation.native(index)
         if index in results:
-            out.append(_result(talk.records.line(index), native))
+            out.append(_result(conversation.records.line(index), native))
             heard = True
             continue
         run = as_dict(native.get("run"))
         if not heard:
-            out.append(Outcome(0, NO_RESULT, True, exit_code=as_int(run.get("exitCode"))))
-        heard = run.get("event") != "start" or not _spoke(talk, index)
+            out.append(TurnResult(0, NO_RESULT, True, exit_code=as_int(run.get("exitCode"))))
+        heard = run.get("event") != "start" or not _spoke(conversation, index)
     if not heard or (facts.inits and not results and not facts.runs):
-        out.append(Outcome(0, NO_RESULT, True))
+        out.append(TurnResult(0, NO_RESULT, True))
     return out
 
 
-def _spoke(talk: Conversation, start: int) -> bool:
+def _spoke(conversation: Conversation, start: int) -> bool:
     """Whether Claude Code printed something after a run began, before the next one."""
-    after = min((index for index in talk.facts.runs if index > start), default=len(talk.records))
-    return any(start < index < after for index in talk.facts.inits)
+    after = min((index for index in conversation.metadata.runs if index > start), default=len(conversation.records))
+    return any(start < index < after for index in conversation.metadata.inits)
 
 
-def _result(line: int, native: dict[str, Any]) -> Outcome:
+def _result(line: int, native: dict[str, Any]) -> TurnResult:
     errors = native.get("errors")
     said = native.get("result")
     text = said if isinstance(said, str) else "\n".join(_texts(errors))
     cost, duration, turns = (native.get(name) for name in ("total_cost_usd", "duration_ms", "num_turns"))
     session = native.get("sessionId")
-    return Outcome(
+    return TurnResult(
         line=line,
         subtype=str(native.get("subtype") or ""),
         is_error=native.get("is_error") is True or native.get("subtype") not in (SUCCESS, None),

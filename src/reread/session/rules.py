@@ -23,7 +23,7 @@ from reread.model.conversation import CALLS, Conversation
 from reread.model.ledger import FATES
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.records.envelope import Head
+from reread.records.envelope import RecordEnvelope
 from reread.records.lines import Line, Lines
 from reread.records.types import FAMILIES, SYSTEMS, unknown_fields
 
@@ -58,7 +58,7 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-class Tally(msgspec.Struct, frozen=True):
+class FileTally(msgspec.Struct, frozen=True):
     """What a file holds, counted."""
 
     types: Counter[str]
@@ -71,14 +71,14 @@ class Tally(msgspec.Struct, frozen=True):
     """Records by the path of what no type has a field for, such as `user.newField`."""
 
 
-class Seen(NamedTuple):
+class CheckedRecord(NamedTuple):
     """A record as the pass comes by it."""
 
     at: int
     """Its place among the file's records."""
     line: int
     body: bytes
-    head: Head
+    envelope: RecordEnvelope
     dialect: str
     fault: str | None
     refusal: str | None
@@ -119,7 +119,7 @@ class Sighting:
         return f"{plural(self.count, 'record')}, version{s} {', '.join(map(shown, self.versions))}"
 
 
-class Use(NamedTuple):
+class CheckedCall(NamedTuple):
     """A call, as far as its result needs it."""
 
     at: int
@@ -127,14 +127,14 @@ class Use(NamedTuple):
     name: str
 
 
-class File:
+class CheckedFile:
     """A file as the pass has seen it so far."""
 
-    def __init__(self, conversation: Conversation, lines: Lines, kin: Sequence[Conversation]) -> None:
+    def __init__(self, conversation: Conversation, lines: Lines, relatives: Sequence[Conversation]) -> None:
         self.conversation = conversation
         self.lines = lines
         self.records = conversation.records
-        self.kin = kin
+        self.relatives = relatives
         """Conversations in whose files a parent or a call may stand as well."""
         self.types: Counter[str] = Counter()
         self.tools: Counter[str] = Counter()
@@ -171,16 +171,16 @@ class File:
         """Records in another file that this one says it goes on from."""
         self.side: set[str] = set()
         """The uuids of sidechain records."""
-        self.uses: dict[str, Use] = {}
+        self.uses: dict[str, CheckedCall] = {}
         self.answers: dict[str, int] = {}
         """The first result of each call."""
         self.more_answers: list[tuple[int, str]] = []
         self.unnamed: list[int] = []
         """Records with a result that names no call."""
 
-    def read(self, line: Line) -> list[Seen]:
+    def read(self, line: Line) -> list[CheckedRecord]:
         """The records that begin on the next line."""
-        found: list[Seen] = []
+        found: list[CheckedRecord] = []
         records = self.records
         index = len(self.parents)
         while index < len(records) and records.line(index) <= line.number:
@@ -192,7 +192,7 @@ class File:
             index += 1
         return found
 
-    def take_line(self, line: Line, seen: list[Seen]) -> None:
+    def take_line(self, line: Line, seen: list[CheckedRecord]) -> None:
         """Take in what a physical line shows."""
         raw = line.raw
         if line.number == len(self.lines):
@@ -206,52 +206,52 @@ class File:
         elif raw.endswith(b"\r\n"):
             self.returns.append(line.number)
 
-    def take(self, seen: Seen) -> None:
+    def take(self, seen: CheckedRecord) -> None:
         """Take in a record."""
-        head = seen.head
-        self.types[head.type] += 1
+        envelope = seen.envelope
+        self.types[envelope.type] += 1
         self.parents.append(-1)
         _sight(self.dialects, seen.dialect, seen.line)
         if seen.fault is not None:
             if not seen.is_json and seen.body.strip(b" \t\r\n\0"):
                 self.broken.append((seen.at, seen.fault))
             return
-        self.version = head.version or self.version
+        self.version = envelope.version or self.version
         for path in unknown_fields(seen.native):
             _sight(self.unknown, path, seen.line, self.version)
         if seen.dialect == STRICT:
             self.strict.add(seen.line)
-        elif head.type in NODES and seen.dialect == dialects.NATIVE:
+        elif envelope.type in NODES and seen.dialect == dialects.NATIVE:
             if "timestamp" in seen.written:
                 self.is_native = True
             else:
                 self.undated.add(seen.line)
-        if head.type == "fork-context-ref":
+        if envelope.type == "fork-context-ref":
             self.borrowed.add(str(seen.native.get("parentLastUuid")))
-        if self._take_node(seen.at, head, is_echo=seen.native.get("isReplay") is True):
-            self._take_calls(seen.at, head)
+        if self._take_node(seen.at, envelope, is_echo=seen.native.get("isReplay") is True):
+            self._take_calls(seen.at, envelope)
 
-    def _take_node(self, index: int, head: Head, *, is_echo: bool) -> bool:
+    def _take_node(self, index: int, envelope: RecordEnvelope, *, is_echo: bool) -> bool:
         """Find the record's place in the tree; False where it came before."""
-        if head.uuid is None:
+        if envelope.uuid is None:
             return True
-        first = self.first.setdefault(head.uuid, index)
+        first = self.first.setdefault(envelope.uuid, index)
         if first != index:
             if not is_echo:
                 self.repeats.append((index, first))
             return False
-        if head.isSidechain:
-            self.side.add(head.uuid)
-        if head.parentUuid is not None:
-            parent = self.first.get(head.parentUuid, index)
+        if envelope.isSidechain:
+            self.side.add(envelope.uuid)
+        if envelope.parentUuid is not None:
+            parent = self.first.get(envelope.parentUuid, index)
             if parent == index:
-                self.waiting.append((index, head.parentUuid))
+                self.waiting.append((index, envelope.parentUuid))
             else:
                 self.parents[index] = parent
         return True
 
-    def _take_calls(self, index: int, head: Head) -> None:
-        content = head.message.content if head.message is not None and head.type in SPOKEN else None
+    def _take_calls(self, index: int, envelope: RecordEnvelope) -> None:
+        content = envelope.message.content if envelope.message is not None and envelope.type in SPOKEN else None
         if not isinstance(content, list):
             return
         for block in content:
@@ -259,7 +259,7 @@ class File:
                 if block.id is None or block.id not in self.uses:
                     self.tools[block.name or block.type] += 1
                 if block.id is not None:
-                    self.uses.setdefault(block.id, Use(index, block.name or block.type))
+                    self.uses.setdefault(block.id, CheckedCall(index, block.name or block.type))
             elif block.tool_use_id is None:
                 if block.type == "tool_result":
                     self.unnamed.append(index)
@@ -302,21 +302,21 @@ class File:
 
     def stands_elsewhere(self, uuid: str) -> bool:
         """Whether a record stands in another file of the session."""
-        return any(talk.index_of(uuid) is not None for talk in self.kin)
+        return any(conversation.index_of(uuid) is not None for conversation in self.relatives)
 
     def is_called_elsewhere(self, id: str) -> bool:
         """Whether a call was made in another file of the session."""
-        return any(talk.has_call(id) for talk in self.kin)
+        return any(conversation.has_call(id) for conversation in self.relatives)
 
     def is_answered(self, id: str) -> bool:
         """Whether a result that names no call was placed on this one."""
-        calls = (talk.find_call(id) for talk in self.talks())
+        calls = (conversation.find_call(id) for conversation in self.conversations())
         return any(call is not None and call.answer >= 0 for call in calls)
 
-    def talks(self) -> Iterator[Conversation]:
+    def conversations(self) -> Iterator[Conversation]:
         """The conversation, and those of the agents whose records stand between its own."""
         yield self.conversation
-        yield from (agent for agent in self.conversation.own_agents.values() if not agent.retold)
+        yield from (agent for agent in self.conversation.inline_agents.values() if not agent.progress_only)
 
     def unknowns(self, sort: str) -> Iterator[Spot]:
         """What no type knows, of one sort."""
@@ -325,15 +325,15 @@ class File:
                 name = path.removeprefix("type/").removeprefix("block/")
                 yield sighting.line, f"{sort} {shown(name) or '(none)'}: {sighting}"
 
-    def tally(self) -> Tally:
+    def tally(self) -> FileTally:
         """What the file holds."""
         fields = {path: seen.count for path, seen in self.unknown.items() if _sort(path) == "field"}
         kinds = {path.removeprefix("type/"): s.count for path, s in self.unknown.items() if path not in fields}
         counts = {name: sighting.count for name, sighting in self.dialects.items()}
-        return Tally(self.types, self.tools, Counter(counts), Counter(kinds), Counter(fields))
+        return FileTally(self.types, self.tools, Counter(counts), Counter(kinds), Counter(fields))
 
 
-def _see(index: int, record: Record) -> Seen:
+def _see(index: int, record: Record) -> CheckedRecord:
     body = record.body
     value: Any = None
     refusal: str | None = None
@@ -345,7 +345,9 @@ def _see(index: int, record: Record) -> Seen:
             value = jsontext.readable(body)
     written = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     native = written if record.dialect == dialects.NATIVE else dialects.translate(written)[1]
-    return Seen(index, record.line, body, record.head, record.dialect, record.fault, refusal, written, native)
+    return CheckedRecord(
+        index, record.line, body, record.envelope, record.dialect, record.fault, refusal, written, native
+    )
 
 
 def _sight(sightings: dict[str, Sighting], name: str, line: int, version: str | None = None) -> None:
@@ -361,78 +363,78 @@ Spot = tuple[int, str]
 """A line, and what is odd there."""
 
 
-def byte_order_mark(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
+def byte_order_mark(file: CheckedFile, line: Line, seen: list[CheckedRecord]) -> Iterator[str]:
     if line.raw.startswith(_MARK):
         yield "begins with a byte order mark"
 
 
-def nul_bytes(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
+def nul_bytes(file: CheckedFile, line: Line, seen: list[CheckedRecord]) -> Iterator[str]:
     if b"\0" in line.raw:
         yield f"holds {plural(line.raw.count(0), 'NUL byte')}; what stands around them is read"
 
 
-def spliced_line(file: File, line: Line, seen: list[Seen]) -> Iterator[str]:
+def spliced_line(file: CheckedFile, line: Line, seen: list[CheckedRecord]) -> Iterator[str]:
     whole = sum(one.fault is None for one in seen)
     if whole > 1 and not file.is_document:
         yield f"holds {whole} records on one line; all are read"
 
 
-def not_json(file: File) -> Iterator[Spot]:
+def not_json(file: CheckedFile) -> Iterator[Spot]:
     torn = file.torn
     for index, fault in file.broken:
         if index != torn:
             yield file.records.line(index), f"cannot be read: {shown(fault)}"
 
 
-def torn_tail(file: File) -> Iterator[Spot]:
+def torn_tail(file: CheckedFile) -> Iterator[Spot]:
     if file.torn >= 0:
         yield file.records.line(file.torn), "breaks off: it is still being written, or was never finished"
     elif file.is_document and not file.closes:
         yield len(file.lines), "the array breaks off: it is still being written, or was never finished"
 
 
-def no_final_newline(file: File) -> Iterator[Spot]:
+def no_final_newline(file: CheckedFile) -> Iterator[Spot]:
     if not file.ends and not file.is_document and file.torn < 0:
         yield len(file.lines), "the last line has no line end"
 
 
-def blank_line(file: File) -> Iterator[Spot]:
+def blank_line(file: CheckedFile) -> Iterator[Spot]:
     if file.blank:
         yield file.blank[0], f"{plural(len(file.blank), 'line')} without a record"
 
 
-def carriage_return(file: File) -> Iterator[Spot]:
+def carriage_return(file: CheckedFile) -> Iterator[Spot]:
     if file.returns:
         yield file.returns[0], f"{plural(len(file.returns), 'line')} ending in CR LF"
 
 
-def not_an_object(file: File, seen: Seen) -> Iterator[str]:
+def not_an_object(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     if seen.fault is not None and seen.is_json:
         yield "is JSON, but no object"
 
 
-def invalid_utf8(file: File, seen: Seen) -> Iterator[str]:
+def invalid_utf8(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     if seen.refusal is not None and seen.fault is None and not _is_utf8(seen.body):
         yield "is not valid UTF-8; the broken bytes read as U+FFFD"
 
 
-def lone_surrogate(file: File, seen: Seen) -> Iterator[str]:
+def lone_surrogate(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     if seen.refusal is not None and seen.fault is None and _has_half_pair(seen.body):
         yield "holds half of a surrogate pair; it reads as U+FFFD"
 
 
-def loose_json(file: File, seen: Seen) -> Iterator[str]:
+def loose_json(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     if seen.refusal is None or seen.fault is not None:
         return
     if _is_utf8(seen.body) and not _has_half_pair(seen.body):
         yield f"strict JSON readers refuse it: {shown(seen.refusal)}"
 
 
-def missing_field(file: File, seen: Seen) -> Iterator[str]:
+def missing_field(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     required: tuple[str, ...] = ()
-    if seen.dialect == STRICT or (seen.dialect == dialects.NATIVE and seen.head.type in NODES):
+    if seen.dialect == STRICT or (seen.dialect == dialects.NATIVE and seen.envelope.type in NODES):
         required = ENVELOPE
-    if seen.dialect == STRICT or seen.head.type in SPOKEN:
+    if seen.dialect == STRICT or seen.envelope.type in SPOKEN:
         required += ("message",)
     held = seen.written if seen.dialect == STRICT else seen.native
     roots = {"parentUuid"} & held.keys()
@@ -441,15 +443,15 @@ def missing_field(file: File, seen: Seen) -> Iterator[str]:
         yield f"has no {', '.join(absent)}"
 
 
-def bad_timestamp(file: File, seen: Seen) -> Iterator[str]:
+def bad_timestamp(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     stamp = seen.native.get("timestamp")
     if stamp is not None and (not isinstance(stamp, str) or moment(stamp) is None):
         yield f"its timestamp is no time: {shown(jsontext.dumps(stamp).decode())}"
 
 
-def bad_content(file: File, seen: Seen) -> Iterator[str]:
+def bad_content(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     message = seen.written.get("message", seen.native.get("message"))
-    if message is None or not (seen.head.type in SPOKEN or seen.dialect == STRICT):
+    if message is None or not (seen.envelope.type in SPOKEN or seen.dialect == STRICT):
         return
     if not isinstance(message, dict):
         yield f"its message is {_kind(message)}, no object"
@@ -464,7 +466,7 @@ def bad_content(file: File, seen: Seen) -> Iterator[str]:
         yield f"its content is {_kind(content)}, neither a string nor a list"
 
 
-def bad_image(file: File, seen: Seen) -> Iterator[str]:
+def bad_image(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     for image in _images(seen.content):
         source = image.get("source", {"data": image.get("data"), "media_type": image.get("mimeType")})
         fault = _image_fault(cast(dict[str, Any], source)) if isinstance(source, dict) else "has no source"
@@ -472,12 +474,12 @@ def bad_image(file: File, seen: Seen) -> Iterator[str]:
             yield f"an image {fault}"
 
 
-def sidechain_marker(file: File, seen: Seen) -> Iterator[str]:
-    if seen.head.parentUuid in file.side and not seen.head.isSidechain:
+def sidechain_marker(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
+    if seen.envelope.parentUuid in file.side and not seen.envelope.isSidechain:
         yield "hangs under a sidechain record and is not marked as one"
 
 
-def repeated_uuid(file: File) -> Iterator[Spot]:
+def repeated_uuid(file: CheckedFile) -> Iterator[Spot]:
     for index, first in file.repeats:
         if file.fate(index) != "reappended":
             same = file.records[index].raw == file.records[first].raw
@@ -485,28 +487,28 @@ def repeated_uuid(file: File) -> Iterator[Spot]:
             yield file.records.line(index), f"{how} line {file.records.line(first)}"
 
 
-def reappended_record(file: File) -> Iterator[Spot]:
+def reappended_record(file: CheckedFile) -> Iterator[Spot]:
     for index, first in file.repeats:
         if file.fate(index) == "reappended":
             yield file.records.line(index), f"a compaction wrote line {file.records.line(first)} again"
 
 
-def repeated_record(file: File) -> Iterator[Spot]:
+def repeated_record(file: CheckedFile) -> Iterator[Spot]:
     named = {file.records.line(index) for index, _ in file.repeats}
-    for talk in file.talks():
-        for index in range(len(talk.records)):
-            if FATES[talk.fate_code(index)] == "duplicate" and talk.records.line(index) not in named:
-                fate = talk.fate(index)
+    for conversation in file.conversations():
+        for index in range(len(conversation.records)):
+            if FATES[conversation.fate_code(index)] == "duplicate" and conversation.records.line(index) not in named:
+                fate = conversation.fate(index)
                 yield fate.line, f"says again what line {fate.of} says, under another uuid"
 
 
-def dangling_parent(file: File) -> Iterator[Spot]:
+def dangling_parent(file: CheckedFile) -> Iterator[Spot]:
     for index, name in file.waiting:
         if name not in file.first and name not in file.borrowed and not file.stands_elsewhere(name):
             yield file.records.line(index), f"its parent {shown(name)} is not in the file"
 
 
-def forward_parent(file: File) -> Iterator[Spot]:
+def forward_parent(file: CheckedFile) -> Iterator[Spot]:
     rings = {index for ring in file.cycles for index in ring}
     for index, name in file.waiting:
         parent = file.first.get(name, index)
@@ -514,7 +516,7 @@ def forward_parent(file: File) -> Iterator[Spot]:
             yield file.records.line(index), f"its parent stands later, on line {file.records.line(parent)}"
 
 
-def parent_cycle(file: File) -> Iterator[Spot]:
+def parent_cycle(file: CheckedFile) -> Iterator[Spot]:
     for cycle in file.cycles:
         lines = [file.records.line(index) for index in cycle]
         if len(lines) == 1:
@@ -523,7 +525,7 @@ def parent_cycle(file: File) -> Iterator[Spot]:
             yield min(lines), f"is its own ancestor, by {plural(len(lines), 'record')}"
 
 
-def orphan_result(file: File) -> Iterator[Spot]:
+def orphan_result(file: CheckedFile) -> Iterator[Spot]:
     for id, index in file.answers.items():
         if id not in file.uses and not file.borrowed and not file.is_called_elsewhere(id):
             yield file.records.line(index), f"a result of call {shown(id)}, which is not in the file"
@@ -532,13 +534,13 @@ def orphan_result(file: File) -> Iterator[Spot]:
             yield file.records.line(index), "a result names no call, and no call waits for one"
 
 
-def unnamed_result(file: File) -> Iterator[Spot]:
+def unnamed_result(file: CheckedFile) -> Iterator[Spot]:
     for index in file.unnamed:
         if file.fate(index) != "orphan":
             yield file.records.line(index), "a result names no call; it is placed by where it stands"
 
 
-def result_before_call(file: File) -> Iterator[Spot]:
+def result_before_call(file: CheckedFile) -> Iterator[Spot]:
     for id, index in file.answers.items():
         use = file.uses.get(id)
         if use is not None and use.at > index:
@@ -546,49 +548,49 @@ def result_before_call(file: File) -> Iterator[Spot]:
             yield file.records.line(index), f"a result before its call, which is on line {line}"
 
 
-def several_results(file: File) -> Iterator[Spot]:
+def several_results(file: CheckedFile) -> Iterator[Spot]:
     for index, id in file.more_answers:
         line = file.records.line(file.answers[id])
         yield file.records.line(index), f"a second result of call {shown(id)}; the first is on line {line}"
 
 
-def unanswered_call(file: File) -> Iterator[Spot]:
+def unanswered_call(file: CheckedFile) -> Iterator[Spot]:
     for id, use in file.uses.items():
         if id not in file.answers and not file.is_answered(id):
             yield file.records.line(use.at), f"{shown(use.name)} call {shown(id)} has no result"
 
 
-def session_change(file: File) -> Iterator[Spot]:
-    facts = file.conversation.facts
+def session_change(file: CheckedFile) -> Iterator[Spot]:
+    facts = file.conversation.metadata
     for id, index in zip(facts.ids[1:], facts.ids_at[1:], strict=True):
         yield file.records.line(index), f"the session id changes to {shown(id)}"
 
 
-def foreign_dialect(file: File) -> Iterator[Spot]:
+def foreign_dialect(file: CheckedFile) -> Iterator[Spot]:
     for name, sighting in file.dialects.items():
         if name != dialects.NATIVE:
             yield sighting.line, f"written as {name}: {sighting}"
 
 
-def unknown_type(file: File) -> Iterator[Spot]:
+def unknown_type(file: CheckedFile) -> Iterator[Spot]:
     yield from file.unknowns("type")
 
 
-def unknown_subtype(file: File) -> Iterator[Spot]:
+def unknown_subtype(file: CheckedFile) -> Iterator[Spot]:
     yield from file.unknowns("subtype")
 
 
-def unknown_block(file: File) -> Iterator[Spot]:
+def unknown_block(file: CheckedFile) -> Iterator[Spot]:
     yield from file.unknowns("block")
 
 
-def unknown_field(file: File) -> Iterator[Spot]:
+def unknown_field(file: CheckedFile) -> Iterator[Spot]:
     yield from file.unknowns("field")
 
 
-LineRule = Callable[[File, Line, list[Seen]], Iterator[str]]
-RecordRule = Callable[[File, Seen], Iterator[str]]
-FileRule = Callable[[File], Iterator[Spot]]
+LineRule = Callable[[CheckedFile, Line, list[CheckedRecord]], Iterator[str]]
+RecordRule = Callable[[CheckedFile, CheckedRecord], Iterator[str]]
+FileRule = Callable[[CheckedFile], Iterator[Spot]]
 
 
 class Rule(NamedTuple):
@@ -662,23 +664,23 @@ _RECORD_RULES = [(n, rule.record) for n, rule in enumerate(RULES) if rule.record
 _FILE_RULES = [(n, rule.file) for n, rule in enumerate(RULES) if rule.file]
 
 
-class Survey(NamedTuple):
+class FileCheck(NamedTuple):
     """What one pass over a file found."""
 
     findings: list[Finding]
     """In the order of their lines."""
-    tally: Tally
+    tally: FileTally
 
 
-def survey(
+def check_file(
     conversation: Conversation,
     lines: Lines,
     *,
-    kin: Sequence[Conversation] = (),
-    visit: Callable[[Seen], None] | None = None,
-) -> Survey:
+    relatives: Sequence[Conversation] = (),
+    visit: Callable[[CheckedRecord], None] | None = None,
+) -> FileCheck:
     """Everything the rules find in one file, and what it holds; `kin` are the other files of its session."""
-    file = File(conversation, lines, kin)
+    file = CheckedFile(conversation, lines, relatives)
     spots: list[tuple[int, int, str]] = []
     for line in lines:
         seen = file.read(line)
@@ -695,16 +697,16 @@ def survey(
         spots += [(number, n, text) for number, text in find(file)]
     spots.sort(key=lambda spot: spot[:2])
     strict = file.must_be_strict()
-    return Survey([_finding(RULES[n], number, text, strict) for number, n, text in spots], file.tally())
+    return FileCheck([_finding(RULES[n], number, text, strict) for number, n, text in spots], file.tally())
 
 
 def _finding(rule: Rule, line: int, text: str, strict: set[int]) -> Finding:
     return Finding(rule.code, ERROR if line in strict and rule.code in WRITTEN_RULES else rule.level, line, text)
 
 
-def findings(conversation: Conversation, lines: Lines, *, kin: Sequence[Conversation] = ()) -> Iterator[Finding]:
+def findings(conversation: Conversation, lines: Lines, *, relatives: Sequence[Conversation] = ()) -> Iterator[Finding]:
     """Everything the rules find in one file, in the order of its lines."""
-    yield from survey(conversation, lines, kin=kin).findings
+    yield from check_file(conversation, lines, relatives=relatives).findings
 
 
 def shown(value: str) -> str:

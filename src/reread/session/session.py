@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from reread.accounting.billing import Usage
-from reread.accounting.collect import Wanted, spent
+from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import in_force
 from reread.base import jsontext
 from reread.base.times import moment
@@ -25,16 +25,16 @@ from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import Ledger
 from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
-from reread.model.metadata import Facts
+from reread.model.metadata import Metadata
 from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
-from reread.session.agents import Kin
-from reread.session.context_window import Fill, context_of
-from reread.session.loader import CHUNK, Folding, Progress
-from reread.session.merge import Told
-from reread.session.results import Outcome, outcomes
+from reread.session.agents import AgentLinker
+from reread.session.context_window import ContextFill, context_of
+from reread.session.loader import CHUNK, Loader, Progress
+from reread.session.merge import Transcript
+from reread.session.results import TurnResult, turn_results
 from reread.session.rules import Finding
 
 LATEST = "latest"
@@ -52,7 +52,7 @@ class Session:
         self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
         self._agents: tuple[int, dict[str, Agent]] = (-1, {})
-        self._kin = Kin()
+        self._linker = AgentLinker()
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
 
@@ -62,74 +62,74 @@ class Session:
         return self.source.path
 
     @cached_property
-    def folding(self) -> Folding:
+    def loader(self) -> Loader:
         """The main file, folded."""
-        folding = self.new_folding()
-        folding.load(self._progress)
-        return folding
+        loader = self.new_loader()
+        loader.load(self._progress)
+        return loader
 
-    def new_folding(self) -> Folding:
+    def new_loader(self) -> Loader:
         """A folding of the main file that has read nothing yet."""
         conversation = Conversation(self.source.read)
-        conversation.meet_agents = self._meet_agents
-        return Folding(self.source, conversation)
+        conversation.link_agents = self._link_agents
+        return Loader(self.source, conversation)
 
-    def _meet_agents(self) -> object:
+    def _link_agents(self) -> object:
         return self.agents
 
     @property
     def conversation(self) -> Conversation:
         """The main thread; of a captured conversation, joined with the transcripts of its sessions."""
-        own = self.folding.conversation
+        own = self.loader.conversation
         if not self.transcripts:
             return own
         if self._joined is None or self._joined[0] != len(own.records):
-            joined = merge.join(own, self._told())
-            joined.meet_agents = self._meet_agents
+            joined = merge.merge(own, self._told())
+            joined.link_agents = self._link_agents
             self._joined = (len(own.records), joined)
         return self._joined[1]
 
     @cached_property
     def transcripts(self) -> list[Session]:
         """Of a captured conversation, the transcripts of its sessions that are still there."""
-        own = self.folding.conversation
+        own = self.loader.conversation
         if self.path is None or not merge.is_captured(own):
             return []
-        found = (layout.transcript_of(id, self.roots) for id in dict.fromkeys(own.facts.ids))
+        found = (layout.transcript_of(id, self.roots) for id in dict.fromkeys(own.metadata.ids))
         return [Session(FileSource(path)) for path in found if path is not None]
 
     @cached_property
     def captures(self) -> list[Path]:
         """Of a transcript, the captured conversations that hold its session."""
-        if self.path is None or merge.is_captured(self.folding.conversation):
+        if self.path is None or merge.is_captured(self.loader.conversation):
             return []
         return captures_of(self.path.stem, self.roots)
 
     @property
-    def outcomes(self) -> list[Outcome]:
+    def results(self) -> list[TurnResult]:
         """How its turns ended, where a stream says so: its own, or one that was captured of it."""
-        own = outcomes(self.conversation)
-        captured = [outcomes(Session(FileSource(path)).folding.conversation) for path in self.captures]
+        own = turn_results(self.conversation)
+        captured = [turn_results(Session(FileSource(path)).loader.conversation) for path in self.captures]
         return own + [outcome for found in captured for outcome in found if outcome.session in self.ids]
 
-    def _told(self) -> list[Told]:
+    def _told(self) -> list[Transcript]:
         """The transcripts, none of them told yet."""
-        out: list[Told] = []
+        out: list[Transcript] = []
         for other in self.transcripts:
-            talks = [other.folding.conversation, *other.agents.values()]
-            calls = {call.id for talk in talks for call in talk.calls if call.agent is not None}
-            out.append(Told(other.id, str(other.path), other.folding.conversation, calls))
+            conversations = [other.loader.conversation, *other.agents.values()]
+            calls = {call.id for conversation in conversations for call in conversation.calls if call.agent is not None}
+            out.append(Transcript(other.id, str(other.path), other.loader.conversation, calls))
         return out
 
     @property
     def lines(self) -> Lines:
         """The physical lines of the main file: joined, they are the file."""
-        return self.folding.lines
+        return self.loader.lines
 
     @property
     def records(self) -> Records:
         """The records of the main file."""
-        return self.folding.conversation.records
+        return self.loader.conversation.records
 
     @property
     def messages(self) -> list[Message]:
@@ -159,16 +159,16 @@ class Session:
     @property
     def ledger(self) -> Ledger:
         """What became of every record of the main file."""
-        return self.folding.conversation.ledger
+        return self.loader.conversation.ledger
 
     @cached_property
-    def agent_foldings(self) -> dict[str, Folding]:
+    def agent_loaders(self) -> dict[str, Loader]:
         """The agents' own files, folded, by agent id."""
-        own: dict[str, Folding] = {}
+        own: dict[str, Loader] = {}
         for id, path in self.agent_files().items():
             with suppress(Unreadable, NotFound):  # what else there is can be read; `check` tells of this
-                own[id] = fold_agent(id, path)
-        return own | {id: folding for other in self.transcripts for id, folding in other.agent_foldings.items()}
+                own[id] = load_agent(id, path)
+        return own | {id: loader for other in self.transcripts for id, loader in other.agent_loaders.items()}
 
     def agent_files(self) -> dict[str, Path]:
         """The files of its agents that are there now, by agent id."""
@@ -190,21 +190,21 @@ class Session:
 
     def _linked_agents(self) -> dict[str, Agent]:
         found = _with_inner(self.conversation)
-        for folding in self.agent_foldings.values():
-            if folding.conversation.own_agents:
-                found = {**_with_inner(folding.conversation), **found}
-        found |= {id: cast(Agent, folding.conversation) for id, folding in self.agent_foldings.items()}
+        for loader in self.agent_loaders.values():
+            if loader.conversation.inline_agents:
+                found = {**_with_inner(loader.conversation), **found}
+        found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
         for agent in found.values():
-            agent.meet_agents = self._meet_agents
-        self._kin.link(self.conversation, found)
+            agent.link_agents = self._link_agents
+        self._linker.link(self.conversation, found)
         return found
 
     @property
     def problems(self) -> list[Finding]:
         """What is odd about the main file, with the line of each."""
-        kin = list(self.agents.values())
+        relatives = list(self.agents.values())
         if self._problems[0] != len(self.records):
-            found = list(rules.findings(self.folding.conversation, self.lines, kin=kin))
+            found = list(rules.findings(self.loader.conversation, self.lines, relatives=relatives))
             found += self.disagreements
             self._problems = (len(self.records), found)
         return self._problems[1]
@@ -212,46 +212,46 @@ class Session:
     @property
     def disagreements(self) -> list[Finding]:
         """What a captured conversation and the transcripts of its sessions do not agree on."""
-        return list(merge.differences(self.folding.conversation, self._told()))
+        return list(merge.differences(self.loader.conversation, self._told()))
 
     @property
     def usage(self) -> Usage:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
         wanted = wanted_of(self)
         if self._usage is None or self._usage[0] != wanted.state:
-            self._usage = (wanted.state, spent(wanted, in_force()))
+            self._usage = (wanted.state, total_usage(wanted, in_force()))
         return self._usage[1]
 
     @property
-    def context(self) -> list[Fill]:
+    def context(self) -> list[ContextFill]:
         """How full the context was at the end of each turn, and what compactions took out of it."""
         return context_of(self.conversation, in_force())
 
     @property
-    def facts(self) -> Facts:
+    def metadata(self) -> Metadata:
         """What the records say of the session as a whole."""
-        return self.conversation.facts
+        return self.conversation.metadata
 
     @property
     def id(self) -> str:
         """The session's id."""
-        if self.facts.ids:
-            return self.facts.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
+        if self.metadata.ids:
+            return self.metadata.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
         return self.path.stem if self.path is not None else ""
 
     @property
     def ids(self) -> list[str]:
         """Every session id that the file holds, in order."""
-        return list(dict.fromkeys(self.facts.ids))
+        return list(dict.fromkeys(self.metadata.ids))
 
     @property
     def title(self) -> str:
         """The title someone gave it, else the client's, its summary, its first prompt, or what its command asked."""
-        facts = self.facts
+        facts = self.metadata
         return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt() or self._asked()
 
     def _summary(self) -> str:
-        for text, leaf in reversed(self.facts.summaries):
+        for text, leaf in reversed(self.metadata.summaries):
             if not self.messages or (leaf and self.conversation.index_of(leaf) is not None):
                 return text
         return ""
@@ -262,78 +262,78 @@ class Session:
 
     def _asked(self) -> str:
         """What the command asked that was captured first; a stream does not say its prompt again."""
-        runs = (self.records[n].value for n in self.folding.conversation.facts.runs)
+        runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
         return as_title(next((text for text in map(stored.asked, runs) if text), ""))
 
     @property
     def project(self) -> str:
         """The folder the session worked in; a guess by the file's place where no record says."""
-        if self.facts.cwds:
-            return self.facts.cwds[0]
+        if self.metadata.cwds:
+            return self.metadata.cwds[0]
         return layout.project_guess(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:
         """Whether `project` is only a guess."""
-        return not self.facts.cwds
+        return not self.metadata.cwds
 
     @property
     def git_branches(self) -> list[str]:
         """The git branches it was on, in order; one may come back."""
-        return self.facts.git_branches
+        return self.metadata.git_branches
 
     @property
     def versions(self) -> list[str]:
         """The client's versions that wrote it."""
-        return self.facts.versions
+        return self.metadata.versions
 
     @property
     def models(self) -> list[str]:
         """The models that spoke in the main thread."""
-        return self.facts.models
+        return self.metadata.models
 
     @property
     def entrypoints(self) -> list[str]:
         """How the client was started: cli, sdk-py …"""
-        return self.facts.entrypoints
+        return self.metadata.entrypoints
 
     @property
     def slugs(self) -> list[str]:
         """The client's own names for it."""
-        return self.facts.slugs
+        return self.metadata.slugs
 
     @property
     def permission_modes(self) -> list[str]:
         """The permission modes, in order."""
-        return self.facts.permission_modes
+        return self.metadata.permission_modes
 
     @property
     def pr_links(self) -> list[dict[str, Any]]:
         """The pull requests it was linked to, each once."""
         links = {
-            jsontext.dumps(link.get("prUrl")): link for link in (self.records[n].native for n in self.facts.pr_links)
+            jsontext.dumps(link.get("prUrl")): link for link in (self.records[n].native for n in self.metadata.pr_links)
         }
         return list(links.values())
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
         """The session and message it was forked from, where its records say so."""
-        return self.facts.forked_from
+        return self.metadata.forked_from
 
     @property
     def continued_in(self) -> list[str]:
         """The sessions that went on from it."""
-        return self.facts.continued_in
+        return self.metadata.continued_in
 
     @property
     def started(self) -> datetime | None:
         """The earliest time in the file."""
-        return moment(self.facts.first_stamp)
+        return moment(self.metadata.first_stamp)
 
     @property
     def ended(self) -> datetime | None:
         """The latest time in the file."""
-        return moment(self.facts.last_stamp)
+        return moment(self.metadata.last_stamp)
 
     @property
     def dialects(self) -> list[str]:
@@ -350,39 +350,39 @@ class Session:
         return f"<Session {self.id} {self.path or ''}>"
 
 
-def _with_inner(talk: Conversation) -> dict[str, Agent]:
+def _with_inner(conversation: Conversation) -> dict[str, Agent]:
     """The agents whose records stand in a conversation's own file, and those inside them."""
-    found = dict(talk.own_agents)
-    for agent in talk.own_agents.values():
+    found = dict(conversation.inline_agents)
+    for agent in conversation.inline_agents.values():
         found = {**_with_inner(agent), **found}
     return found
 
 
-def want_session(wanted: Wanted, path: Path, roots: Sequence[str | Path] | None = None) -> None:
+def want_session(wanted: Inputs, path: Path, roots: Sequence[str | Path] | None = None) -> None:
     """Have a session's file counted, those of its agents, and what else tells of the same session."""
     wanted.add_session(path)
     for other in companions(path, roots):
         wanted.add_session(other)
 
 
-def fold_agent(id: str, path: Path, *, torn: bool = True) -> Folding:
+def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
     """An agent's own file, folded; a torn tail only where asked for."""
     source = FileSource(path)
     agent = Agent(id, source.read)
     agent.path = str(path)
     agent.meta = layout.agent_meta(path)
-    folding = Folding(source, agent)
-    agent.own_lines = folding.lines
+    loader = Loader(source, agent)
+    agent.own_lines = loader.lines
     if torn:
-        folding.load()
+        loader.load()
     else:
-        folding.take_in()
-    return folding
+        loader.take_in()
+    return loader
 
 
-def wanted_of(session: Session) -> Wanted:
+def wanted_of(session: Session) -> Inputs:
     """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
-    wanted = Wanted()
+    wanted = Inputs()
     if session.path is not None and os.path.exists(session.path):
         want_session(wanted, session.path, session.roots)
     else:

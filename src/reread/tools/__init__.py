@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 FAMILIES = (
     "agent",
@@ -67,25 +67,25 @@ def tool_for(name: str) -> Tool:
     return known.get(name) or known.get(MCP if name.startswith(MCP) else "") or generic.TOOL
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """What a call does, in one line."""
     try:
-        said = tool_for(deed.name).title(deed)
+        said = tool_for(call.name).title(call)
     except Exception:  # a plug-in's fault must not hide the call
-        said = generic.TOOL.title(deed)
-    return " ".join(said.split()) or deed.name
+        said = generic.TOOL.title(call)
+    return " ".join(said.split()) or call.name
 
 
-def draw(deed: Deed, *, full: bool = False) -> list[Node]:
+def draw(call: ToolCall, *, full: bool = False) -> list[Node]:
     """A call and what came of it, as nodes; in full, no text of it is left out."""
     try:
-        drawn = list(tool_for(deed.name).draw(deed)) or list(generic.TOOL.draw(deed))
+        drawn = list(tool_for(call.name).draw(call)) or list(generic.TOOL.draw(call))
     except Exception as fault:  # a plug-in's fault must not hide the call
         drawn = [
             Note(text=f"the tool's own drawing failed: {fault!r}", level="warning"),
-            *generic.TOOL.draw(deed),
+            *generic.TOOL.draw(call),
         ]
-    return [*drawn, *generic.rest(deed, drawn, title(deed))] if full else drawn
+    return [*drawn, *generic.rest(call, drawn, title(call))] if full else drawn
 
 
 def names() -> Iterable[str]:

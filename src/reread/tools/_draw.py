@@ -11,8 +11,8 @@ from reread.tools import generic
 from reread.tools._images import picture
 from reread.tools._result_text import unwrap
 from reread.tools._values import first, words
-from reread.tools.nodes import Code, Entry, Files, Links, Node, Note, Picture, Prose, Section, Target
-from reread.tools.tool_call import DONE, FAILED, Deed
+from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Picture, Prose, Section, Target
+from reread.tools.tool_call import DONE, FAILED, ToolCall
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
 
@@ -55,7 +55,7 @@ def links(*targets: tuple[object, object]) -> Iterator[Node]:
 
 def files(*entries: tuple[object, object]) -> Iterator[Node]:
     """Files with what is to be said of each; nothing where there are none."""
-    known = [Entry(path=first(path), note=first(said) or None) for path, said in entries if first(path)]
+    known = [FileEntry(path=first(path), note=first(said) or None) for path, said in entries if first(path)]
     if known:
         yield Files(entries=known)
 
@@ -78,23 +78,23 @@ def drawn(block: b.Block) -> Iterator[Node]:
     yield picture(known, node.media_type) if isinstance(node, Picture) and known else node
 
 
-def ending(deed: Deed, message: object = "") -> Iterator[Node]:
+def ending(call: ToolCall, message: object = "") -> Iterator[Node]:
     """How a call ended: in the result's own words where it has some, else as any call's ending."""
     said = words(message).strip()
-    if said and deed.ending.state in (DONE, FAILED):
-        yield Note(text=said, level="error" if deed.ending.state == FAILED else "info")
+    if said and call.ending.state in (DONE, FAILED):
+        yield Note(text=said, level="error" if call.ending.state == FAILED else "info")
     else:
-        yield from generic.ending(deed)
+        yield from generic.ending(call)
 
 
-def refusal(deed: Deed) -> Iterator[Node]:
+def refusal(call: ToolCall) -> Iterator[Node]:
     """How a call ended that was never carried through; others say so in their own way."""
-    if deed.ending.state not in (DONE, FAILED):
-        yield from generic.ending(deed)
+    if call.ending.state not in (DONE, FAILED):
+        yield from generic.ending(call)
 
 
-def reply(deed: Deed) -> Iterator[Node]:
+def reply(call: ToolCall) -> Iterator[Node]:
     """How a call ended and what it answered in words."""
-    yield from generic.ending(deed)
-    if deed.ending.state == DONE:
-        yield from content(getattr(deed.block, "content", None))
+    yield from generic.ending(call)
+    if call.ending.state == DONE:
+        yield from content(getattr(call.block, "content", None))

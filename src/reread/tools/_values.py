@@ -11,7 +11,7 @@ from reread.base import jsontext
 from reread.base.coerce import as_list
 from reread.base.text import plural
 from reread.records.blocks import fit
-from reread.tools.tool_call import Deed, one_line
+from reread.tools.tool_call import ToolCall, one_line
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -137,10 +137,10 @@ def parsed(text: str) -> Any:
         return None
 
 
-def answer(deed: Deed, shape: type[S]) -> S | None:
+def answer(call: ToolCall, shape: type[S]) -> S | None:
     """The structured result, typed; read from the result's text where only that was kept."""
-    output = deed.output(shape)
-    told = parsed(deed.text) if output is None else None
+    output = call.output(shape)
+    told = parsed(call.text) if output is None else None
     return fit(cast(dict[str, Any], told), shape) if isinstance(told, dict) else output
 
 

@@ -17,7 +17,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import count, each, first, grouped, line, names, number, span_ms, tagged, words
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 STATUSES = {
     "completed": ("", "info"),
@@ -148,38 +148,38 @@ class BatchOutput(Struct, kw_only=True):
     totalToolCalls: int | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """What the agent is to do, which kind it is, and how it was started."""
-    given, output = deed.input(Input), _output(deed)
+    given, output = call.input(Input), _output(call)
     what = first(given.description, given.prompt)
-    parts = (line(what), line(_type(deed, given, output)), WAYS.get(words(output.status), ""))
-    return f"{deed.name} {' · '.join(part for part in parts if part)}".strip()
+    parts = (line(what), line(_type(call, given, output)), WAYS.get(words(output.status), ""))
+    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """What it was told, what it reported, and what that took."""
-    given, output = deed.input(Input), _output(deed)
+    given, output = call.input(Input), _output(call)
     yield from _draw.section("prompt", _draw.prose(first(given.prompt, output.prompt)))
-    yield from _status(deed, output)
+    yield from _status(call, output)
     yield from _draw.links((output.sessionUrl, "session in the cloud"))
     yield from _report(output)
     yield from _draw.files((output.outputFile, "its output"))
-    yield from facts(**_who(deed, given, output), **_cost(deed, output))
+    yield from facts(**_who(call, given, output), **_cost(call, output))
 
 
-def _output(deed: Deed) -> Output:
+def _output(call: ToolCall) -> Output:
     """What came of it; from the texts of the result where only those were kept."""
-    output = deed.output(Output)
+    output = call.output(Output)
     if output is not None:
         return output
-    return _told(deed) if deed.ending.state == DONE else Output()
+    return _told(call) if call.ending.state == DONE else Output()
 
 
-def _told(deed: Deed) -> Output:
-    stats = {name: int(value) for name, value in _STAT.findall(tagged(deed.text, "usage").get("usage", ""))}
-    id, file = _ID.search(deed.text), _FILE.search(deed.text)
-    launched, framed = deed.text.startswith("Async agent launched"), _FRAMED.search(deed.text)
-    report = dedent(framed[1]) if framed else [block for block in deed.blocks if not _is_tail(block)]
+def _told(call: ToolCall) -> Output:
+    stats = {name: int(value) for name, value in _STAT.findall(tagged(call.text, "usage").get("usage", ""))}
+    id, file = _ID.search(call.text), _FILE.search(call.text)
+    launched, framed = call.text.startswith("Async agent launched"), _FRAMED.search(call.text)
+    report = dedent(framed[1]) if framed else [block for block in call.blocks if not _is_tail(block)]
     return Output(
         status="async_launched" if launched else None,
         content=[] if launched else report,
@@ -196,9 +196,9 @@ def _is_tail(block: b.Block) -> bool:
     return isinstance(block, b.Text) and words(block.text).startswith("agentId: ")
 
 
-def _status(deed: Deed, output: Output) -> Iterator[Node]:
+def _status(call: ToolCall, output: Output) -> Iterator[Node]:
     said = words(output.status)
-    yield from _draw.refusal(deed) if said else generic.ending(deed)
+    yield from _draw.refusal(call) if said else generic.ending(call)
     text, level = STATUSES.get(said, (said.replace("_", " "), "info"))
     yield from _draw.note(text, level)
     if output.wasInterrupted is True:
@@ -212,11 +212,11 @@ def _report(output: Output) -> Iterator[Node]:
             yield from _draw.drawn(block)
 
 
-def _who(deed: Deed, given: Input, output: Output) -> dict[str, str]:
-    known = deed.agent
+def _who(call: ToolCall, given: Input, output: Output) -> dict[str, str]:
+    known = call.agent
     return {
         "agent": first(output.agentId, output.teammate_id, output.agent_id, output.taskId, known and known.id),
-        "type": _type(deed, given, output),
+        "type": _type(call, given, output),
         "name": first(output.name, given.name),
         "team": first(output.team_name, given.team_name),
         "color": words(output.color),
@@ -232,8 +232,8 @@ def _who(deed: Deed, given: Input, output: Output) -> dict[str, str]:
     }
 
 
-def _type(deed: Deed, given: Input, output: Output) -> str:
-    known = deed.agent
+def _type(call: ToolCall, given: Input, output: Output) -> str:
+    known = call.agent
     return first(given.subagent_type, output.agentType, output.agent_type, known and known.type)
 
 
@@ -242,8 +242,8 @@ def _terminal(output: Output) -> str:
     return " ".join(dict.fromkeys(words(place) for place in places if first(place)))
 
 
-def _cost(deed: Deed, output: Output) -> dict[str, str]:
-    known = deed.agent
+def _cost(call: ToolCall, output: Output) -> dict[str, str]:
+    known = call.agent
     tokens = output.totalTokens if number(output.totalTokens) is not None else known and known.tokens
     calls = output.totalToolUseCount if number(output.totalToolUseCount) is not None else known and known.calls
     usage, stats = as_dict(output.usage), as_dict(output.toolStats)
@@ -262,30 +262,32 @@ def _did(value: Any, noun: str) -> str:
     return f"{grouped(value)} other" if noun == "other" else f"{count(value, head)}{blank}{tail}"
 
 
-def batch_title(deed: Deed) -> str:
+def batch_title(call: ToolCall) -> str:
     """What the calls are for, and how many there are."""
-    given = deed.input(BatchInput)
+    given = call.input(BatchInput)
     parts = (line(given.description), count(given.invocations, "call"))
-    return f"{deed.name} {' · '.join(part for part in parts if part)}".strip()
+    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
 
 
-def draw_batch(deed: Deed) -> Iterator[Node]:
+def draw_batch(call: ToolCall) -> Iterator[Node]:
     """Each call as its own tool draws it."""
-    given, output = deed.input(BatchInput), deed.output(BatchOutput) or BatchOutput()
+    given, output = call.input(BatchInput), call.output(BatchOutput) or BatchOutput()
     results = [_result(value) for value in as_list(output.orderedToolResults)]
-    calls = each(given.invocations, Invocation)
-    if not calls:
-        yield from generic.draw(deed)
+    invocations = each(given.invocations, Invocation)
+    if not invocations:
+        yield from generic.draw(call)
         return
-    for place, call in enumerate(calls):
+    for place, invocation in enumerate(invocations):
         result = results[place] if place < len(results) else None
         failed = getattr(result, "is_error", None) is True
-        inner = Deed(words(call.tool_name), call.input, result=result, ok=None if result is None else not failed)
+        inner = ToolCall(
+            words(invocation.tool_name), invocation.input, result=result, ok=None if result is None else not failed
+        )
         yield from _draw.section(tools.title(inner), tools.draw(inner), open=True)
     if output.orderedToolResults:
-        yield from generic.ending(deed)
+        yield from generic.ending(call)
     else:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
     yield from facts(
         calls=grouped(output.totalToolCalls),
         tokens=grouped(output.totalTokens),
@@ -304,6 +306,6 @@ def _result(value: Any) -> b.Block | None:
 
 
 TOOLS = [
-    Tool(("Agent", "Task"), title, draw, sort="agent"),
-    Tool(("Batch", "BatchTool"), batch_title, draw_batch, sort="agent"),
+    Tool(("Agent", "Task"), title, draw, category="agent"),
+    Tool(("Batch", "BatchTool"), batch_title, draw_batch, category="agent"),
 ]

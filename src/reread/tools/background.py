@@ -11,7 +11,7 @@ from reread.tools import _draw
 from reread.tools._values import answer, first, held, line, number, span, span_ms, tagged, words
 from reread.tools.nodes import Code, Node, Note, Terminal, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 FAILURES = frozenset({"failed", "error", "killed", "timeout", "timed_out"})
 RETRIEVALS = {
@@ -127,23 +127,23 @@ class MonitorOutput(Struct, kw_only=True):
     persistent: bool | None = None
 
 
-def shell_title(deed: Deed) -> str:
+def shell_title(call: ToolCall) -> str:
     """Which shell, and whether it runs."""
-    output = _shell(deed)
-    what = first(output.command if output else None, deed.input(ShellInput).bash_id)
-    return _title(deed, what, output.status if output else None)
+    output = _shell(call)
+    what = first(output.command if output else None, call.input(ShellInput).bash_id)
+    return _title(call, what, output.status if output else None)
 
 
-def draw_shell(deed: Deed) -> Iterator[Node]:
+def draw_shell(call: ToolCall) -> Iterator[Node]:
     """The command, whether it still runs, and what it printed."""
-    given, output = deed.input(ShellInput), _shell(deed)
+    given, output = call.input(ShellInput), _shell(call)
     if output is None:
         yield from facts(shell=words(given.bash_id), filter=words(given.filter))
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
     if first(output.command):
         yield Terminal(text=words(output.command), stream="in")
-    yield from _draw.refusal(deed)
+    yield from _draw.refusal(call)
     yield from _state(output.status, output.exitCode, words(output.timestamp))
     yield from _printed(output.stdout, "out")
     yield from _printed(output.stderr, "err")
@@ -155,32 +155,32 @@ def draw_shell(deed: Deed) -> Iterator[Node]:
     )
 
 
-def _shell(deed: Deed) -> ShellOutput | None:
+def _shell(call: ToolCall) -> ShellOutput | None:
     """What the shell told; from the tags of the result where only those were kept."""
-    output = deed.output(ShellOutput)
-    if output is not None or deed.ending.state != DONE:
+    output = call.output(ShellOutput)
+    if output is not None or call.ending.state != DONE:
         return output
-    told = tagged(deed.text, "status", "exit_code", "stdout", "stderr", "timestamp")
+    told = tagged(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
     return fit({**told, "exitCode": _whole(told.get("exit_code"))}, ShellOutput) if "status" in told else None
 
 
-def task_title(deed: Deed) -> str:
+def task_title(call: ToolCall) -> str:
     """Which task, and how far it is."""
-    output = _output(deed)
+    output = _output(call)
     task = held(output.task, Task) if output else None
-    what = first(task.description if task else None, _task_id(deed.input(TaskInput)))
-    return _title(deed, what, first(task.status if task else None, output.retrieval_status if output else None))
+    what = first(task.description if task else None, _task_id(call.input(TaskInput)))
+    return _title(call, what, first(task.status if task else None, output.retrieval_status if output else None))
 
 
-def draw_task(deed: Deed) -> Iterator[Node]:
+def draw_task(call: ToolCall) -> Iterator[Node]:
     """How far the task is, and what it printed or reported."""
-    given, output = deed.input(TaskInput), _output(deed)
+    given, output = call.input(TaskInput), _output(call)
     task = held(output.task, Task) if output else None
     if output is None:
         yield from facts(task=_task_id(given))
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
-    yield from _draw.refusal(deed)
+    yield from _draw.refusal(call)
     text, level = RETRIEVALS.get(words(output.retrieval_status), ("", "info"))
     yield from _draw.note(text, level)
     if task:
@@ -193,17 +193,17 @@ def draw_task(deed: Deed) -> Iterator[Node]:
         task=first(task.task_id if task else None, _task_id(given)),
         type=words(task.task_type).replace("_", " ") if task else "",
         description=words(task.description) if task else "",
-        waited=span(deed.seconds),
+        waited=span(call.seconds),
         at_most=span_ms(given.timeout) or span(given.wait_up_to),
     )
 
 
-def _output(deed: Deed) -> TaskOutput | None:
+def _output(call: ToolCall) -> TaskOutput | None:
     """What was told of the task; from the tags of the result where only those were kept."""
-    output = deed.output(TaskOutput)
-    if output is not None or deed.ending.state != DONE:
+    output = call.output(TaskOutput)
+    if output is not None or call.ending.state != DONE:
         return output
-    told = tagged(deed.text, *TAGS)
+    told = tagged(call.text, *TAGS)
     task = {**told, "exitCode": _whole(told.get("exit_code"))}
     return fit({**told, "task": task}, TaskOutput) if "retrieval_status" in told else None
 
@@ -223,16 +223,16 @@ def _reported(task: Task) -> Iterator[Node]:
     yield from _draw.prose(result)
 
 
-def stop_title(deed: Deed) -> str:
+def stop_title(call: ToolCall) -> str:
     """What is stopped."""
-    given, output = deed.input(StopInput), answer(deed, StopOutput)
+    given, output = call.input(StopInput), answer(call, StopOutput)
     command = first(output.command if output else None)
-    return _title(deed, first(command, given.task_id, given.shell_id), None)
+    return _title(call, first(command, given.task_id, given.shell_id), None)
 
 
-def draw_stop(deed: Deed) -> Iterator[Node]:
+def draw_stop(call: ToolCall) -> Iterator[Node]:
     """What was stopped, and what came of that."""
-    given, output = deed.input(StopInput), answer(deed, StopOutput) or StopOutput()
+    given, output = call.input(StopInput), answer(call, StopOutput) or StopOutput()
     if first(output.command):
         yield Terminal(text=words(output.command), stream="in")
     yield from facts(
@@ -240,30 +240,30 @@ def draw_stop(deed: Deed) -> Iterator[Node]:
         type=words(output.task_type).replace("_", " "),
     )
     if first(output.message):
-        yield from _draw.ending(deed, output.message)
+        yield from _draw.ending(call, output.message)
     else:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
 
 
-def monitor_title(deed: Deed) -> str:
+def monitor_title(call: ToolCall) -> str:
     """What is watched."""
-    given = deed.input(MonitorInput)
+    given = call.input(MonitorInput)
     socket = held(given.ws, Socket)
-    return _title(deed, first(given.description, given.command, socket.url if socket else None), None)
+    return _title(call, first(given.description, given.command, socket.url if socket else None), None)
 
 
-def draw_monitor(deed: Deed) -> Iterator[Node]:
+def draw_monitor(call: ToolCall) -> Iterator[Node]:
     """What is watched, and under which name it goes on."""
-    given, output = deed.input(MonitorInput), deed.output(MonitorOutput)
+    given, output = call.input(MonitorInput), call.output(MonitorOutput)
     socket = held(given.ws, Socket)
     if first(given.command):
         yield Terminal(text=words(given.command), stream="in")
     if socket:
         yield from _draw.links((socket.url, given.description))
     if output is None:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
     else:
-        yield from _draw.refusal(deed)
+        yield from _draw.refusal(call)
         yield Note(text=f"watching in the background as {words(output.taskId)}, {_until(given, output)}")
     yield from facts(description=words(given.description))
 
@@ -292,9 +292,9 @@ def _printed(text: object, stream: str) -> Iterator[Node]:
         yield Terminal(text=words(text), stream=stream)
 
 
-def _title(deed: Deed, what: str, status: object) -> str:
+def _title(call: ToolCall, what: str, status: object) -> str:
     parts = (line(what), words(status).replace("_", " "))
-    return f"{deed.name} {' · '.join(part for part in parts if part)}".strip()
+    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
 
 
 def _whole(text: str | None) -> int | None:
@@ -302,8 +302,8 @@ def _whole(text: str | None) -> int | None:
 
 
 TOOLS = [
-    Tool(("BashOutput",), shell_title, draw_shell, sort="read"),
-    Tool(("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"), task_title, draw_task, sort="read"),
+    Tool(("BashOutput",), shell_title, draw_shell, category="read"),
+    Tool(("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"), task_title, draw_task, category="read"),
     Tool(("TaskStop", "KillShell", "KillBash"), stop_title, draw_stop),
     Tool(("Monitor",), monitor_title, draw_monitor),
 ]

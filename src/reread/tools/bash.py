@@ -14,7 +14,7 @@ from reread.tools._result_text import unwrap
 from reread.tools._values import first, grouped, line, number, span_ms, words
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, FAILED, Deed
+from reread.tools.tool_call import DONE, FAILED, ToolCall
 
 BACKGROUND = "Command running in background"
 """How a result begins that only says where the command went."""
@@ -57,40 +57,40 @@ class Output(Struct, kw_only=True):
     ghRateLimitHint: str | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """What the command is for, or the command itself."""
-    given = deed.input(Input)
-    return f"{deed.name} {line(first(given.description, given.command))}".strip()
+    given = call.input(Input)
+    return f"{call.name} {line(first(given.description, given.command))}".strip()
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """The command, then its output, errors told apart."""
-    given, output = deed.input(Input), deed.output(Output)
+    given, output = call.input(Input), call.output(Output)
     yield Terminal(text=words(given.command), stream="in")
     if given.dangerouslyDisableSandbox is True:
         yield Note(text="run outside the sandbox", level="warning")
-    if deed.ending.state == FAILED:
-        yield from _failure(deed)
+    if call.ending.state == FAILED:
+        yield from _failure(call)
     else:
-        yield from generic.ending(deed)
+        yield from generic.ending(call)
     if output:
-        yield from _printed(deed, output)
+        yield from _printed(call, output)
         yield from _remarks(output)
-    elif deed.ending.state == DONE:
-        yield from _told(deed)
+    elif call.ending.state == DONE:
+        yield from _told(call)
 
 
-def _failure(deed: Deed) -> Iterator[Node]:
-    code = deed.ending.exit_code
+def _failure(call: ToolCall) -> Iterator[Node]:
+    code = call.ending.exit_code
     yield Note(text="failed" if code is None else f"exit code {code}", level="error")
-    if deed.ending.message:
-        yield Terminal(text=deed.ending.message, stream="err")
+    if call.ending.message:
+        yield Terminal(text=call.ending.message, stream="err")
 
 
-def _told(deed: Deed) -> Iterator[Node]:
+def _told(call: ToolCall) -> Iterator[Node]:
     """A result that is only text, or pictures."""
-    yield from (measured(generic.picture(image)) for image in deed.pictures)
-    told = unwrap(deed.text)
+    yield from (measured(generic.picture(image)) for image in call.pictures)
+    told = unwrap(call.text)
     if told.text.startswith(BACKGROUND):
         yield Note(text=told.text)
     elif told.text.strip():
@@ -98,7 +98,7 @@ def _told(deed: Deed) -> Iterator[Node]:
     yield from told.warning()
 
 
-def _printed(deed: Deed, output: Output) -> Iterator[Node]:
+def _printed(call: ToolCall, output: Output) -> Iterator[Node]:
     out, err = words(output.stdout), words(output.stderr)
     if out and output.isImage is True:
         head, _, body = out.partition(",")
@@ -110,9 +110,9 @@ def _printed(deed: Deed, output: Output) -> Iterator[Node]:
         yield Terminal(text=err, stream="err")
     if first(output.backgroundTaskId):
         known = f"running in the background as {words(output.backgroundTaskId)}"
-        yield Note(text=deed.text if deed.text.startswith(BACKGROUND) else known)
-    elif not out and not err and deed.ending.state == DONE:
-        yield from _told(deed)
+        yield Note(text=call.text if call.text.startswith(BACKGROUND) else known)
+    elif not out and not err and call.ending.state == DONE:
+        yield from _told(call)
 
 
 def _remarks(output: Output) -> Iterator[Node]:
@@ -142,4 +142,4 @@ def _git(value: Any) -> str:
     return ", ".join(map(words, as_dict(value).values())) or words(value)
 
 
-TOOLS = [Tool(("Bash", "PowerShell"), title, draw, sort="run")]
+TOOLS = [Tool(("Bash", "PowerShell"), title, draw, category="run")]

@@ -12,7 +12,7 @@ from reread.tools import _draw
 from reread.tools._values import answer, count, each, first, grouped, held, line, number, size, span_ms, words, yes
 from reread.tools.nodes import Code, Data, Node, Note, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 ASIDES = (
     "watch",
@@ -179,17 +179,17 @@ class DesignOutput(Struct, kw_only=True):
     truncated: bool | None = None
 
 
-def artifact_title(deed: Deed) -> str:
+def artifact_title(call: ToolCall) -> str:
     """What is done with which page."""
-    given, output = deed.input(ArtifactInput), deed.output(ArtifactOutput) or ArtifactOutput()
+    given, output = call.input(ArtifactInput), call.output(ArtifactOutput) or ArtifactOutput()
     action = "" if given.action == "publish" else line(given.action).replace("_", " ")
     what = first(given.title, output.title, given.label, given.file_path, given.url, given.asset_id)
-    return " ".join(part for part in (deed.name, action, line(what)) if part)
+    return " ".join(part for part in (call.name, action, line(what)) if part)
 
 
-def draw_artifact(deed: Deed) -> Iterator[Node]:
+def draw_artifact(call: ToolCall) -> Iterator[Node]:
     """The page, its address and what was said of it."""
-    given, output = deed.input(ArtifactInput), answer(deed, ArtifactOutput)
+    given, output = call.input(ArtifactInput), answer(call, ArtifactOutput)
     yield from _draw.prose(given.description)
     yield from _draw.files(
         (first(given.file_path, output.path if output else None), given.label),
@@ -203,16 +203,16 @@ def draw_artifact(deed: Deed) -> Iterator[Node]:
         scope=words(given.scope),
         asset=words(given.asset_id),
     )
-    if output is None or deed.ending.state != DONE:
+    if output is None or call.ending.state != DONE:
         yield from _draw.links((given.url, given.title))
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
     yield from _published(given, output)
     yield from _pages(output)
     yield from _read(held(output.read, Reading))
     for name in ASIDES:
-        if as_dict(deed.data).get(name):
-            yield from _draw.section(name.replace("_", " "), [Data(value=as_dict(deed.data)[name])], open=True)
+        if as_dict(call.data).get(name):
+            yield from _draw.section(name.replace("_", " "), [Data(value=as_dict(call.data)[name])], open=True)
 
 
 def _published(given: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
@@ -247,23 +247,23 @@ def _read(page: Reading | None) -> Iterator[Node]:
         yield from facts(status=status, size=size(page.bytes), duration=span_ms(page.durationMs))
 
 
-def project_title(deed: Deed) -> str:
+def project_title(call: ToolCall) -> str:
     """What is done with which document."""
-    given = deed.input(ProjectInput)
+    given = call.input(ProjectInput)
     method = line(given.method).removeprefix("project_").replace("_", " ")
     query = f'"{line(given.query)}"' if first(given.query) else ""
-    return " ".join(part for part in (deed.name, method, line(given.path), query) if part)
+    return " ".join(part for part in (call.name, method, line(given.path), query) if part)
 
 
-def draw_project(deed: Deed) -> Iterator[Node]:
+def draw_project(call: ToolCall) -> Iterator[Node]:
     """The document, or what was found."""
-    given, output = deed.input(ProjectInput), answer(deed, ProjectOutput)
+    given, output = call.input(ProjectInput), answer(call, ProjectOutput)
     yield from facts(
         does=words(given.method), document=words(given.path), query=words(given.query), file=words(given.local_path)
     )
     yield from _draw.text(given.content)
-    if output is None or deed.ending.state != DONE:
-        yield from _draw.reply(deed)
+    if output is None or call.ending.state != DONE:
+        yield from _draw.reply(call)
     else:
         yield from _known(output)
 
@@ -308,21 +308,21 @@ def _document(one: Any) -> tuple[str, str]:
     return first(one.path, one.name), ", ".join(note for note in notes if note)
 
 
-def design_title(deed: Deed) -> str:
+def design_title(call: ToolCall) -> str:
     """What is done with which design."""
-    given, output = deed.input(DesignInput), deed.output(DesignOutput) or DesignOutput()
+    given, output = call.input(DesignInput), call.output(DesignOutput) or DesignOutput()
     parts = (first(given.operation, given.method), first(given.path, output.name, given.projectId))
-    return " ".join(part for part in (deed.name, *map(line, parts)) if part)
+    return " ".join(part for part in (call.name, *map(line, parts)) if part)
 
 
-def draw_design(deed: Deed) -> Iterator[Node]:
+def draw_design(call: ToolCall) -> Iterator[Node]:
     """What was asked of the design service, and what it answered."""
-    given, output = deed.input(DesignInput), answer(deed, DesignOutput)
+    given, output = call.input(DesignInput), answer(call, DesignOutput)
     yield from facts(does=first(given.operation, given.method), project=words(given.projectId), file=words(given.path))
     if given.arguments:
         yield from _draw.section("arguments", [Data(value=given.arguments)], open=True)
-    if output is None or deed.ending.state != DONE:
-        yield from _draw.reply(deed)
+    if output is None or call.ending.state != DONE:
+        yield from _draw.reply(call)
         return
     if output.isError is True:
         yield Note(text="failed", level="error")

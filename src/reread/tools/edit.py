@@ -13,7 +13,7 @@ from reread.tools._result_text import numbered
 from reread.tools._values import count, each, first, line, words
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 MULTI = "MultiEdit"
 
@@ -61,19 +61,19 @@ class Change(NamedTuple):
     output: Output
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The file, and how many lines came and went."""
-    change = _change(deed)
-    many = count(len(change.edits), "edit") if deed.name == MULTI else ""
-    parts = (deed.name, line(change.path), many, _diff.tally(change.hunks))
+    change = _change(call)
+    many = count(len(change.edits), "edit") if call.name == MULTI else ""
+    parts = (call.name, line(change.path), many, _diff.tally(change.hunks))
     return " ".join(part for part in parts if part)
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """The change, or the one that was tried."""
-    change = _change(deed)
+    change = _change(call)
     output = change.output
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
     if output.userModified is True:
         yield Note(text="changed by the user before it was made", level="warning")
     if output.staleRecovered is True:
@@ -84,21 +84,21 @@ def draw(deed: Deed) -> Iterator[Node]:
     yield from _diff.remarks(output.structuredPatch)
 
 
-def _change(deed: Deed) -> Change:
-    output = deed.output(Output) or Output()
-    path = first(output.filePath, deed.input(EditInput).file_path)
+def _change(call: ToolCall) -> Change:
+    output = call.output(Output) or Output()
+    path = first(output.filePath, call.input(EditInput).file_path)
     original = first(output.originalFile, output.originalFileContents)
-    edits = _edits(deed, output)
-    hunks = _diff.patched(output.structuredPatch) or _computed(deed, edits, original)
+    edits = _edits(call, output)
+    hunks = _diff.patched(output.structuredPatch) or _computed(call, edits, original)
     return Change(path, edits, hunks, output)
 
 
-def _edits(deed: Deed, output: Output) -> list[Edit]:
+def _edits(call: ToolCall, output: Output) -> list[Edit]:
     """The replacements: as made where that is told, else as asked for."""
-    several = each(output.edits, Edit) or each(deed.input(MultiEditInput).edits, Edit)
+    several = each(output.edits, Edit) or each(call.input(MultiEditInput).edits, Edit)
     if several:
         return several
-    given = deed.input(EditInput)
+    given = call.input(EditInput)
     made = output.newString is not None
     old = output.oldString if made else given.old_string
     new = output.newString if made else given.new_string
@@ -106,7 +106,7 @@ def _edits(deed: Deed, output: Output) -> list[Edit]:
     return [Edit(old_string=words(old), new_string=words(new), replace_all=every)]
 
 
-def _computed(deed: Deed, edits: list[Edit], original: str) -> list[Hunk]:
+def _computed(call: ToolCall, edits: list[Edit], original: str) -> list[Hunk]:
     """The change where the client wrote no patch: in the file if that is known, else in the texts alone."""
     after = _diff.applied(original, edits) if original else None
     if after is not None:
@@ -114,15 +114,15 @@ def _computed(deed: Deed, edits: list[Edit], original: str) -> list[Hunk]:
     hunks: list[Hunk] = []
     for edit in edits:
         new = words(edit.new_string)
-        hunks += _diff.between(words(edit.old_string), new, start=_place(deed, new))
+        hunks += _diff.between(words(edit.old_string), new, start=_place(call, new))
     return hunks
 
 
-def _place(deed: Deed, new: str) -> int:
+def _place(call: ToolCall, new: str) -> int:
     """The line of a new text, where the result shows it in its surroundings."""
-    shown = numbered(deed.text) if deed.ending.state == DONE and new else None
+    shown = numbered(call.text) if call.ending.state == DONE and new else None
     at = shown.text.find(new) if shown else -1
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 
 
-TOOLS = [Tool(("Edit",), title, draw, sort="edit"), Tool((MULTI,), title, draw, sort="edit")]
+TOOLS = [Tool(("Edit",), title, draw, category="edit"), Tool((MULTI,), title, draw, category="edit")]

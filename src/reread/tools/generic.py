@@ -11,7 +11,7 @@ import msgspec
 from reread.records import blocks as b
 from reread.tools.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, RUNNING, Deed, one_line
+from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, RUNNING, ToolCall, one_line
 
 ARGUMENTS = (
     "description",
@@ -43,24 +43,24 @@ HIDDEN = frozenset({"signature", "base64", "data", "image_data"})
 """Fields whose text is no text: signatures and the bytes of images."""
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The name and the argument that says most."""
-    given = deed.arguments
+    given = call.arguments
     best = next((given[name] for name in ARGUMENTS if isinstance(given.get(name), str) and given[name].strip()), "")
-    return f"{deed.name} {one_line(best)}".strip()
+    return f"{call.name} {one_line(best)}".strip()
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """The input as a tree, the output as text, pictures or JSON."""
-    if deed.given not in (None, {}, ""):
-        yield Section(title="input", nodes=[Data(value=deed.given)])
-    yield from ending(deed)
-    yield from result(deed)
+    if call.given not in (None, {}, ""):
+        yield Section(title="input", nodes=[Data(value=call.given)])
+    yield from ending(call)
+    yield from result(call)
 
 
-def ending(deed: Deed) -> Iterator[Node]:
+def ending(call: ToolCall) -> Iterator[Node]:
     """How the call ended, where that is worth a word."""
-    ended = deed.ending
+    ended = call.ending
     if ended.state in WORDS:
         word, level = WORDS[ended.state]
         code = f" with exit code {ended.exit_code}" if ended.exit_code is not None else ""
@@ -68,11 +68,11 @@ def ending(deed: Deed) -> Iterator[Node]:
         yield Note(text=f"{word}{code}{said}", level=level)
 
 
-def result(deed: Deed) -> Iterator[Node]:
+def result(call: ToolCall) -> Iterator[Node]:
     """The content of the result, block by block; failures have said theirs already."""
-    for block in deed.blocks:
+    for block in call.blocks:
         if isinstance(block, b.Text) and isinstance(block.text, str):
-            if block.text.strip() and deed.ending.state not in WORDS:
+            if block.text.strip() and call.ending.state not in WORDS:
                 yield Code(text=block.text)
         else:
             yield block_node(block)
@@ -101,12 +101,12 @@ def picture(block: b.Image | b.Document) -> Node:
     )
 
 
-def rest(deed: Deed, drawn: Iterable[Node], titled: str = "") -> list[Node]:
+def rest(call: ToolCall, drawn: Iterable[Node], titled: str = "") -> list[Node]:
     """What the input and the result say that neither the title nor a node shows: closed, but there."""
     shown = _Shown(drawn)
     shown.add(titled)
     missing: dict[str, Any] = {}
-    for where, value in (("input", deed.given), ("result", _content(deed)), ("data", deed.data)):
+    for where, value in (("input", call.given), ("result", _content(call)), ("data", call.data)):
         for path, text in _strings(value, where):
             left = shown.left(text)
             if left:
@@ -115,8 +115,8 @@ def rest(deed: Deed, drawn: Iterable[Node], titled: str = "") -> list[Node]:
     return [Section(title="also recorded", nodes=[Data(value=missing)], open=False)] if missing else []
 
 
-def _content(deed: Deed) -> Any:
-    return getattr(deed.block, "content", None)
+def _content(call: ToolCall) -> Any:
+    return getattr(call.block, "content", None)
 
 
 class _Shown:

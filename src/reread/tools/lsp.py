@@ -11,7 +11,7 @@ from reread.tools import generic
 from reread.tools._values import count, first, grouped, line, number
 from reread.tools.nodes import Code, Data, Node, Prose
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 
 class Input(Struct, kw_only=True):
@@ -34,26 +34,26 @@ class Output(Struct, kw_only=True):
     fileCount: int | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """What is asked about which place, and how much was found."""
-    given, output = deed.input(Input), deed.output(Output) or Output()
+    given, output = call.input(Input), call.output(Output) or Output()
     spot = "".join(f":{at}" for at in (given.line, given.character) if number(at) is not None)
     place = f"{line(first(given.filePath, output.filePath))}{spot}"
-    parts = (deed.name, line(first(given.operation, output.operation)), place, _found(output))
+    parts = (call.name, line(first(given.operation, output.operation)), place, _found(output))
     return " ".join(part for part in parts if part)
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """What the server said: documentation as Markdown, places as text."""
-    yield from generic.ending(deed)
-    output = deed.output(Output)
-    told = deed.text if output is None or output.result is None else output.result
-    if deed.ending.state != DONE and output is None:
+    yield from generic.ending(call)
+    output = call.output(Output)
+    told = call.text if output is None or output.result is None else output.result
+    if call.ending.state != DONE and output is None:
         return
     if not isinstance(told, str):
         yield Data(value=told)
     elif told.strip():
-        yield Prose(text=told) if first(deed.input(Input).operation) == "hover" else Code(text=told)
+        yield Prose(text=told) if first(call.input(Input).operation) == "hover" else Code(text=told)
 
 
 def _found(output: Output) -> str:
@@ -62,4 +62,4 @@ def _found(output: Output) -> str:
     return f"→ {results}{files}" if results else ""
 
 
-TOOLS = [Tool(("LSP",), title, draw, sort="search")]
+TOOLS = [Tool(("LSP",), title, draw, category="search")]

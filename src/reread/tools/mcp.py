@@ -15,7 +15,7 @@ from reread.tools._images import picture
 from reread.tools._values import answer, count, each, first, line, names, parsed, words
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 PREFIX = "mcp__"
 LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}
@@ -83,51 +83,51 @@ class WaitInput(Struct, kw_only=True):
     timeout: float | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The server, its tool and the argument that says most."""
-    server, _, tool = deed.name.removeprefix(PREFIX).partition("__")
-    given = deed.arguments
+    server, _, tool = call.name.removeprefix(PREFIX).partition("__")
+    given = call.arguments
     known = [given[name] for name in generic.ARGUMENTS if name in given] + list(given.values())
     best = next((value for value in known if isinstance(value, str) and value.strip()), "")
-    return f"{server} · {tool or deed.name} {line(best, 80)}".strip()
+    return f"{server} · {tool or call.name} {line(best, 80)}".strip()
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """What the tool was given, and what it answered: texts, pictures, structured content."""
-    yield from _given(deed)
-    yield from generic.ending(deed)
-    output = deed.output(ToolOutput)
-    blocks = b.to_blocks(output.content) if output and output.content else deed.blocks
-    structured = _structured(deed, output)
+    yield from _given(call)
+    yield from generic.ending(call)
+    output = call.output(ToolOutput)
+    blocks = b.to_blocks(output.content) if output and output.content else call.blocks
+    structured = _structured(call, output)
     for block in blocks:
-        if not (isinstance(block, b.Text) and _is_told(deed, block, structured)):
+        if not (isinstance(block, b.Text) and _is_told(call, block, structured)):
             yield from _block(block)
     if structured is not None:
         yield Data(value=structured)
 
 
-def _given(deed: Deed) -> Iterator[Node]:
-    given = deed.arguments
+def _given(call: ToolCall) -> Iterator[Node]:
+    given = call.arguments
     if all(isinstance(value, str | int | float | bool) and len(words(value)) <= SHORT for value in given.values()):
         yield from facts(**{name: words(value) for name, value in given.items()})
     else:
-        yield from _draw.section("input", [Data(value=deed.given)], open=True)
+        yield from _draw.section("input", [Data(value=call.given)], open=True)
 
 
-def _is_told(deed: Deed, block: b.Text, structured: Any) -> bool:
+def _is_told(call: ToolCall, block: b.Text, structured: Any) -> bool:
     """Whether the ending or the structured content says the text already."""
-    if deed.ending.state != DONE:
+    if call.ending.state != DONE:
         return True
     return structured is not None and parsed(words(block.text)) == structured
 
 
-def _structured(deed: Deed, output: ToolOutput | None) -> Any:
+def _structured(call: ToolCall, output: ToolOutput | None) -> Any:
     """The structured content, whichever way it was written."""
     if output is not None and output.structuredContent is not None:
         return output.structuredContent
     if output is not None and not output.content:
-        return deed.data
-    return parsed(deed.text) if deed.ending.state == DONE else None
+        return call.data
+    return parsed(call.text) if call.ending.state == DONE else None
 
 
 def _block(block: b.Block) -> Iterator[Node]:
@@ -150,66 +150,66 @@ def _sound(value: dict[str, Any]) -> Picture:
     return picture(words(value.get("data")), first(value.get("mimeType"), "application/octet-stream"))
 
 
-def list_title(deed: Deed) -> str:
+def list_title(call: ToolCall) -> str:
     """Whose resources, and how many."""
-    found = _resources(deed)
-    return _title(deed, deed.input(ResourceInput).server, count(found, "resource") if found else "")
+    found = _resources(call)
+    return _title(call, call.input(ResourceInput).server, count(found, "resource") if found else "")
 
 
-def draw_list(deed: Deed) -> Iterator[Node]:
+def draw_list(call: ToolCall) -> Iterator[Node]:
     """The resources as a table."""
-    found = _resources(deed)
-    yield from facts(**_asked(deed))
-    yield from _ending(deed)
+    found = _resources(call)
+    yield from facts(**_asked(call))
+    yield from _ending(call)
     if found:
         yield Table(columns=["name", "address", "type", "server", "about"], rows=[_row(one) for one in found])
-    elif deed.ending.state == DONE:
-        yield from _draw.content(getattr(deed.block, "content", None))
+    elif call.ending.state == DONE:
+        yield from _draw.content(getattr(call.block, "content", None))
 
 
-def read_title(deed: Deed) -> str:
+def read_title(call: ToolCall) -> str:
     """Which resource is read."""
-    given = deed.input(ResourceInput)
-    return _title(deed, first(given.uri, given.server), "")
+    given = call.input(ResourceInput)
+    return _title(call, first(given.uri, given.server), "")
 
 
-def draw_read(deed: Deed) -> Iterator[Node]:
+def draw_read(call: ToolCall) -> Iterator[Node]:
     """What the resource says."""
-    output = answer(deed, ResourceOutput) or ResourceOutput()
-    yield from facts(**_asked(deed))
-    yield from _ending(deed)
+    output = answer(call, ResourceOutput) or ResourceOutput()
+    yield from facts(**_asked(call))
+    yield from _ending(call)
     contents = each(output.contents, Resource)
     for one in contents:
         yield from _read(one)
-    if not contents and deed.ending.state == DONE:
-        yield from _draw.content(getattr(deed.block, "content", None))
+    if not contents and call.ending.state == DONE:
+        yield from _draw.content(getattr(call.block, "content", None))
 
 
-def wait_title(deed: Deed) -> str:
+def wait_title(call: ToolCall) -> str:
     """Which servers are waited for."""
-    return _title(deed, names(deed.input(WaitInput).servers), "")
+    return _title(call, names(call.input(WaitInput).servers), "")
 
 
-def draw_wait(deed: Deed) -> Iterator[Node]:
+def draw_wait(call: ToolCall) -> Iterator[Node]:
     """What became of the waiting."""
-    if deed.arguments:
-        yield Data(value=deed.given)
-    yield from _draw.reply(deed)
+    if call.arguments:
+        yield Data(value=call.given)
+    yield from _draw.reply(call)
 
 
-def refresh_title(deed: Deed) -> str:
+def refresh_title(call: ToolCall) -> str:
     """Which server is asked again for its tools."""
-    return _title(deed, deed.input(ResourceInput).server, "")
+    return _title(call, call.input(ResourceInput).server, "")
 
 
-def draw_refresh(deed: Deed) -> Iterator[Node]:
+def draw_refresh(call: ToolCall) -> Iterator[Node]:
     """What became of each server's tools."""
-    servers = each(fit({"servers": _listing(deed)}, RefreshOutput).servers, Refresh)
-    yield from facts(**_asked(deed))
+    servers = each(fit({"servers": _listing(call)}, RefreshOutput).servers, Refresh)
+    yield from facts(**_asked(call))
     if not servers:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
     columns = ["server", "status", "tools", "added", "removed", "error"]
     yield Table(columns=columns, rows=[_refreshed(one) for one in servers])
 
@@ -219,29 +219,29 @@ def _refreshed(one: Refresh) -> list[str]:
     return [words(one.server), words(one.status), words(one.toolCount), *changes]
 
 
-def _title(deed: Deed, what: object, found: str) -> str:
-    return f"{deed.name} {line(what)}".strip() + (f" → {found}" if found else "")
+def _title(call: ToolCall, what: object, found: str) -> str:
+    return f"{call.name} {line(what)}".strip() + (f" → {found}" if found else "")
 
 
-def _asked(deed: Deed) -> dict[str, str]:
-    given = deed.input(ResourceInput)
+def _asked(call: ToolCall) -> dict[str, str]:
+    given = call.input(ResourceInput)
     return {"server": words(given.server), "address": words(given.uri)}
 
 
-def _ending(deed: Deed) -> Iterator[Node]:
-    output = answer(deed, ResourceOutput) or ResourceOutput()
-    yield from generic.ending(deed)
+def _ending(call: ToolCall) -> Iterator[Node]:
+    output = answer(call, ResourceOutput) or ResourceOutput()
+    yield from generic.ending(call)
     yield from _draw.note(output.error, "error")
 
 
-def _listing(deed: Deed) -> list[Any]:
+def _listing(call: ToolCall) -> list[Any]:
     """A result that is a list, as data or as text."""
-    return as_list(deed.data) or as_list(parsed(deed.text))
+    return as_list(call.data) or as_list(parsed(call.text))
 
 
-def _resources(deed: Deed) -> list[Resource]:
-    output = answer(deed, ResourceOutput)
-    return each((output or fit({"resources": _listing(deed)}, ResourceOutput)).resources, Resource)
+def _resources(call: ToolCall) -> list[Resource]:
+    output = answer(call, ResourceOutput)
+    return each((output or fit({"resources": _listing(call)}, ResourceOutput)).resources, Resource)
 
 
 def _row(one: Resource) -> list[str]:
@@ -260,9 +260,9 @@ def _read(one: Resource) -> Iterator[Node]:
 
 TOOLS = [
     Tool((PREFIX,), title, draw),
-    Tool(("ListMcpResourcesTool", "ListMcpResources"), list_title, draw_list, sort="search"),
-    Tool(("ReadMcpResourceTool", "ReadMcpResource"), read_title, draw_read, sort="read"),
-    Tool(("ReadMcpResourceDirTool", "ReadMcpResourceDir"), read_title, draw_list, sort="search"),
+    Tool(("ListMcpResourcesTool", "ListMcpResources"), list_title, draw_list, category="search"),
+    Tool(("ReadMcpResourceTool", "ReadMcpResource"), read_title, draw_read, category="read"),
+    Tool(("ReadMcpResourceDirTool", "ReadMcpResourceDir"), read_title, draw_list, category="search"),
     Tool(("WaitForMcpServers",), wait_title, draw_wait),
     Tool(("RefreshMcpTools",), refresh_title, draw_refresh),
 ]

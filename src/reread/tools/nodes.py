@@ -53,7 +53,7 @@ class Terminal(Node, frozen=True, kw_only=True, tag="terminal"):
     """in, out or err."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A file in a list."""
 
     path: str
@@ -64,10 +64,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Files(Node, frozen=True, kw_only=True, tag="files"):
     """A list of files; a view may draw a long one as a tree."""
 
-    entries: list[Entry]
+    entries: list[FileEntry]
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+class ChecklistItem(msgspec.Struct, frozen=True, kw_only=True):
     """Something to do."""
 
     text: str
@@ -81,7 +81,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 class Checklist(Node, frozen=True, kw_only=True, tag="checklist"):
     """Things to do and how far they are."""
 
-    items: list[Item]
+    items: list[ChecklistItem]
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):

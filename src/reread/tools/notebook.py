@@ -12,7 +12,7 @@ from reread.tools._values import first, line, parsed, words
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.read import joined
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 
@@ -44,19 +44,19 @@ class Output(Struct, kw_only=True):
     updated_file: str | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The notebook, what was done to which cell, and how many lines came and went."""
-    given, output = _both(deed)
+    given, output = _both(call)
     path = first(output.notebook_path, given.notebook_path)
     cell = line(_cell(given, output) or _after(given, output), 40)
-    parts = (deed.name, line(path), _mode(given, output), cell, _diff.tally(_hunks(given, output)))
+    parts = (call.name, line(path), _mode(given, output), cell, _diff.tally(_hunks(given, output)))
     return " ".join(part for part in parts if part)
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """The change to the cell, or the cell as it is now."""
-    given, output = _both(deed)
-    yield from generic.ending(deed)
+    given, output = _both(call)
+    yield from generic.ending(call)
     yield from _draw.note(output.error, "error")
     yield from facts(
         cell=_cell(given, output),
@@ -66,12 +66,12 @@ def draw(deed: Deed) -> Iterator[Node]:
     )
     shown = list(_source(given, output))
     yield from shown
-    if not shown and deed.ending.state == DONE:
-        yield from _draw.note(deed.text)
+    if not shown and call.ending.state == DONE:
+        yield from _draw.note(call.text)
 
 
-def _both(deed: Deed) -> tuple[Input, Output]:
-    return deed.input(Input), deed.output(Output) or Output()
+def _both(call: ToolCall) -> tuple[Input, Output]:
+    return call.input(Input), call.output(Output) or Output()
 
 
 def _mode(given: Input, output: Output) -> str:
@@ -118,4 +118,4 @@ def _before(output: Output, name: str) -> str:
     return joined(as_dict(next(named, None)).get("source"))
 
 
-TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw, sort="edit")]
+TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw, category="edit")]

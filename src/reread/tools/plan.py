@@ -10,7 +10,7 @@ from reread.tools import _draw
 from reread.tools._values import answer, each, first, line, words
 from reread.tools.nodes import Node, Note, Table
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 
 class EnterInput(Struct, kw_only=True):
@@ -52,31 +52,31 @@ class ExitOutput(Struct, kw_only=True):
     requestId: str | None = None
 
 
-def enter_title(deed: Deed) -> str:
+def enter_title(call: ToolCall) -> str:
     """That planning begins."""
-    return f"{deed.name} {line(deed.input(EnterInput).reason)}".strip()
+    return f"{call.name} {line(call.input(EnterInput).reason)}".strip()
 
 
-def draw_enter(deed: Deed) -> Iterator[Node]:
+def draw_enter(call: ToolCall) -> Iterator[Node]:
     """Why, and what was said to it."""
-    output = answer(deed, EnterOutput)
-    yield from _draw.prose(deed.input(EnterInput).reason)
+    output = answer(call, EnterOutput)
+    yield from _draw.prose(call.input(EnterInput).reason)
     if output and first(output.message):
-        yield from _draw.ending(deed, output.message)
+        yield from _draw.ending(call, output.message)
     else:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
 
 
-def exit_title(deed: Deed) -> str:
+def exit_title(call: ToolCall) -> str:
     """The plan's first line."""
-    given, output = deed.input(ExitInput), deed.output(ExitOutput) or ExitOutput()
+    given, output = call.input(ExitInput), call.output(ExitOutput) or ExitOutput()
     head = first(output.plan, given.plan).strip().partition("\n")[0].lstrip("# ")
-    return f"{deed.name} {line(head)}".strip()
+    return f"{call.name} {line(head)}".strip()
 
 
-def draw_exit(deed: Deed) -> Iterator[Node]:
+def draw_exit(call: ToolCall) -> Iterator[Node]:
     """The plan and its file, and what was decided."""
-    given, output = deed.input(ExitInput), deed.output(ExitOutput)
+    given, output = call.input(ExitInput), call.output(ExitOutput)
     told = output or ExitOutput()
     proposed, decided = words(given.plan), words(told.plan)
     yield from _draw.prose(first(decided, proposed))
@@ -86,12 +86,12 @@ def draw_exit(deed: Deed) -> Iterator[Node]:
     asked = [[words(one.tool), words(one.prompt)] for one in each(given.allowedPrompts, Permission)]
     if asked:
         yield Table(columns=["tool", "asks to"], rows=asked)
-    yield from _decision(deed, output)
+    yield from _decision(call, output)
 
 
-def _decision(deed: Deed, output: ExitOutput | None) -> Iterator[Node]:
-    if output is None or deed.ending.state != DONE:
-        yield from _draw.reply(deed)
+def _decision(call: ToolCall, output: ExitOutput | None) -> Iterator[Node]:
+    if output is None or call.ending.state != DONE:
+        yield from _draw.reply(call)
     elif output.awaitingLeaderApproval is True:
         yield Note(text="waits for the team leader to approve")
     else:
@@ -99,6 +99,6 @@ def _decision(deed: Deed, output: ExitOutput | None) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("EnterPlanMode",), enter_title, draw_enter, sort="plan"),
-    Tool(("ExitPlanMode", "exit_plan_mode"), exit_title, draw_exit, sort="plan"),
+    Tool(("EnterPlanMode",), enter_title, draw_enter, category="plan"),
+    Tool(("ExitPlanMode", "exit_plan_mode"), exit_title, draw_exit, category="plan"),
 ]

@@ -14,7 +14,7 @@ from reread.tools._values import each, first, held, line, names, span_ms, words
 from reread.tools.nodes import Choice, Node, Note, facts
 from reread.tools.nodes import Option as Drawn
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 JOIN = ", "
 """What joins several answers to one."""
@@ -70,14 +70,14 @@ class Output(Struct, kw_only=True):
     afkTimeoutMs: float | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The question and its answer; of several, their headings."""
-    asked, answers = _asked(deed), _answers(deed)
+    asked, answers = _asked(call), _answers(call)
     if len(asked) == 1:
         answer = answers.get(words(asked[0].question), "")
-        return f"{deed.name} {line(asked[0].question)}" + (f" → {line(answer)}" if answer else "")
+        return f"{call.name} {line(asked[0].question)}" + (f" → {line(answer)}" if answer else "")
     parts = [_short(question, answers) for question in asked]
-    return f"{deed.name} {' · '.join(part for part in parts if part)}".strip()
+    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
 
 
 def _short(question: Question, answers: dict[str, str]) -> str:
@@ -85,13 +85,13 @@ def _short(question: Question, answers: dict[str, str]) -> str:
     return f"{line(head)}: {line(answer)}" if answer else line(head)
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """Each question with the chosen answer marked."""
-    output, answers = deed.output(Output) or Output(), _answers(deed)
-    notes = {**as_dict(deed.input(Input).annotations), **as_dict(output.annotations)}
-    asked = _asked(deed)
+    output, answers = call.output(Output) or Output(), _answers(call)
+    notes = {**as_dict(call.input(Input).annotations), **as_dict(output.annotations)}
+    asked = _asked(call)
     if not asked:
-        yield from generic.draw(deed)
+        yield from generic.draw(call)
         return
     for question in asked:
         yield _choice(question, answers.get(words(question.question), ""))
@@ -101,25 +101,25 @@ def draw(deed: Deed) -> Iterator[Node]:
     yield from _draw.prose(output.response)
     if span_ms(output.afkTimeoutMs):
         yield Note(text=f"nobody answered within {span_ms(output.afkTimeoutMs)}", level="warning")
-    yield from generic.ending(deed) if answers else _draw.reply(deed)
+    yield from generic.ending(call) if answers else _draw.reply(call)
 
 
-def _asked(deed: Deed) -> list[Question]:
-    given, output = deed.input(Input), deed.output(Output)
+def _asked(call: ToolCall) -> list[Question]:
+    given, output = call.input(Input), call.output(Output)
     questions = each(given.questions, Question) or each(output.questions if output else None, Question)
     return questions or ([given] if first(given.question) else [])
 
 
-def _answers(deed: Deed) -> dict[str, str]:
+def _answers(call: ToolCall) -> dict[str, str]:
     """What was answered, by question; from the result's text where only that was kept."""
-    output = deed.output(Output)
-    given = as_dict(output.answers if output else None) or as_dict(deed.input(Input).answers)
+    output = call.output(Output)
+    given = as_dict(output.answers if output else None) or as_dict(call.input(Input).answers)
     if given:
         return {question: names(answer) for question, answer in given.items()}
     found: dict[str, str] = {}
-    for question in _asked(deed) if deed.ending.state == DONE else []:
+    for question in _asked(call) if call.ending.state == DONE else []:
         said = words(question.question)
-        told = re.search(rf'"{re.escape(said)}"="(.*?)"(?=[,.\s]|$)', deed.text, re.DOTALL)
+        told = re.search(rf'"{re.escape(said)}"="(.*?)"(?=[,.\s]|$)', call.text, re.DOTALL)
         if told:
             found[said] = told[1]
     return found

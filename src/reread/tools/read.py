@@ -18,7 +18,7 @@ from reread.tools._result_text import numbered, unwrap
 from reread.tools._values import count, each, first, held, line, number, size, words
 from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 _CELL = re.compile(
     r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?'
@@ -127,7 +127,7 @@ class Extent(NamedTuple):
 class Reading(NamedTuple):
     """A call with all that its drawing needs, read once."""
 
-    deed: Deed
+    call: ToolCall
     given: Input
     output: Output
     file: File
@@ -136,34 +136,34 @@ class Reading(NamedTuple):
     path: str
 
 
-def _reading(deed: Deed) -> Reading:
-    given, output = deed.input(Input), deed.output(Output) or Output()
+def _reading(call: ToolCall) -> Reading:
+    given, output = call.input(Input), call.output(Output) or Output()
     file = held(output.file, File) or File()
-    if as_list(deed.data):  # 1.0 gave the cells of a notebook without a file around them
-        file = fit({"cells": as_list(deed.data)}, File)
+    if as_list(call.data):  # 1.0 gave the cells of a notebook without a file around them
+        file = fit({"cells": as_list(call.data)}, File)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     said = words(output.type)
     kind = said if said in KINDS else next((kind for kind, holds in fields.items() if holds), "")
     path = first(file.filePath, given.file_path, given.notebook_path, given.path)
-    return Reading(deed, given, output, file, kind, path)
+    return Reading(call, given, output, file, kind, path)
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The file, and which part of it was read."""
-    reading = _reading(deed)
+    reading = _reading(call)
     said = EXTENTS.get(reading.kind, _range)(reading)
-    return " ".join(part for part in (deed.name, line(reading.path), said) if part)
+    return " ".join(part for part in (call.name, line(reading.path), said) if part)
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """The file as what it is, or what the result says in its place."""
-    yield from generic.ending(deed)
-    reading = _reading(deed)
+    yield from generic.ending(call)
+    reading = _reading(call)
     drawn = list(KINDS[reading.kind](reading)) if reading.kind else []
     yield from drawn
     if drawn:
-        yield from unwrap(deed.text).warning()
-    elif deed.ending.state == DONE:
+        yield from unwrap(call.text).warning()
+    elif call.ending.state == DONE:
         yield from _told(reading)
 
 
@@ -182,7 +182,7 @@ def _extent(reading: Reading) -> Extent:
         lines = line_number(file.numLines)
         lines = file.content.count("\n") + 1 if lines is None else lines
         return Extent(line_number(file.startLine) or 1, lines, line_number(file.totalLines))
-    told = numbered(unwrap(reading.deed.text).text) if reading.deed.ending.state == DONE else None
+    told = numbered(unwrap(reading.call.text).text) if reading.call.ending.state == DONE else None
     if told:
         return Extent(told.start, told.text.count("\n") + 1, None)
     return Extent(line_number(given.offset) or 1, line_number(given.limit), None)
@@ -293,10 +293,10 @@ def joined(value: object) -> str:
 
 def _told(reading: Reading) -> Iterator[Node]:
     """A result that is only text, or pictures."""
-    for block in reading.deed.blocks:
+    for block in reading.call.blocks:
         if isinstance(block, b.Image | b.Document):
             yield measured(generic.picture(block), reading.path)
-    told = unwrap(reading.deed.text)
+    told = unwrap(reading.call.text)
     yield from _cells(told.text) if told.text.startswith(CELLS) else _numbered(told.text, reading.path)
     yield from told.warning()
 
@@ -343,4 +343,4 @@ EXTENTS: dict[str, Callable[[Reading], str]] = {
 }
 """What a title says of how much was read, where that is no range of lines."""
 
-TOOLS = [Tool(("Read", "View", "NotebookRead", "ReadNotebook"), title, draw, sort="read")]
+TOOLS = [Tool(("Read", "View", "NotebookRead", "ReadNotebook"), title, draw, category="read")]

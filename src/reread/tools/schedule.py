@@ -11,7 +11,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import answer, count, each, first, grouped, line, moment, number, parsed, span, words, yes
 from reread.tools.nodes import Data, Node, Note, Table, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 HTTP_ERROR = 400
 
@@ -94,15 +94,15 @@ class TriggerOutput(Struct, kw_only=True):
     summary: str | None = None
 
 
-def create_title(deed: Deed) -> str:
+def create_title(call: ToolCall) -> str:
     """When, and what is asked then."""
-    given, job = deed.input(CronInput), deed.output(Job) or Job()
-    return f"{deed.name} {line(first(job.humanSchedule, given.cron))}: {line(given.prompt)}".rstrip(": ")
+    given, job = call.input(CronInput), call.output(Job) or Job()
+    return f"{call.name} {line(first(job.humanSchedule, given.cron))}: {line(given.prompt)}".rstrip(": ")
 
 
-def draw_create(deed: Deed) -> Iterator[Node]:
+def draw_create(call: ToolCall) -> Iterator[Node]:
     """What is asked, when, and for how long."""
-    given, job = deed.input(CronInput), deed.output(Job)
+    given, job = call.input(CronInput), call.output(Job)
     yield from _draw.prose(given.prompt)
     told = job or Job()
     yield from facts(
@@ -113,57 +113,57 @@ def draw_create(deed: Deed) -> Iterator[Node]:
         outlives_the_session=yes(given.durable if told.durable is None else told.durable),
         next=moment(told.nextFireAt),
     )
-    yield from generic.ending(deed) if job else _draw.reply(deed)
+    yield from generic.ending(call) if job else _draw.reply(call)
 
 
-def delete_title(deed: Deed) -> str:
+def delete_title(call: ToolCall) -> str:
     """Which job is called off."""
-    return f"{deed.name} {line(deed.input(DeleteInput).id)}".strip()
+    return f"{call.name} {line(call.input(DeleteInput).id)}".strip()
 
 
-def draw_delete(deed: Deed) -> Iterator[Node]:
+def draw_delete(call: ToolCall) -> Iterator[Node]:
     """Which job was called off."""
-    output = deed.output(DeleteOutput) or DeleteOutput()
-    yield from facts(job=first(deed.input(DeleteInput).id, output.id))
-    yield from _draw.reply(deed)
+    output = call.output(DeleteOutput) or DeleteOutput()
+    yield from facts(job=first(call.input(DeleteInput).id, output.id))
+    yield from _draw.reply(call)
     if output.endedLoopWakeup is True:
         yield Note(text="this ended the loop that was waiting")
 
 
-def list_title(deed: Deed) -> str:
+def list_title(call: ToolCall) -> str:
     """How many jobs there are."""
-    output = deed.output(ListOutput)
-    return f"{deed.name} → {count(each(output.jobs, Job), 'job')}" if output else deed.name
+    output = call.output(ListOutput)
+    return f"{call.name} → {count(each(output.jobs, Job), 'job')}" if output else call.name
 
 
-def draw_list(deed: Deed) -> Iterator[Node]:
+def draw_list(call: ToolCall) -> Iterator[Node]:
     """All jobs as a table."""
-    output = deed.output(ListOutput)
+    output = call.output(ListOutput)
     jobs = each(output.jobs, Job) if output else []
     if not jobs:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
     yield Table(columns=["job", "schedule", "cron", "next", "prompt"], rows=[_row(job) for job in jobs])
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
 
 
 def _row(job: Job) -> list[str]:
     return [words(job.id), words(job.humanSchedule), words(job.cron), moment(job.nextFireAt), words(job.prompt)]
 
 
-def wake_title(deed: Deed) -> str:
+def wake_title(call: ToolCall) -> str:
     """When to go on, and why then."""
-    given = deed.input(WakeInput)
+    given = call.input(WakeInput)
     if given.stop is True:
-        return f"{deed.name} stop"
+        return f"{call.name} stop"
     delay = span(given.delaySeconds)
     parts = (f"in {delay}" if delay else "", line(given.reason))
-    return f"{deed.name} {': '.join(part for part in parts if part)}".strip()
+    return f"{call.name} {': '.join(part for part in parts if part)}".strip()
 
 
-def draw_wake(deed: Deed) -> Iterator[Node]:
+def draw_wake(call: ToolCall) -> Iterator[Node]:
     """What goes on then, and when that will be."""
-    given, output = deed.input(WakeInput), deed.output(WakeOutput)
+    given, output = call.input(WakeInput), call.output(WakeOutput)
     yield from _draw.prose(given.reason)
     yield from _draw.section("prompt", _draw.prose(given.prompt))
     told = output or WakeOutput()
@@ -173,18 +173,18 @@ def draw_wake(deed: Deed) -> Iterator[Node]:
         yield Note(text=f"the delay was set to {span(told.clampedDelaySeconds)}", level="warning")
     yield from facts(delay=span(given.delaySeconds), wakes_at=moment(told.scheduledFor), nothing_new=yes(given.noop))
     scheduled = output is not None and bool(number(told.scheduledFor))
-    yield from generic.ending(deed) if scheduled else _draw.reply(deed)
+    yield from generic.ending(call) if scheduled else _draw.reply(call)
 
 
-def trigger_title(deed: Deed) -> str:
+def trigger_title(call: ToolCall) -> str:
     """What is done with which trigger."""
-    given = deed.input(TriggerInput)
-    return f"{deed.name} {line(given.action)} {line(first(given.trigger_id, given.session_id))}".strip()
+    given = call.input(TriggerInput)
+    return f"{call.name} {line(given.action)} {line(first(given.trigger_id, given.session_id))}".strip()
 
 
-def draw_trigger(deed: Deed) -> Iterator[Node]:
+def draw_trigger(call: ToolCall) -> Iterator[Node]:
     """What was asked of the service, and what it answered."""
-    given, output = deed.input(TriggerInput), answer(deed, TriggerOutput)
+    given, output = call.input(TriggerInput), answer(call, TriggerOutput)
     yield from facts(
         action=words(given.action),
         trigger=words(given.trigger_id),
@@ -193,8 +193,8 @@ def draw_trigger(deed: Deed) -> Iterator[Node]:
     )
     if given.body:
         yield from _draw.section("body", [Data(value=given.body)], open=True)
-    if output is None or deed.ending.state != DONE:
-        yield from _draw.reply(deed)
+    if output is None or call.ending.state != DONE:
+        yield from _draw.reply(call)
     else:
         yield from _answered(output)
 

@@ -13,9 +13,9 @@ from reread.tools import generic
 from reread.tools._highlight import marks
 from reread.tools._result_text import unwrap
 from reread.tools._values import count, first, grouped, line, number, span_ms, words
-from reread.tools.nodes import Code, Entry, Files, Node, Note, facts
+from reread.tools.nodes import Code, FileEntry, Files, Node, Note, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
 _NOTHING = re.compile(r"\ANo (?:files|matches) found\b[^\n]*")
@@ -105,32 +105,32 @@ class Found(NamedTuple):
     """Why this may not be all."""
 
 
-def glob_title(deed: Deed) -> str:
+def glob_title(call: ToolCall) -> str:
     """The pattern, where it was looked for, and how many files it has."""
-    given = deed.input(GlobInput)
+    given = call.input(GlobInput)
     where = f"in {line(given.path)}" if first(given.path) else ""
-    return _title(deed, line(given.pattern), where, _size(_globbed(deed)))
+    return _title(call, line(given.pattern), where, _size(_globbed(call)))
 
 
-def draw_glob(deed: Deed) -> Iterator[Node]:
+def draw_glob(call: ToolCall) -> Iterator[Node]:
     """The files."""
-    yield from generic.ending(deed)
-    found = _globbed(deed)
+    yield from generic.ending(call)
+    found = _globbed(call)
     if found:
         yield from _listing(found)
-        yield from unwrap(deed.text).warning()
-        output = deed.output(GlobOutput)
+        yield from unwrap(call.text).warning()
+        output = call.output(GlobOutput)
         if output and output.timedOut is True:
             yield Note(text=f"the search ran out of time after {span_ms(output.durationMs)}", level="warning")
 
 
-def _globbed(deed: Deed) -> Found | None:
+def _globbed(call: ToolCall) -> Found | None:
     """The files of a search that has ended well."""
-    if deed.ending.state != DONE:
+    if call.ending.state != DONE:
         return None
-    output = deed.output(GlobOutput)
+    output = call.output(GlobOutput)
     if output is None or not isinstance(output.filenames, list):
-        told = unwrap(deed.text).text.strip()
+        told = unwrap(call.text).text.strip()
         cut = _TRUNCATED.search(told)
         files = [] if _NOTHING.match(told) else told[: cut.start() if cut else None].split("\n")
         files = [file for file in files if file.strip()]
@@ -147,19 +147,19 @@ def _truncated(output: GlobOutput, shown: int) -> str:
     return ""
 
 
-def grep_title(deed: Deed) -> str:
+def grep_title(call: ToolCall) -> str:
     """The pattern, where it was looked for, and how much was found."""
-    given = deed.input(GrepInput)
+    given = call.input(GrepInput)
     where = f"in {line(given.path)}" if first(given.path) else ""
     only = ", ".join(line(part, 60) for part in (given.glob, given.include, given.type) if first(part))
     scope = f"{where} ({only})" if only else where
-    return _title(deed, f'"{line(given.pattern)}"', scope.strip(), _size(_grepped(deed)))
+    return _title(call, f'"{line(given.pattern)}"', scope.strip(), _size(_grepped(call)))
 
 
-def draw_grep(deed: Deed) -> Iterator[Node]:
+def draw_grep(call: ToolCall) -> Iterator[Node]:
     """What was found: the files, the lines, or how often in each file."""
-    given = deed.input(GrepInput)
-    yield from generic.ending(deed)
+    given = call.input(GrepInput)
+    yield from generic.ending(call)
     yield from facts(
         case="ignored" if given.ignore_case is True else "",
         across_lines="yes" if given.multiline is True else "",
@@ -167,20 +167,20 @@ def draw_grep(deed: Deed) -> Iterator[Node]:
         lines_before=grouped(given.before),
         lines_after=grouped(given.after),
     )
-    found = _grepped(deed)
+    found = _grepped(call)
     if found:
         passages = found.mode == CONTENT and found.content
         yield from _passages(found, given) if passages else _listing(found, given)
-        yield from unwrap(deed.text).warning()
+        yield from unwrap(call.text).warning()
 
 
-def _grepped(deed: Deed) -> Found | None:
+def _grepped(call: ToolCall) -> Found | None:
     """What a search that has ended well found."""
-    if deed.ending.state != DONE:
+    if call.ending.state != DONE:
         return None
-    output = deed.output(GrepOutput)
+    output = call.output(GrepOutput)
     if output is None or not (isinstance(output.filenames, list) or isinstance(output.content, str)):
-        return _told(unwrap(deed.text).text, words(deed.input(GrepInput).output_mode) or FILES)
+        return _told(unwrap(call.text).text, words(call.input(GrepInput).output_mode) or FILES)
     files, content = [words(file) for file in as_list(output.filenames)], words(output.content)
     mode = words(output.mode) or (CONTENT if content else FILES)
     sizes = {
@@ -230,9 +230,9 @@ def _listing(found: Found, given: GrepInput | None = None) -> Iterator[Node]:
     """The files that were found, with counts where they were counted."""
     if found.mode == COUNT:
         alone = first(given.path) if given else ""
-        entries = [Entry(path=path or alone, note=f"{n:,}") for path, n in _counts(found.content).items()]
+        entries = [FileEntry(path=path or alone, note=f"{n:,}") for path, n in _counts(found.content).items()]
     else:
-        entries = [Entry(path=file) for file in found.files]
+        entries = [FileEntry(path=file) for file in found.files]
     if entries:
         yield Files(entries=entries)
     else:
@@ -247,31 +247,31 @@ def _counts(content: str) -> dict[str, int]:
     return {row[1] or "": int(row[2][:15]) for row in rows if row}
 
 
-def ls_title(deed: Deed) -> str:
+def ls_title(call: ToolCall) -> str:
     """The folder, and how much is in it."""
-    within = len(_LISTED.findall(_tree(deed)))
+    within = len(_LISTED.findall(_tree(call)))
     found = f"{within:,} {'entry' if within == 1 else 'entries'}" if within else ""
-    return _title(deed, line(deed.input(LsInput).path), "", found)
+    return _title(call, line(call.input(LsInput).path), "", found)
 
 
-def draw_ls(deed: Deed) -> Iterator[Node]:
+def draw_ls(call: ToolCall) -> Iterator[Node]:
     """The folder as the tree that the result is."""
-    yield from generic.ending(deed)
-    yield from facts(leaving_out=", ".join(map(words, as_list(deed.input(LsInput).ignore))))
-    if _tree(deed).strip():
-        yield Code(text=_tree(deed), path=first(deed.input(LsInput).path) or None)
-    yield from unwrap(deed.text).warning()
+    yield from generic.ending(call)
+    yield from facts(leaving_out=", ".join(map(words, as_list(call.input(LsInput).ignore))))
+    if _tree(call).strip():
+        yield Code(text=_tree(call), path=first(call.input(LsInput).path) or None)
+    yield from unwrap(call.text).warning()
 
 
-def _tree(deed: Deed) -> str:
-    if deed.ending.state != DONE:
+def _tree(call: ToolCall) -> str:
+    if call.ending.state != DONE:
         return ""
-    return deed.data if isinstance(deed.data, str) else unwrap(deed.text).text
+    return call.data if isinstance(call.data, str) else unwrap(call.text).text
 
 
-def _title(deed: Deed, what: str, where: str, found: str) -> str:
+def _title(call: ToolCall, what: str, where: str, found: str) -> str:
     arrow = f"→ {found}" if found else ""
-    return " ".join(part for part in (deed.name, what, where, arrow) if part)
+    return " ".join(part for part in (call.name, what, where, arrow) if part)
 
 
 def _size(found: Found | None) -> str:
@@ -292,7 +292,7 @@ def _whole(value: object, otherwise: int) -> int:
 
 
 TOOLS = [
-    Tool(("Glob", "GlobTool"), glob_title, draw_glob, sort="search"),
-    Tool(("Grep", "GrepTool"), grep_title, draw_grep, sort="search"),
-    Tool(("LS", "LSTool"), ls_title, draw_ls, sort="search"),
+    Tool(("Glob", "GlobTool"), glob_title, draw_glob, category="search"),
+    Tool(("Grep", "GrepTool"), grep_title, draw_grep, category="search"),
+    Tool(("LS", "LSTool"), ls_title, draw_ls, category="search"),
 ]

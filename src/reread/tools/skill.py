@@ -10,7 +10,7 @@ from reread.tools import _diff, _draw, generic
 from reread.tools._values import answer, count, each, first, line, names, words
 from reread.tools.nodes import Code, Node, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 
 class Input(Struct, kw_only=True):
@@ -65,15 +65,15 @@ class ProposeOutput(Struct, kw_only=True):
     proposalCount: int | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """Which one is called, with what."""
-    given = deed.input(Input)
-    return f"{deed.name} {line(first(given.skill, given.command))} {line(given.args)}".strip()
+    given = call.input(Input)
+    return f"{call.name} {line(first(given.skill, given.command))} {line(given.args)}".strip()
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """What it was called with; where it ran as an agent, what that reported."""
-    given, output = deed.input(Input), answer(deed, Output) or Output()
+    given, output = call.input(Input), answer(call, Output) or Output()
     yield from facts(
         name=first(output.commandName, given.skill, given.command),
         arguments=words(given.args),
@@ -83,29 +83,29 @@ def draw(deed: Deed) -> Iterator[Node]:
         agent=words(output.agentId),
     )
     if first(output.result):
-        yield from _draw.ending(deed)
+        yield from _draw.ending(call)
         yield from _draw.prose(output.result)
     else:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
 
 
-def propose_title(deed: Deed) -> str:
+def propose_title(call: ToolCall) -> str:
     """Which skills are put forward."""
-    proposals = each(deed.input(ProposeInput).proposals, Proposal)
-    return f"{deed.name} {line(', '.join(words(one.name) for one in proposals))}".strip()
+    proposals = each(call.input(ProposeInput).proposals, Proposal)
+    return f"{call.name} {line(', '.join(words(one.name) for one in proposals))}".strip()
 
 
-def draw_propose(deed: Deed) -> Iterator[Node]:
+def draw_propose(call: ToolCall) -> Iterator[Node]:
     """Each skill as it is to be."""
-    output = deed.output(ProposeOutput) or ProposeOutput()
-    proposals = each(deed.input(ProposeInput).proposals, Proposal)
+    output = call.output(ProposeOutput) or ProposeOutput()
+    proposals = each(call.input(ProposeInput).proposals, Proposal)
     if not proposals:
-        yield from generic.draw(deed)
+        yield from generic.draw(call)
         return
     for one in proposals:
         yield from _draw.section(words(one.name), _proposal(one), open=True)
     yield from facts(shown=count(output.proposalCount, "proposal"))
-    yield from _draw.reply(deed)
+    yield from _draw.reply(call)
 
 
 def _proposal(one: Proposal) -> Iterator[Node]:

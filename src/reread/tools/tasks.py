@@ -11,10 +11,10 @@ from msgspec import Struct, field
 from reread.base.coerce import as_list
 from reread.tools import _draw, generic
 from reread.tools._values import each, first, held, line, words
-from reread.tools.nodes import Checklist, Data, Item, Node, Note, facts
+from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
 from reread.tools.todo import state
 from reread.tools.tool import Tool
-from reread.tools.tool_call import FAILED, Deed
+from reread.tools.tool_call import FAILED, ToolCall
 
 _CREATED = re.compile(r"Task #(\S+) created")
 _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
@@ -92,57 +92,57 @@ class ListOutput(Struct, kw_only=True):
     tasks: list[Task] | None = None
 
 
-def create_title(deed: Deed) -> str:
+def create_title(call: ToolCall) -> str:
     """The new task's number and subject."""
-    return " ".join(part for part in (deed.name, _hash(_created(deed)), line(_subject(deed))) if part)
+    return " ".join(part for part in (call.name, _hash(_created(call)), line(_subject(call))) if part)
 
 
-def draw_create(deed: Deed) -> Iterator[Node]:
+def draw_create(call: ToolCall) -> Iterator[Node]:
     """The new task and what it is about."""
-    given, task = deed.input(CreateInput), _task(deed)
-    text = " ".join(part for part in (_hash(_created(deed)), _subject(deed)) if part)
+    given, task = call.input(CreateInput), _task(call)
+    text = " ".join(part for part in (_hash(_created(call)), _subject(call)) if part)
     if text:
-        yield Checklist(items=[Item(text=text, changed=True)])
+        yield Checklist(items=[ChecklistItem(text=text, changed=True)])
     yield from _draw.prose(first(task.description if task else None, given.description))
     yield from facts(while_doing_it=words(given.activeForm))
     yield from _metadata(given.metadata)
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
 
 
-def _created(deed: Deed) -> str:
-    found = _CREATED.match(deed.text)
-    task = _task(deed)
+def _created(call: ToolCall) -> str:
+    found = _CREATED.match(call.text)
+    task = _task(call)
     return first(task.id if task else None, found[1] if found else None)
 
 
-def _subject(deed: Deed) -> str:
-    task = _task(deed)
-    return first(task.subject if task else None, deed.input(CreateInput).subject)
+def _subject(call: ToolCall) -> str:
+    task = _task(call)
+    return first(task.subject if task else None, call.input(CreateInput).subject)
 
 
-def update_title(deed: Deed) -> str:
+def update_title(call: ToolCall) -> str:
     """Which task, and what becomes of it."""
-    given, output = deed.input(UpdateInput), deed.output(UpdateOutput) or UpdateOutput()
+    given, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
     change = held(output.statusChange, StatusChange)
     what = f"{_said(change.before)} → {_said(change.after)}" if change else _said(given.status)
     about = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in _changes(given).items() if text)
-    return " ".join(part for part in (deed.name, _hash(given.taskId), line(what or about)) if part)
+    return " ".join(part for part in (call.name, _hash(given.taskId), line(what or about)) if part)
 
 
-def draw_update(deed: Deed) -> Iterator[Node]:
+def draw_update(call: ToolCall) -> Iterator[Node]:
     """The task with what changed about it."""
-    given, output = deed.input(UpdateInput), deed.output(UpdateOutput) or UpdateOutput()
+    given, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
     change = held(output.statusChange, StatusChange)
     after = first(change.after if change else None, given.status)
     if after:
         note = f"was {_said(change.before)}" if change else None
         text = f"{_hash(given.taskId)} {words(given.subject)}".strip()
-        done = deed.ending.state != FAILED
-        yield Checklist(items=[Item(text=text, state=state(after), changed=done, note=note)])
+        done = call.ending.state != FAILED
+        yield Checklist(items=[ChecklistItem(text=text, state=state(after), changed=done, note=note)])
     yield from facts(**_changes(given))
     yield from _draw.prose(given.description)
     yield from _metadata(given.metadata)
-    yield from _draw.ending(deed, output.error)
+    yield from _draw.ending(call, output.error)
     if output.verificationNudgeNeeded is True:
         yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
 
@@ -158,18 +158,18 @@ def _changes(given: UpdateInput) -> dict[str, str]:
     }
 
 
-def get_title(deed: Deed) -> str:
+def get_title(call: ToolCall) -> str:
     """Which task."""
-    task = _task(deed)
-    number = _hash(deed.input(GetInput).taskId)
-    return " ".join(part for part in (deed.name, number, line(task.subject) if task else "") if part)
+    task = _task(call)
+    number = _hash(call.input(GetInput).taskId)
+    return " ".join(part for part in (call.name, number, line(task.subject) if task else "") if part)
 
 
-def draw_get(deed: Deed) -> Iterator[Node]:
+def draw_get(call: ToolCall) -> Iterator[Node]:
     """The task as it is."""
-    task = _task(deed)
+    task = _task(call)
     if task is None:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
     yield Checklist(items=[_item(task)])
     yield from _draw.prose(task.description)
@@ -179,47 +179,47 @@ def draw_get(deed: Deed) -> Iterator[Node]:
         blocks=_hashes(task.blocks),
         blocked_by=_hashes(task.blockedBy),
     )
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
 
 
-def list_title(deed: Deed) -> str:
+def list_title(call: ToolCall) -> str:
     """How far all tasks are."""
-    tasks = _tasks(deed)
+    tasks = _tasks(call)
     done = sum(state(task.status) == "done" for task in tasks)
-    return f"{deed.name} {done} of {len(tasks)} done" if tasks else deed.name
+    return f"{call.name} {done} of {len(tasks)} done" if tasks else call.name
 
 
-def draw_list(deed: Deed) -> Iterator[Node]:
+def draw_list(call: ToolCall) -> Iterator[Node]:
     """All tasks."""
-    tasks = _tasks(deed)
+    tasks = _tasks(call)
     if tasks:
         yield Checklist(items=[_item(task) for task in tasks])
-        yield from generic.ending(deed)
+        yield from generic.ending(call)
     else:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
 
 
-def _tasks(deed: Deed) -> list[Task]:
+def _tasks(call: ToolCall) -> list[Task]:
     """All tasks; from the lines of the result where only those were kept."""
-    output = deed.output(ListOutput)
+    output = call.output(ListOutput)
     if output is not None:
         return each(output.tasks, Task)
-    found = [match for text in deed.text.splitlines() if (match := _LISTED.fullmatch(text))]
+    found = [match for text in call.text.splitlines() if (match := _LISTED.fullmatch(text))]
     return [
         Task(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
         for m in found
     ]
 
 
-def _task(deed: Deed) -> Task | None:
-    output = deed.output(TaskOutput)
+def _task(call: ToolCall) -> Task | None:
+    output = call.output(TaskOutput)
     return held(output.task, Task) if output else None
 
 
-def _item(task: Task) -> Item:
+def _item(task: Task) -> ChecklistItem:
     blocked, owner = _hashes(task.blockedBy), words(task.owner)
     notes = [owner, f"blocked by {blocked}" if blocked else ""]
-    return Item(
+    return ChecklistItem(
         text=" ".join(part for part in (_hash(task.id), words(task.subject)) if part),
         state=state(task.status),
         note=", ".join(note for note in notes if note) or None,
@@ -244,8 +244,8 @@ def _metadata(value: object) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("TaskCreate",), create_title, draw_create, sort="plan"),
-    Tool(("TaskUpdate",), update_title, draw_update, sort="plan"),
-    Tool(("TaskGet",), get_title, draw_get, sort="plan"),
-    Tool(("TaskList",), list_title, draw_list, sort="plan"),
+    Tool(("TaskCreate",), create_title, draw_create, category="plan"),
+    Tool(("TaskUpdate",), update_title, draw_update, category="plan"),
+    Tool(("TaskGet",), get_title, draw_get, category="plan"),
+    Tool(("TaskList",), list_title, draw_list, category="plan"),
 ]

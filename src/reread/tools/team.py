@@ -11,7 +11,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import answer, count, each, first, grouped, held, line, names, words, yes
 from reread.tools.nodes import Data, Node, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 
 class MessageInput(Struct, kw_only=True):
@@ -99,17 +99,17 @@ class NotificationsOutput(Struct, kw_only=True):
     read_at: str | None = None
 
 
-def message_title(deed: Deed) -> str:
+def message_title(call: ToolCall) -> str:
     """To whom, and what about."""
-    given = deed.input(MessageInput)
+    given = call.input(MessageInput)
     who = first(given.to, given.recipient) or ("everyone" if given.type == "broadcast" else "")
     about = line(first(given.summary, given.message, given.content))
-    return f"{deed.name} to {line(who)}: {about}".removesuffix(": ") if who else f"{deed.name} {about}".strip()
+    return f"{call.name} to {line(who)}: {about}".removesuffix(": ") if who else f"{call.name} {about}".strip()
 
 
-def draw_message(deed: Deed) -> Iterator[Node]:
+def draw_message(call: ToolCall) -> Iterator[Node]:
     """What is said, between whom, and what came of it."""
-    given, output = deed.input(MessageInput), answer(deed, MessageOutput) or MessageOutput()
+    given, output = call.input(MessageInput), answer(call, MessageOutput) or MessageOutput()
     way = held(output.routing, Routing) or Routing()
     said = given.message
     if isinstance(said, dict | list):
@@ -126,19 +126,19 @@ def draw_message(deed: Deed) -> Iterator[Node]:
         request=first(given.request_id, output.request_id),
         approved=yes(given.approve),
     )
-    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
+    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
 
 
-def team_title(deed: Deed) -> str:
+def team_title(call: ToolCall) -> str:
     """Which team, and what for."""
-    given, output = deed.input(TeamInput), deed.output(TeamOutput) or TeamOutput()
+    given, output = call.input(TeamInput), call.output(TeamOutput) or TeamOutput()
     parts = (line(given.operation), line(first(given.team_name, output.team_name)), line(given.description))
-    return " ".join(part for part in (deed.name, *parts) if part)
+    return " ".join(part for part in (call.name, *parts) if part)
 
 
-def draw_team(deed: Deed) -> Iterator[Node]:
+def draw_team(call: ToolCall) -> Iterator[Node]:
     """The team and its file."""
-    given, output = deed.input(TeamInput), answer(deed, TeamOutput) or TeamOutput()
+    given, output = call.input(TeamInput), answer(call, TeamOutput) or TeamOutput()
     yield from _draw.prose(given.description)
     yield from facts(
         operation=words(given.operation),
@@ -147,41 +147,41 @@ def draw_team(deed: Deed) -> Iterator[Node]:
         type=words(given.agent_type),
     )
     yield from _draw.files((output.team_file_path, "team"))
-    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
+    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
 
 
-def agents_title(deed: Deed) -> str:
+def agents_title(call: ToolCall) -> str:
     """That it is asked who can be reached."""
-    return deed.name
+    return call.name
 
 
-def draw_agents(deed: Deed) -> Iterator[Node]:
+def draw_agents(call: ToolCall) -> Iterator[Node]:
     """Who can be reached."""
-    output = deed.output(AgentsOutput)
+    output = call.output(AgentsOutput)
     if output and first(output.listing):
-        yield from generic.ending(deed)
+        yield from generic.ending(call)
         yield from _draw.prose(output.listing)
     else:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
     for title, parts in (("sections", output and output.sections), ("notes", output and output.notes)):
         if parts:
             yield from _draw.section(title, [Data(value=parts)])
 
 
-def notices_title(deed: Deed) -> str:
+def notices_title(call: ToolCall) -> str:
     """How much arrived."""
-    output = answer(deed, NotificationsOutput)
+    output = answer(call, NotificationsOutput)
     found = count(each(output.notifications, Notification), "notification") if output else ""
-    return f"{deed.name} → {found}" if found else deed.name
+    return f"{call.name} → {found}" if found else call.name
 
 
-def draw_notices(deed: Deed) -> Iterator[Node]:
+def draw_notices(call: ToolCall) -> Iterator[Node]:
     """Each notification as it arrived."""
-    output = answer(deed, NotificationsOutput)
+    output = answer(call, NotificationsOutput)
     if output is None:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
     for one in each(output.notifications, Notification):
         yield from _draw.section(first(one.origin, one.notification_id, "?"), _notice(one), open=True)
     yield from facts(still_waiting=grouped(output.remaining), read_at=words(output.read_at))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from reread.tools.nodes import Node
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 
 class Tool(NamedTuple):
@@ -14,7 +14,7 @@ class Tool(NamedTuple):
 
     names: tuple[str, ...]
     """Its name today first, then the names it had."""
-    title: Callable[[Deed], str]
-    draw: Callable[[Deed], Iterable[Node]]
-    sort: str = "other"
+    title: Callable[[ToolCall], str]
+    draw: Callable[[ToolCall], Iterable[Node]]
+    category: str = "other"
     """What kind of work it does: read, search, edit, run, agent, web, plan or other."""

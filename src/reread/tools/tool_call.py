@@ -50,7 +50,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
 
 
-class Deed:
+class ToolCall:
     """A call as a tool sees it: its input, and its result in every shape it may have."""
 
     def __init__(

@@ -12,7 +12,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import count, grouped, line, names, words
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 
 class Input(Struct, kw_only=True):
@@ -31,16 +31,16 @@ class Output(Struct, kw_only=True):
     pending_mcp_servers: list[str] | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """Which tools are wanted, and how many were found."""
-    found = _found(deed)
-    said = f" → {count(found, 'tool')}" if found or deed.ending.state == DONE else ""
-    return f'{deed.name} "{line(deed.input(Input).query)}"{said}'
+    found = _found(call)
+    said = f" → {count(found, 'tool')}" if found or call.ending.state == DONE else ""
+    return f'{call.name} "{line(call.input(Input).query)}"{said}'
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """The tools that were found, and out of how many."""
-    given, output, found = deed.input(Input), deed.output(Output) or Output(), _found(deed)
+    given, output, found = call.input(Input), call.output(Output) or Output(), _found(call)
     yield from facts(
         query=words(given.query),
         at_most=grouped(given.max_results),
@@ -48,13 +48,13 @@ def draw(deed: Deed) -> Iterator[Node]:
         out_of=count(output.total_deferred_tools, "tool"),
         servers_not_ready=names(output.pending_mcp_servers),
     )
-    yield from generic.ending(deed) if found else _draw.reply(deed)
+    yield from generic.ending(call) if found else _draw.reply(call)
 
 
-def _found(deed: Deed) -> list[str]:
-    output = deed.output(Output)
+def _found(call: ToolCall) -> list[str]:
+    output = call.output(Output)
     named = [words(name) for name in as_list(output.matches)] if output else []
-    return named or [words(block.tool_name) for block in deed.blocks if isinstance(block, b.ToolReference)]
+    return named or [words(block.tool_name) for block in call.blocks if isinstance(block, b.ToolReference)]
 
 
-TOOLS = [Tool(("ToolSearch",), title, draw, sort="search")]
+TOOLS = [Tool(("ToolSearch",), title, draw, category="search")]

@@ -11,7 +11,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import answer, count, each, first, line, size, words
 from reread.tools.nodes import Data, Node, Note, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 WITHHELD = {
     "config_off": "not sent: notifications are turned off",
@@ -118,21 +118,21 @@ class ChromeOutput(Struct, kw_only=True):
     outcome: str | None = None
 
 
-def file_title(deed: Deed) -> str:
+def file_title(call: ToolCall) -> str:
     """Which files."""
-    given = as_list(deed.input(FileInput).files)
+    given = as_list(call.input(FileInput).files)
     what = line(given[0]) if len(given) == 1 else count(given, "file")
-    return f"{deed.name} {what}".strip()
+    return f"{call.name} {what}".strip()
 
 
-def draw_file(deed: Deed) -> Iterator[Node]:
+def draw_file(call: ToolCall) -> Iterator[Node]:
     """The files and the words that go with them."""
-    given, output = deed.input(FileInput), answer(deed, FileOutput)
+    given, output = call.input(FileInput), answer(call, FileOutput)
     told = output or FileOutput()
     yield from _draw.prose(first(given.caption, told.caption))
     yield from _attached(told.attachments, given.files)
     yield from facts(status=words(given.status), shown_as=first(given.display, told.display), sent=words(told.sentAt))
-    yield from generic.ending(deed) if output else _draw.reply(deed)
+    yield from generic.ending(call) if output else _draw.reply(call)
 
 
 def _attached(sent: object, asked: object) -> Iterator[Node]:
@@ -146,43 +146,43 @@ def _file(one: Attachment) -> tuple[str, str]:
     return first(one.path, one.file_path, one.name), ", ".join(note for note in notes if note)
 
 
-def message_title(deed: Deed) -> str:
+def message_title(call: ToolCall) -> str:
     """The first words of the message."""
-    return f"{deed.name} {line(deed.input(MessageInput).message)}".strip()
+    return f"{call.name} {line(call.input(MessageInput).message)}".strip()
 
 
-def draw_message(deed: Deed) -> Iterator[Node]:
+def draw_message(call: ToolCall) -> Iterator[Node]:
     """The message and its files."""
-    given, output = deed.input(MessageInput), answer(deed, MessageOutput)
+    given, output = call.input(MessageInput), answer(call, MessageOutput)
     told = output or MessageOutput()
     yield from _draw.prose(first(given.message, told.message))
     yield from _attached(told.attachments, given.attachments)
     yield from facts(status=words(given.status), sent=words(told.sentAt))
-    yield from generic.ending(deed) if output else _draw.reply(deed)
+    yield from generic.ending(call) if output else _draw.reply(call)
 
 
-def draw_push(deed: Deed) -> Iterator[Node]:
+def draw_push(call: ToolCall) -> Iterator[Node]:
     """The notification, and whether it went out."""
-    given, output = deed.input(MessageInput), deed.output(PushOutput)
+    given, output = call.input(MessageInput), call.output(PushOutput)
     yield from _draw.prose(given.message)
     if output is None:
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
         return
     ways = [way for way, sent in (("phone", output.pushSent), ("this machine", output.localSent)) if sent is True]
-    yield from _draw.ending(deed, output.message)
+    yield from _draw.ending(call, output.message)
     yield from _draw.note(WITHHELD.get(words(output.disabledReason), words(output.disabledReason)), "warning")
     yield from facts(sent_to=", ".join(ways), sent=words(output.sentAt), status=words(given.status))
 
 
-def feedback_title(deed: Deed) -> str:
+def feedback_title(call: ToolCall) -> str:
     """What kind of feedback, on what."""
-    given = deed.input(FeedbackInput)
-    return f"{deed.name} {line(given.type).replace('_', ' ')}: {line(given.title)}".strip().removesuffix(":")
+    given = call.input(FeedbackInput)
+    return f"{call.name} {line(given.type).replace('_', ' ')}: {line(given.title)}".strip().removesuffix(":")
 
 
-def draw_feedback(deed: Deed) -> Iterator[Node]:
+def draw_feedback(call: ToolCall) -> Iterator[Node]:
     """The feedback."""
-    given, output = deed.input(FeedbackInput), answer(deed, Told) or Told()
+    given, output = call.input(FeedbackInput), answer(call, Told) or Told()
     yield from _draw.prose(given.title)
     yield from _draw.prose(given.details)
     yield from facts(
@@ -191,50 +191,50 @@ def draw_feedback(deed: Deed) -> Iterator[Node]:
         failure=words(given.failure_mode),
         task=words(given.task_category),
     )
-    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
+    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
 
 
-def plain_title(deed: Deed) -> str:
+def plain_title(call: ToolCall) -> str:
     """The name, and the argument that says most."""
-    return generic.title(deed)
+    return generic.title(call)
 
 
-def draw_guide(deed: Deed) -> Iterator[Node]:
+def draw_guide(call: ToolCall) -> Iterator[Node]:
     """What was shared, and what was said to it."""
-    output = answer(deed, Told) or Told()
-    if deed.arguments:
-        yield Data(value=deed.given)
-    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
-    rest = {name: value for name, value in as_dict(deed.data).items() if name not in Told.__struct_fields__}
+    output = answer(call, Told) or Told()
+    if call.arguments:
+        yield Data(value=call.given)
+    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
+    rest = {name: value for name, value in as_dict(call.data).items() if name not in Told.__struct_fields__}
     yield from _draw.section("result", [Data(value=rest)] if rest else [], open=True)
 
 
-def role_title(deed: Deed) -> str:
+def role_title(call: ToolCall) -> str:
     """Which role the user picked."""
-    output = deed.output(RoleOutput) or RoleOutput()
-    return f"{deed.name} → {line(output.role)}" if first(output.role) else deed.name
+    output = call.output(RoleOutput) or RoleOutput()
+    return f"{call.name} → {line(output.role)}" if first(output.role) else call.name
 
 
-def draw_role(deed: Deed) -> Iterator[Node]:
+def draw_role(call: ToolCall) -> Iterator[Node]:
     """Which role the user picked, if any."""
-    output = deed.output(RoleOutput) or RoleOutput()
+    output = call.output(RoleOutput) or RoleOutput()
     yield from facts(role=words(output.role))
     if output.dismissed is True:
         yield Note(text="dismissed by the user")
-    yield from _draw.reply(deed)
+    yield from _draw.reply(call)
 
 
-def chrome_title(deed: Deed) -> str:
+def chrome_title(call: ToolCall) -> str:
     """What the user's browser is needed for."""
-    return f"{deed.name} {line(deed.input(ChromeInput).reason)}".strip()
+    return f"{call.name} {line(call.input(ChromeInput).reason)}".strip()
 
 
-def draw_chrome(deed: Deed) -> Iterator[Node]:
+def draw_chrome(call: ToolCall) -> Iterator[Node]:
     """What for, and what became of it."""
-    output = deed.output(ChromeOutput) or ChromeOutput()
-    yield from _draw.prose(deed.input(ChromeInput).reason)
+    output = call.output(ChromeOutput) or ChromeOutput()
+    yield from _draw.prose(call.input(ChromeInput).reason)
     yield from _draw.note(OUTCOMES.get(words(output.outcome), words(output.outcome)))
-    yield from _draw.reply(deed)
+    yield from _draw.reply(call)
 
 
 TOOLS = [

@@ -14,7 +14,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import count, each, first, grouped, line, names, number, parsed, size, span, span_ms, words
 from reread.tools.nodes import Node, Note, Prose, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, Deed
+from reread.tools.tool_call import DONE, ToolCall
 
 _LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)
@@ -75,23 +75,23 @@ class FetchOutput(Struct, kw_only=True):
     detachedToolCall: bool | None = None
 
 
-def search_title(deed: Deed) -> str:
+def search_title(call: ToolCall) -> str:
     """What is searched, and how many pages were found."""
-    output = _searched(deed)
+    output = _searched(call)
     found = sum(len(each(hits.content, Hit)) for hits in each(output.results, Hits)) if output else 0
-    query = line(first(deed.input(SearchInput).query, output.query if output else None))
-    return f'{deed.name} "{query}"' + (f" → {count(found, 'link')}" if output else "")
+    query = line(first(call.input(SearchInput).query, output.query if output else None))
+    return f'{call.name} "{query}"' + (f" → {count(found, 'link')}" if output else "")
 
 
-def draw_search(deed: Deed) -> Iterator[Node]:
+def draw_search(call: ToolCall) -> Iterator[Node]:
     """The query, the pages as links, and the summary after them."""
-    given, output = deed.input(SearchInput), _searched(deed)
+    given, output = call.input(SearchInput), _searched(call)
     yield from facts(
         query=first(given.query, output.query if output else None),
         only=names(given.allowed_domains),
         never=names(given.blocked_domains),
     )
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
     if output is None:
         return
     for part in as_list(output.results):
@@ -100,12 +100,12 @@ def draw_search(deed: Deed) -> Iterator[Node]:
     yield from facts(searches=grouped(output.searchCount), duration=span(output.durationSeconds))
 
 
-def _searched(deed: Deed) -> SearchOutput | None:
+def _searched(call: ToolCall) -> SearchOutput | None:
     """What was found; from the result's text where only that was kept."""
-    output = deed.output(SearchOutput)
-    if output is not None or deed.ending.state != DONE:
+    output = call.output(SearchOutput)
+    if output is not None or call.ending.state != DONE:
         return output
-    pieces = _LINKS.split(_HEAD.sub("", deed.text))
+    pieces = _LINKS.split(_HEAD.sub("", call.text))
     parts = [{"content": parsed(piece)} if place % 2 else piece.strip() for place, piece in enumerate(pieces)]
     return fit({"results": [part for part in parts if part]}, SearchOutput)
 
@@ -126,24 +126,24 @@ def _detached(flag: object) -> Iterator[Node]:
         yield Note(text="went on in the background")
 
 
-def fetch_title(deed: Deed) -> str:
+def fetch_title(call: ToolCall) -> str:
     """Which page, and how that went."""
-    output = deed.output(FetchOutput) or FetchOutput()
+    output = call.output(FetchOutput) or FetchOutput()
     status = _status(output)
-    return f"{deed.name} {line(first(deed.input(FetchInput).url, output.url))}" + (f" → {status}" if status else "")
+    return f"{call.name} {line(first(call.input(FetchInput).url, output.url))}" + (f" → {status}" if status else "")
 
 
-def draw_fetch(deed: Deed) -> Iterator[Node]:
+def draw_fetch(call: ToolCall) -> Iterator[Node]:
     """The address, how it was got, and what it says."""
-    given, output = deed.input(FetchInput), deed.output(FetchOutput)
+    given, output = call.input(FetchInput), call.output(FetchOutput)
     yield from _draw.links((first(given.url, output.url if output else None), None))
     if output and first(output.url) and first(given.url) and words(output.url) != words(given.url):
         yield from _draw.links((output.url, "where it led"))
     yield from facts(asked=words(given.prompt), from_character=grouped(given.offset))
     if output is None or not first(output.result):
-        yield from _draw.reply(deed)
+        yield from _draw.reply(call)
     else:
-        yield from _draw.refusal(deed)
+        yield from _draw.refusal(call)
     if output:
         yield from _fetched(output)
 
@@ -163,6 +163,6 @@ def _status(output: FetchOutput) -> str:
 
 
 TOOLS = [
-    Tool(("WebSearch",), search_title, draw_search, sort="web"),
-    Tool(("WebFetch",), fetch_title, draw_fetch, sort="web"),
+    Tool(("WebSearch",), search_title, draw_search, category="web"),
+    Tool(("WebFetch",), fetch_title, draw_fetch, category="web"),
 ]

@@ -12,7 +12,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import answer, count, each, first, line, number, words
 from reread.tools.nodes import Code, Data, Node, Section, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 _NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
@@ -93,18 +93,18 @@ class EndInput(Struct, kw_only=True):
     reason: str | None = None
 
 
-def workflow_title(deed: Deed) -> str:
+def workflow_title(call: ToolCall) -> str:
     """Which workflow."""
-    given, output = deed.input(WorkflowInput), deed.output(WorkflowOutput) or WorkflowOutput()
+    given, output = call.input(WorkflowInput), call.output(WorkflowOutput) or WorkflowOutput()
     found = _NAME.search(words(given.script))
     name = first(output.workflowName, given.name, given.title, found[2] if found else None, given.scriptPath)
     about = first(output.summary, given.description)
-    return f"{deed.name} {line(name)}" + (f": {line(about)}" if about else "")
+    return f"{call.name} {line(name)}" + (f": {line(about)}" if about else "")
 
 
-def draw_workflow(deed: Deed) -> Iterator[Node]:
+def draw_workflow(call: ToolCall) -> Iterator[Node]:
     """The script, and where its run can be followed."""
-    given, output = deed.input(WorkflowInput), deed.output(WorkflowOutput)
+    given, output = call.input(WorkflowInput), call.output(WorkflowOutput)
     told = output or WorkflowOutput()
     yield from _draw.prose(first(told.summary, given.description))
     if first(given.script):
@@ -113,7 +113,7 @@ def draw_workflow(deed: Deed) -> Iterator[Node]:
         yield Section(title="arguments", nodes=[Data(value=given.args)])
     yield from _draw.note(told.error, "error")
     yield from _draw.note(told.warning, "warning")
-    yield from generic.ending(deed) if output else _draw.reply(deed)
+    yield from generic.ending(call) if output else _draw.reply(call)
     yield from _draw.note(words(told.status).replace("_", " "))
     yield from _draw.links((told.sessionUrl, "session in the cloud"))
     yield from _draw.files((first(told.scriptPath, given.scriptPath), "script"), (told.transcriptDir, "transcripts"))
@@ -126,26 +126,26 @@ def draw_workflow(deed: Deed) -> Iterator[Node]:
     )
 
 
-def findings_title(deed: Deed) -> str:
+def findings_title(call: ToolCall) -> str:
     """How many findings."""
-    return f"{deed.name} {count(_findings(deed), 'finding')}"
+    return f"{call.name} {count(_findings(call), 'finding')}"
 
 
-def draw_findings(deed: Deed) -> Iterator[Node]:
+def draw_findings(call: ToolCall) -> Iterator[Node]:
     """Each finding, with where it is and how it shows."""
-    found = _findings(deed)
+    found = _findings(call)
     if not found:
-        yield from generic.draw(deed)
+        yield from generic.draw(call)
         return
-    yield from facts(effort=words(deed.input(Findings).level))
+    yield from facts(effort=words(call.input(Findings).level))
     for one in found:
         yield Section(title=_place(one), nodes=list(_finding(one)))
-    yield from generic.ending(deed)
+    yield from generic.ending(call)
 
 
-def _findings(deed: Deed) -> list[Finding]:
-    output = deed.output(Findings)
-    return each(deed.input(Findings).findings, Finding) or each(output.findings if output else None, Finding)
+def _findings(call: ToolCall) -> list[Finding]:
+    output = call.output(Findings)
+    return each(call.input(Findings).findings, Finding) or each(output.findings if output else None, Finding)
 
 
 def _place(one: Finding) -> str:
@@ -161,60 +161,60 @@ def _finding(one: Finding) -> Iterator[Node]:
     )
 
 
-def output_title(deed: Deed) -> str:
+def output_title(call: ToolCall) -> str:
     """The names of what is handed over."""
-    return f"{deed.name} {line(', '.join(deed.arguments))}".strip()
+    return f"{call.name} {line(', '.join(call.arguments))}".strip()
 
 
-def draw_output(deed: Deed) -> Iterator[Node]:
+def draw_output(call: ToolCall) -> Iterator[Node]:
     """What is handed over, as a tree."""
-    yield Data(value=deed.given)
-    yield from _draw.reply(deed)
+    yield Data(value=call.given)
+    yield from _draw.reply(call)
 
 
-def handback_title(deed: Deed) -> str:
+def handback_title(call: ToolCall) -> str:
     """The first words of the report."""
-    given = deed.input(HandbackInput)
-    return f"{deed.name} {line(first(given.summary, given.message))}".strip()
+    given = call.input(HandbackInput)
+    return f"{call.name} {line(first(given.summary, given.message))}".strip()
 
 
-def draw_handback(deed: Deed) -> Iterator[Node]:
+def draw_handback(call: ToolCall) -> Iterator[Node]:
     """The report."""
-    given = deed.input(HandbackInput)
+    given = call.input(HandbackInput)
     yield from _draw.prose(given.message)
     yield from facts(summary=words(given.summary))
-    yield from _draw.reply(deed)
+    yield from _draw.reply(call)
 
 
-def goal_title(deed: Deed) -> str:
+def goal_title(call: ToolCall) -> str:
     """When the work is to count as done."""
-    output = deed.output(GoalOutput) or GoalOutput()
-    return f"{deed.name} {line(first(deed.input(GoalInput).condition, output.condition))}".strip()
+    output = call.output(GoalOutput) or GoalOutput()
+    return f"{call.name} {line(first(call.input(GoalInput).condition, output.condition))}".strip()
 
 
-def draw_goal(deed: Deed) -> Iterator[Node]:
+def draw_goal(call: ToolCall) -> Iterator[Node]:
     """The condition, and whether the user was asked."""
-    given, output = deed.input(GoalInput), answer(deed, GoalOutput) or GoalOutput()
+    given, output = call.input(GoalInput), answer(call, GoalOutput) or GoalOutput()
     yield from _draw.prose(first(output.condition, given.condition))
     asked = given.ask_user if output.askUser is None else output.askUser
     if asked is not None:
         yield from _draw.note("the user was asked" if asked is True else "set without asking")
-    yield from _draw.reply(deed)
+    yield from _draw.reply(call)
 
 
-def end_title(deed: Deed) -> str:
+def end_title(call: ToolCall) -> str:
     """Why the conversation ends."""
-    return f"{deed.name} {line(deed.input(EndInput).reason)}".strip()
+    return f"{call.name} {line(call.input(EndInput).reason)}".strip()
 
 
-def draw_end(deed: Deed) -> Iterator[Node]:
+def draw_end(call: ToolCall) -> Iterator[Node]:
     """Why the conversation ends."""
-    yield from _draw.prose(deed.input(EndInput).reason)
-    yield from _draw.reply(deed)
+    yield from _draw.prose(call.input(EndInput).reason)
+    yield from _draw.reply(call)
 
 
 TOOLS = [
-    Tool(("Workflow",), workflow_title, draw_workflow, sort="agent"),
+    Tool(("Workflow",), workflow_title, draw_workflow, category="agent"),
     Tool(("ReportFindings",), findings_title, draw_findings),
     Tool(("StructuredOutput",), output_title, draw_output),
     Tool(("SubagentHandback",), handback_title, draw_handback),

@@ -10,7 +10,7 @@ from reread.tools import _draw
 from reread.tools._values import answer, first, grouped, line, words
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 
 class EnterInput(Struct, kw_only=True):
@@ -42,22 +42,22 @@ class Output(Struct, kw_only=True):
     message: str | None = None
 
 
-def enter_title(deed: Deed) -> str:
+def enter_title(call: ToolCall) -> str:
     """Which worktree."""
-    given, output = deed.input(EnterInput), deed.output(Output) or Output()
-    return f"{deed.name} {line(first(given.name, given.path, output.worktreeBranch))}".strip()
+    given, output = call.input(EnterInput), call.output(Output) or Output()
+    return f"{call.name} {line(first(given.name, given.path, output.worktreeBranch))}".strip()
 
 
-def exit_title(deed: Deed) -> str:
+def exit_title(call: ToolCall) -> str:
     """What becomes of which worktree."""
-    output = deed.output(Output) or Output()
-    return f"{deed.name} {line(deed.input(ExitInput).action)} {line(output.worktreeBranch)}".strip()
+    output = call.output(Output) or Output()
+    return f"{call.name} {line(call.input(ExitInput).action)} {line(output.worktreeBranch)}".strip()
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """Where the worktree is, and what was said of it."""
-    output = answer(deed, Output) or Output()
-    entered, left = deed.input(EnterInput), deed.input(ExitInput)
+    output = answer(call, Output) or Output()
+    entered, left = call.input(EnterInput), call.input(ExitInput)
     yield from facts(
         action=first(left.action, output.action),
         name=words(entered.name),
@@ -70,7 +70,7 @@ def draw(deed: Deed) -> Iterator[Node]:
     )
     if output.originalCwdMissing is True:
         yield from _draw.note("the folder it came from is gone", "warning")
-    yield from _draw.ending(deed, output.message) if first(output.message) else _draw.reply(deed)
+    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
 
 
 TOOLS = [Tool(("EnterWorktree",), enter_title, draw), Tool(("ExitWorktree",), exit_title, draw)]

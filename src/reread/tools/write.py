@@ -11,7 +11,7 @@ from reread.tools import _diff, generic
 from reread.tools._values import count, first, held, line, words
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
-from reread.tools.tool_call import Deed
+from reread.tools.tool_call import ToolCall
 
 
 class Input(Struct, kw_only=True):
@@ -47,20 +47,20 @@ class Output(Struct, kw_only=True):
     file: File | None = None
 
 
-def title(deed: Deed) -> str:
+def title(call: ToolCall) -> str:
     """The file, and how much of it is new."""
-    output = deed.output(Output) or Output()
+    output = call.output(Output) or Output()
     hunks = _hunks(output)
-    content = _content(deed, output)
+    content = _content(call, output)
     lines = count(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
-    return " ".join(part for part in (deed.name, line(_path(deed, output)), _diff.tally(hunks) or lines) if part)
+    return " ".join(part for part in (call.name, line(_path(call, output)), _diff.tally(hunks) or lines) if part)
 
 
-def draw(deed: Deed) -> Iterator[Node]:
+def draw(call: ToolCall) -> Iterator[Node]:
     """What changed where the file was there before, else what was written."""
-    output = deed.output(Output) or Output()
-    path, content, hunks = _path(deed, output), _content(deed, output), _hunks(output)
-    yield from generic.ending(deed)
+    output = call.output(Output) or Output()
+    path, content, hunks = _path(call, output), _content(call, output), _hunks(output)
+    yield from generic.ending(call)
     if output.userModified is True:
         yield Note(text="changed by the user before it was written", level="warning")
     yield from _diff.changed(path, hunks)
@@ -71,14 +71,14 @@ def draw(deed: Deed) -> Iterator[Node]:
         yield Note(text="an empty file")
 
 
-def _path(deed: Deed, output: Output) -> str:
+def _path(call: ToolCall, output: Output) -> str:
     file = held(output.file, File) or File()
-    return first(output.filePath, file.filePath, deed.input(Input).file_path)
+    return first(output.filePath, file.filePath, call.input(Input).file_path)
 
 
-def _content(deed: Deed, output: Output) -> str:
+def _content(call: ToolCall, output: Output) -> str:
     file = held(output.file, File) or File()
-    told = (output.content, file.content, deed.input(Input).content)
+    told = (output.content, file.content, call.input(Input).content)
     return next((words(content) for content in told if content is not None), "")
 
 
@@ -95,4 +95,4 @@ def _hunks(output: Output) -> list[Hunk]:
     return _diff.between(output.originalFile, output.content)
 
 
-TOOLS = [Tool(("Write", "Replace"), title, draw, sort="edit")]
+TOOLS = [Tool(("Write", "Replace"), title, draw, category="edit")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reread.records.blocks import Content, Number, Piece
+from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.usage import Usage
 
 
-class StopDetails(Piece, frozen=True, kw_only=True):
+class StopDetails(BlockPart, frozen=True, kw_only=True):
     """Why the API refused."""
 
     type: str | None = None
@@ -19,7 +19,7 @@ class StopDetails(Piece, frozen=True, kw_only=True):
     fallback_has_prefill_claim: bool | None = None
 
 
-class Skill(Piece, frozen=True, kw_only=True):
+class Skill(BlockPart, frozen=True, kw_only=True):
     """A skill loaded into a container."""
 
     skill_id: str | None = None
@@ -27,7 +27,7 @@ class Skill(Piece, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class Container(Piece, frozen=True, kw_only=True):
+class Container(BlockPart, frozen=True, kw_only=True):
     """The sandbox that ran code for a response."""
 
     id: str | None = None
@@ -35,7 +35,7 @@ class Container(Piece, frozen=True, kw_only=True):
     skills: list[Skill] | None = None
 
 
-class AppliedEdit(Piece, frozen=True, kw_only=True):
+class AppliedEdit(BlockPart, frozen=True, kw_only=True):
     """What the API cleared from the context."""
 
     type: str | None = None
@@ -44,26 +44,26 @@ class AppliedEdit(Piece, frozen=True, kw_only=True):
     cleared_tool_uses: int | None = None
 
 
-class ContextManagement(Piece, frozen=True, kw_only=True):
+class ContextManagement(BlockPart, frozen=True, kw_only=True):
     """The context edits that the API applied."""
 
     applied_edits: list[AppliedEdit] | None = None
 
 
-class CacheMiss(Piece, frozen=True, kw_only=True):
+class CacheMiss(BlockPart, frozen=True, kw_only=True):
     """Why the prompt was not in the cache."""
 
     type: str | None = None
     cache_missed_input_tokens: int | None = None
 
 
-class Diagnostics(Piece, frozen=True, kw_only=True):
+class Diagnostics(BlockPart, frozen=True, kw_only=True):
     """What the API says of its own caching."""
 
     cache_miss_reason: CacheMiss | None = None
 
 
-class InputTransformation(Piece, frozen=True, kw_only=True):
+class InputTransformation(BlockPart, frozen=True, kw_only=True):
     """What the API changed in the request."""
 
     type: str | None = None
@@ -71,7 +71,7 @@ class InputTransformation(Piece, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Response(Piece, frozen=True, kw_only=True):
+class Response(BlockPart, frozen=True, kw_only=True):
     """An assistant message as the API answered it, or one block of it."""
 
     id: str | None = None
@@ -90,13 +90,13 @@ class Response(Piece, frozen=True, kw_only=True):
     error: Any = None
 
 
-class OutputConfig(Piece, frozen=True, kw_only=True):
+class OutputConfig(BlockPart, frozen=True, kw_only=True):
     """How hard the model was asked to work."""
 
     effort: str | None = None
 
 
-class Prompt(Piece, frozen=True, kw_only=True):
+class Prompt(BlockPart, frozen=True, kw_only=True):
     """A message sent to the API."""
 
     id: str | None = None
@@ -106,7 +106,7 @@ class Prompt(Piece, frozen=True, kw_only=True):
     output_config: OutputConfig | None = None
 
 
-class ErrorDetail(Piece, frozen=True, kw_only=True):
+class ErrorDetail(BlockPart, frozen=True, kw_only=True):
     """The innermost error that the API sent."""
 
     type: str | None = None
@@ -114,7 +114,7 @@ class ErrorDetail(Piece, frozen=True, kw_only=True):
     details: Any = None
 
 
-class ErrorBody(Piece, frozen=True, kw_only=True):
+class ErrorBody(BlockPart, frozen=True, kw_only=True):
     """The body of an API error."""
 
     type: str | None = None
@@ -123,7 +123,7 @@ class ErrorBody(Piece, frozen=True, kw_only=True):
     message: str | None = None
 
 
-class ThinkingConfig(Piece, frozen=True, kw_only=True):
+class ThinkingConfig(BlockPart, frozen=True, kw_only=True):
     """How much thinking was asked for."""
 
     type: str | None = None
@@ -131,7 +131,7 @@ class ThinkingConfig(Piece, frozen=True, kw_only=True):
     budget_tokens: int | None = None
 
 
-class RequestParams(Piece, frozen=True, kw_only=True):
+class RequestParams(BlockPart, frozen=True, kw_only=True):
     """What a request asked of the API."""
 
     model: str | None = None
@@ -147,14 +147,14 @@ class RequestParams(Piece, frozen=True, kw_only=True):
     stop_sequences: list[str] | None = None
 
 
-class CacheMark(Piece, frozen=True, kw_only=True):
+class CacheMark(BlockPart, frozen=True, kw_only=True):
     """Where a request asked for caching."""
 
     path: list[Any] | None = None
     value: dict[str, Any] | None = None
 
 
-class ToolDefinition(Piece, frozen=True, kw_only=True):
+class ToolDefinition(BlockPart, frozen=True, kw_only=True):
     """A tool as the model was told of it."""
 
     type: str | None = None
@@ -166,7 +166,7 @@ class ToolDefinition(Piece, frozen=True, kw_only=True):
     defer_loading: bool | None = None
 
 
-class RequestShape(Piece, frozen=True, kw_only=True):
+class RequestShape(BlockPart, frozen=True, kw_only=True):
     """The parts that many requests share."""
 
     system: Content = None

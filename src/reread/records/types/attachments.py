@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
-from reread.records.blocks import Content, Number, Piece
+from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import ToolDefinition
 from reread.records.types.base import AttachmentPayload, Node
 from reread.records.types.messages import Origin
@@ -18,7 +18,7 @@ AnyAttachment: TypeAlias = Annotated[
 """A struct of ATTACHMENTS, by its `type`."""
 
 
-class Rendered(Piece, frozen=True, kw_only=True):
+class Rendered(BlockPart, frozen=True, kw_only=True):
     """A text that the model saw."""
 
     content: Content = None
@@ -35,14 +35,14 @@ class Attachment(Node, frozen=True, kw_only=True):
     renderedBesideToolResult: bool | None = None
 
 
-class BlockingError(Piece, frozen=True, kw_only=True):
+class BlockingError(BlockPart, frozen=True, kw_only=True):
     """What a hook objected to."""
 
     blockingError: str | None = None
     command: str | None = None
 
 
-class QueuedUsage(Piece, frozen=True, kw_only=True):
+class QueuedUsage(BlockPart, frozen=True, kw_only=True):
     """What the notified task used."""
 
     totalTokens: int | None = None
@@ -50,7 +50,7 @@ class QueuedUsage(Piece, frozen=True, kw_only=True):
     durationMs: Number | None = None
 
 
-class Dimensions(Piece, frozen=True, kw_only=True):
+class Dimensions(BlockPart, frozen=True, kw_only=True):
     """The size of an image."""
 
     originalWidth: int | None = None
@@ -59,7 +59,7 @@ class Dimensions(Piece, frozen=True, kw_only=True):
     displayHeight: int | None = None
 
 
-class ReadFile(Piece, frozen=True, kw_only=True):
+class ReadFile(BlockPart, frozen=True, kw_only=True):
     """A file as it was read."""
 
     filePath: str | None = None
@@ -77,20 +77,20 @@ class ReadFile(Piece, frozen=True, kw_only=True):
     outputDir: str | None = None
 
 
-class FileContent(Piece, frozen=True, kw_only=True):
+class FileContent(BlockPart, frozen=True, kw_only=True):
     """What reading a file gave."""
 
     type: str | None = None
     file: ReadFile | None = None
 
 
-class Framing(Piece, frozen=True, kw_only=True):
+class Framing(BlockPart, frozen=True, kw_only=True):
     """How a saved copy is wrapped."""
 
     enveloped: bool | None = None
 
 
-class Instruction(Piece, frozen=True, kw_only=True):
+class Instruction(BlockPart, frozen=True, kw_only=True):
     """A memory file in force."""
 
     path: str | None = None
@@ -98,7 +98,7 @@ class Instruction(Piece, frozen=True, kw_only=True):
     content: str | None = None
 
 
-class Environment(Piece, frozen=True, kw_only=True):
+class Environment(BlockPart, frozen=True, kw_only=True):
     """Machine, shell and folders."""
 
     workingDirectory: str | None = None
@@ -110,7 +110,7 @@ class Environment(Piece, frozen=True, kw_only=True):
     osVersion: str | None = None
 
 
-class EnvironmentChange(Piece, frozen=True, kw_only=True):
+class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
     """A fact of the environment that changed."""
 
     from_: Any = field(default=None, name="from")
@@ -118,7 +118,7 @@ class EnvironmentChange(Piece, frozen=True, kw_only=True):
     field: str | None = None
 
 
-class ModelIdentity(Piece, frozen=True, kw_only=True):
+class ModelIdentity(BlockPart, frozen=True, kw_only=True):
     """A model's name and knowledge."""
 
     modelId: str | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
-from reread.records.blocks import Number, Piece
+from reread.records.blocks import BlockPart, Number
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"holds": "entry"})]
 """A record, or a list of records, inside another, as written."""
@@ -52,14 +52,14 @@ class EventPayload(Struct, frozen=True, kw_only=True):
     type: str = ""
 
 
-class ForkedFrom(Piece, frozen=True, kw_only=True):
+class ForkedFrom(BlockPart, frozen=True, kw_only=True):
     """The record that this one is a copy of."""
 
     sessionId: str | None = None
     messageUuid: str | None = None
 
 
-class PreservedSegment(Piece, frozen=True, kw_only=True):
+class PreservedSegment(BlockPart, frozen=True, kw_only=True):
     """The run of records that a compaction kept."""
 
     headUuid: str | None = None
@@ -70,7 +70,7 @@ class PreservedSegment(Piece, frozen=True, kw_only=True):
     tail_uuid: str | None = None
 
 
-class PreservedMessages(Piece, frozen=True, kw_only=True):
+class PreservedMessages(BlockPart, frozen=True, kw_only=True):
     """The records that a compaction kept."""
 
     anchorUuid: str | None = None
@@ -80,7 +80,7 @@ class PreservedMessages(Piece, frozen=True, kw_only=True):
     all_uuids: list[str] | None = None
 
 
-class CompactMetadata(Piece, frozen=True, kw_only=True):
+class CompactMetadata(BlockPart, frozen=True, kw_only=True):
     """What a compaction did."""
 
     trigger: str | None = None

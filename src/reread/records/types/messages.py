@@ -6,14 +6,14 @@ from typing import Any
 
 from msgspec import field
 
-from reread.records.blocks import Block, Content, Number, Piece, to_blocks
+from reread.records.blocks import Block, BlockPart, Content, Number, to_blocks
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import Node
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ContextUsage, UsageReport
 
 
-class Origin(Piece, frozen=True, kw_only=True):
+class Origin(BlockPart, frozen=True, kw_only=True):
     """Who spoke: a person, a task, a peer …"""
 
     kind: str | None = None
@@ -31,7 +31,7 @@ class Origin(Piece, frozen=True, kw_only=True):
     runId: str | None = None
 
 
-class ThinkingMetadata(Piece, frozen=True, kw_only=True):
+class ThinkingMetadata(BlockPart, frozen=True, kw_only=True):
     """How much thinking a prompt asked for."""
 
     level: str | None = None
@@ -40,7 +40,7 @@ class ThinkingMetadata(Piece, frozen=True, kw_only=True):
     maxThinkingTokens: int | None = None
 
 
-class Todo(Piece, frozen=True, kw_only=True):
+class Todo(BlockPart, frozen=True, kw_only=True):
     """One item of a to-do list."""
 
     id: Any = None
@@ -50,7 +50,7 @@ class Todo(Piece, frozen=True, kw_only=True):
     priority: str | None = None
 
 
-class PermissionDecision(Piece, frozen=True, kw_only=True):
+class PermissionDecision(BlockPart, frozen=True, kw_only=True):
     """Who allowed or refused a call, and why."""
 
     decision: str | None = None
@@ -63,14 +63,14 @@ class PermissionDecision(Piece, frozen=True, kw_only=True):
     grant_scope: str | None = None
 
 
-class TurnPosition(Piece, frozen=True, kw_only=True):
+class TurnPosition(BlockPart, frozen=True, kw_only=True):
     """Where in the session a prompt stands."""
 
     promptIndex: int | None = None
     turnIndex: int | None = None
 
 
-class ToolResultMeta(Piece, frozen=True, kw_only=True):
+class ToolResultMeta(BlockPart, frozen=True, kw_only=True):
     """What the stream says of a tool result beside it."""
 
     id: str | None = None
@@ -78,7 +78,7 @@ class ToolResultMeta(Piece, frozen=True, kw_only=True):
     permission_decision: PermissionDecision | None = None
 
 
-class ToolUseMeta(Piece, frozen=True, kw_only=True):
+class ToolUseMeta(BlockPart, frozen=True, kw_only=True):
     """How a host should name a tool call."""
 
     id: str | None = None
@@ -88,7 +88,7 @@ class ToolUseMeta(Piece, frozen=True, kw_only=True):
     icon_url: str | None = None
 
 
-class CommandRun(Piece, frozen=True, kw_only=True):
+class CommandRun(BlockPart, frozen=True, kw_only=True):
     """A local command and its arguments."""
 
     command: str | None = None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from reread.records.blocks import Content, Number, Piece
+from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
 from reread.records.types.base import State
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ModelUsage
 
 
-class FileBackup(Piece, frozen=True, kw_only=True):
+class FileBackup(BlockPart, frozen=True, kw_only=True):
     """A copy of a file from before a change."""
 
     backupFileName: str | None = None
@@ -20,7 +20,7 @@ class FileBackup(Piece, frozen=True, kw_only=True):
     realParentDir: str | None = None
 
 
-class FileSnapshot(Piece, frozen=True, kw_only=True):
+class FileSnapshot(BlockPart, frozen=True, kw_only=True):
     """The files as they were at a prompt, by path."""
 
     messageId: str | None = None
@@ -28,7 +28,7 @@ class FileSnapshot(Piece, frozen=True, kw_only=True):
     trackedFileBackups: dict[str, FileBackup] | None = None
 
 
-class WorktreeSession(Piece, frozen=True, kw_only=True):
+class WorktreeSession(BlockPart, frozen=True, kw_only=True):
     """The worktree that a session moved into."""
 
     sessionId: str | None = None
@@ -42,7 +42,7 @@ class WorktreeSession(Piece, frozen=True, kw_only=True):
     extensionRoot: str | None = None
 
 
-class Replacement(Piece, frozen=True, kw_only=True):
+class Replacement(BlockPart, frozen=True, kw_only=True):
     """A tool result and the stub that the model saw instead."""
 
     kind: str | None = None

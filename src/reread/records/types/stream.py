@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from reread.records.blocks import Content, Number, Piece
+from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import (
     Container,
     ContextManagement,
@@ -24,7 +24,7 @@ AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"holds": "event"}, extra_json_s
 """A struct of EVENTS, by its `type`."""
 
 
-class PermissionDenial(Piece, frozen=True, kw_only=True):
+class PermissionDenial(BlockPart, frozen=True, kw_only=True):
     """A call that was not allowed."""
 
     tool_name: str | None = None
@@ -32,7 +32,7 @@ class PermissionDenial(Piece, frozen=True, kw_only=True):
     tool_input: dict[str, Any] | None = None
 
 
-class RateLimit(Piece, frozen=True, kw_only=True):
+class RateLimit(BlockPart, frozen=True, kw_only=True):
     """How much of a limit is used, and when it resets."""
 
     status: str | None = None
@@ -52,7 +52,7 @@ class RateLimit(Piece, frozen=True, kw_only=True):
     hasChargeableSavedPaymentMethod: bool | None = None
 
 
-class DeferredToolUse(Piece, frozen=True, kw_only=True):
+class DeferredToolUse(BlockPart, frozen=True, kw_only=True):
     """A call that waits."""
 
     id: str | None = None
@@ -60,7 +60,7 @@ class DeferredToolUse(Piece, frozen=True, kw_only=True):
     input: dict[str, Any] | None = None
 
 
-class SubagentStats(Piece, frozen=True, kw_only=True):
+class SubagentStats(BlockPart, frozen=True, kw_only=True):
     """How many agents a turn started, and what became of them."""
 
     by_type: dict[str, int] | None = None
@@ -75,7 +75,7 @@ class SubagentStats(Piece, frozen=True, kw_only=True):
     requested: dict[str, int] | None = None
 
 
-class Goal(Piece, frozen=True, kw_only=True):
+class Goal(BlockPart, frozen=True, kw_only=True):
     """What a session is to reach."""
 
     condition: str | None = None
@@ -85,7 +85,7 @@ class Goal(Piece, frozen=True, kw_only=True):
     last_reason: str | None = None
 
 
-class Delta(Piece, frozen=True, kw_only=True):
+class Delta(BlockPart, frozen=True, kw_only=True):
     """What a block or message gained."""
 
     type: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reread.records.blocks import Number, Piece
+from reread.records.blocks import BlockPart, Number
 from reread.records.types.api import ErrorBody, Prompt
 from reread.records.types.base import System
 from reread.records.types.messages import CommandRun
@@ -12,7 +12,7 @@ from reread.records.types.registry import RECORDS, SYSTEMS
 from reread.records.types.usage import ContextUsage, TaskUsage
 
 
-class MicrocompactMetadata(Piece, frozen=True, kw_only=True):
+class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
     """What a microcompaction cleared."""
 
     trigger: str | None = None
@@ -22,7 +22,7 @@ class MicrocompactMetadata(Piece, frozen=True, kw_only=True):
     clearedAttachmentUUIDs: list[str] | None = None
 
 
-class ErrorCause(Piece, frozen=True, kw_only=True):
+class ErrorCause(BlockPart, frozen=True, kw_only=True):
     """The network error below an API error."""
 
     code: str | None = None
@@ -30,7 +30,7 @@ class ErrorCause(Piece, frozen=True, kw_only=True):
     errno: int | None = None
 
 
-class ErrorInfo(Piece, frozen=True, kw_only=True):
+class ErrorInfo(BlockPart, frozen=True, kw_only=True):
     """An API error, serialised by the client; its headers are private."""
 
     type: str | None = None
@@ -48,28 +48,28 @@ class ErrorInfo(Piece, frozen=True, kw_only=True):
     rateLimits: Any = None
 
 
-class HookInfo(Piece, frozen=True, kw_only=True):
+class HookInfo(BlockPart, frozen=True, kw_only=True):
     """A hook that ran."""
 
     command: str | None = None
     durationMs: Number | None = None
 
 
-class PromptEnding(Piece, frozen=True, kw_only=True):
+class PromptEnding(BlockPart, frozen=True, kw_only=True):
     """How a submitted prompt ended."""
 
     kind: str | None = None
     reason: str | None = None
 
 
-class PromptSubmitEnding(Piece, frozen=True, kw_only=True):
+class PromptSubmitEnding(BlockPart, frozen=True, kw_only=True):
     """How a submitted prompt ended, and whether it was kept."""
 
     ending: PromptEnding | None = None
     promptKept: bool | None = None
 
 
-class PromptOutcome(Piece, frozen=True, kw_only=True):
+class PromptOutcome(BlockPart, frozen=True, kw_only=True):
     """The same in a stream."""
 
     kind: str | None = None
@@ -77,7 +77,7 @@ class PromptOutcome(Piece, frozen=True, kw_only=True):
     prompt_kept: bool | None = None
 
 
-class McpServer(Piece, frozen=True, kw_only=True):
+class McpServer(BlockPart, frozen=True, kw_only=True):
     """An MCP server and its state."""
 
     name: str | None = None
@@ -85,7 +85,7 @@ class McpServer(Piece, frozen=True, kw_only=True):
     source: str | None = None
 
 
-class Plugin(Piece, frozen=True, kw_only=True):
+class Plugin(BlockPart, frozen=True, kw_only=True):
     """A loaded plugin."""
 
     name: str | None = None
@@ -94,7 +94,7 @@ class Plugin(Piece, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class PluginError(Piece, frozen=True, kw_only=True):
+class PluginError(BlockPart, frozen=True, kw_only=True):
     """A plugin that did not load."""
 
     plugin: str | None = None
@@ -104,7 +104,7 @@ class PluginError(Piece, frozen=True, kw_only=True):
     managed_lock: dict[str, Any] | None = None
 
 
-class WorkflowStep(Piece, frozen=True, kw_only=True):
+class WorkflowStep(BlockPart, frozen=True, kw_only=True):
     """A phase or an agent of a running workflow."""
 
     type: str | None = None
@@ -130,7 +130,7 @@ class WorkflowStep(Piece, frozen=True, kw_only=True):
     lastProgressAt: Number | None = None
 
 
-class TaskPatch(Piece, frozen=True, kw_only=True):
+class TaskPatch(BlockPart, frozen=True, kw_only=True):
     """The fields of a task that changed."""
 
     status: str | None = None
@@ -141,7 +141,7 @@ class TaskPatch(Piece, frozen=True, kw_only=True):
     is_backgrounded: bool | None = None
 
 
-class ResourceLink(Piece, frozen=True, kw_only=True):
+class ResourceLink(BlockPart, frozen=True, kw_only=True):
     """A resource that an MCP server offers."""
 
     uri: str | None = None
@@ -153,7 +153,7 @@ class ResourceLink(Piece, frozen=True, kw_only=True):
     annotations: dict[str, Any] | None = None
 
 
-class BackgroundTask(Piece, frozen=True, kw_only=True):
+class BackgroundTask(BlockPart, frozen=True, kw_only=True):
     """A task that runs in the background."""
 
     task_id: str | None = None
@@ -165,7 +165,7 @@ class BackgroundTask(Piece, frozen=True, kw_only=True):
     ambient: bool | None = None
 
 
-class Command(Piece, frozen=True, kw_only=True):
+class Command(BlockPart, frozen=True, kw_only=True):
     """A slash command."""
 
     name: str | None = None
@@ -175,7 +175,7 @@ class Command(Piece, frozen=True, kw_only=True):
     builtin: bool | None = None
 
 
-class PersistedFile(Piece, frozen=True, kw_only=True):
+class PersistedFile(BlockPart, frozen=True, kw_only=True):
     """A file that was uploaded, or failed to be."""
 
     filename: str | None = None
@@ -183,7 +183,7 @@ class PersistedFile(Piece, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class Memory(Piece, frozen=True, kw_only=True):
+class Memory(BlockPart, frozen=True, kw_only=True):
     """A memory file."""
 
     path: str | None = None
@@ -191,7 +191,7 @@ class Memory(Piece, frozen=True, kw_only=True):
     content: str | None = None
 
 
-class MirrorKey(Piece, frozen=True, kw_only=True):
+class MirrorKey(BlockPart, frozen=True, kw_only=True):
     """The mirrored transcript."""
 
     projectKey: str | None = None

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from reread.records.blocks import Number, Piece
+from reread.records.blocks import BlockPart, Number
 
 
-class CacheCreation(Piece, frozen=True, kw_only=True):
+class CacheCreation(BlockPart, frozen=True, kw_only=True):
     """Tokens written to the cache, by how long they live there."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
-class ServerToolUsage(Piece, frozen=True, kw_only=True):
+class ServerToolUsage(BlockPart, frozen=True, kw_only=True):
     """How often the API's own tools ran."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
-class OutputTokensDetails(Piece, frozen=True, kw_only=True):
+class OutputTokensDetails(BlockPart, frozen=True, kw_only=True):
     """What the output tokens went into."""
 
     thinking_tokens: int | None = None
 
 
-class CreditStatus(Piece, frozen=True, kw_only=True):
+class CreditStatus(BlockPart, frozen=True, kw_only=True):
     """Whether a fallback credit was redeemed."""
 
     type: str | None = None
@@ -35,13 +35,13 @@ class CreditStatus(Piece, frozen=True, kw_only=True):
     remove_to_redeem: list[str] | None = None
 
 
-class FallbackCredit(Piece, frozen=True, kw_only=True):
+class FallbackCredit(BlockPart, frozen=True, kw_only=True):
     """What became of a fallback credit token."""
 
     status: CreditStatus | None = None
 
 
-class Iteration(Piece, frozen=True, kw_only=True):
+class Iteration(BlockPart, frozen=True, kw_only=True):
     """The tokens of one sampling step inside a response."""
 
     type: str | None = None
@@ -53,7 +53,7 @@ class Iteration(Piece, frozen=True, kw_only=True):
     cache_creation: CacheCreation | None = None
 
 
-class Usage(Piece, frozen=True, kw_only=True):
+class Usage(BlockPart, frozen=True, kw_only=True):
     """The tokens of one API response, as its row states them."""
 
     input_tokens: int | None = None
@@ -70,7 +70,7 @@ class Usage(Piece, frozen=True, kw_only=True):
     fallback_credit: FallbackCredit | None = None
 
 
-class ModelUsage(Piece, frozen=True, kw_only=True):
+class ModelUsage(BlockPart, frozen=True, kw_only=True):
     """What one model used and cost, summed by the client."""
 
     inputTokens: int | None = None
@@ -89,7 +89,7 @@ class ModelUsage(Piece, frozen=True, kw_only=True):
     provider: str | None = None
 
 
-class TaskUsage(Piece, frozen=True, kw_only=True):
+class TaskUsage(BlockPart, frozen=True, kw_only=True):
     """What a background task used."""
 
     total_tokens: int | None = None
@@ -97,7 +97,7 @@ class TaskUsage(Piece, frozen=True, kw_only=True):
     duration_ms: Number | None = None
 
 
-class ContextShare(Piece, frozen=True, kw_only=True):
+class ContextShare(BlockPart, frozen=True, kw_only=True):
     """One thing that fills the context."""
 
     name: str | None = None
@@ -111,14 +111,14 @@ class ContextShare(Piece, frozen=True, kw_only=True):
     tokens: int | None = None
 
 
-class OverLimit(Piece, frozen=True, kw_only=True):
+class OverLimit(BlockPart, frozen=True, kw_only=True):
     """By how much the context is too full."""
 
     kind: str | None = None
     tokens_over: int | None = None
 
 
-class ContextUsage(Piece, frozen=True, kw_only=True):
+class ContextUsage(BlockPart, frozen=True, kw_only=True):
     """What fills the context window."""
 
     model: str | None = None
@@ -133,7 +133,7 @@ class ContextUsage(Piece, frozen=True, kw_only=True):
     skills: list[ContextShare] | None = None
 
 
-class SessionTotals(Piece, frozen=True, kw_only=True):
+class SessionTotals(BlockPart, frozen=True, kw_only=True):
     """What a session has cost so far."""
 
     total_cost_usd: Number | None = None
@@ -144,7 +144,7 @@ class SessionTotals(Piece, frozen=True, kw_only=True):
     model_usage: dict[str, ModelUsage] | None = None
 
 
-class UsageReport(Piece, frozen=True, kw_only=True):
+class UsageReport(BlockPart, frozen=True, kw_only=True):
     """The answer to a question about usage."""
 
     session: SessionTotals | None = None
