@@ -90,7 +90,7 @@ def test_it_is_resumed_into_the_same_session_and_conversation(report: dict[str, 
 def test_its_cost_is_what_it_says(report: dict[str, Any]) -> None:
     totals = value(report, "usage")["totals"]
     assert totals["responses"] == 3
-    assert totals["reported_cost_usd"] == totals["cost_usd"] >= value(report, "values")["outcomes"][-1]["cost_usd"] > 0
+    assert totals["reported_cost_usd"] == totals["cost_usd"] >= value(report, "values")["results"][-1]["cost_usd"] > 0
 
 
 def test_the_transcript_and_the_capture_agree(report: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ def test_the_transcript_and_the_capture_agree(report: dict[str, Any]) -> None:
 
 def test_an_error_of_the_api_is_shown_as_one(report: dict[str, Any]) -> None:
     assert report["error"]["code"] == 1
-    (outcome,) = value(report, "error_values")["outcomes"]
+    (outcome,) = value(report, "error_values")["results"]
     assert outcome["is_error"] is True and "400" in outcome["text"]
 
 
@@ -111,5 +111,5 @@ def test_an_interrupt_reaches_it(report: dict[str, Any]) -> None:
 
 def test_a_client_that_is_killed_ends_without_a_result(report: dict[str, Any]) -> None:
     assert report["killed"]["code"] == 137
-    (outcome,) = value(report, "killed_values")["outcomes"]
+    (outcome,) = value(report, "killed_values")["results"]
     assert (outcome["subtype"], outcome["exit_code"]) == ("no_result", 137)

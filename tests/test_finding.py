@@ -32,7 +32,7 @@ def sent(view: SessionView) -> dict[str, Any]:
     """What the reader is sent: passages, and the bodies of their calls."""
     passages = view.page(0, 1000, whole=True).items
     bodies = {str(n): view.call(n, whole=True) for n in range(len(view.thread().conversation.calls))}
-    return json.loads(jsontext.dumps({"passages": passages, "bodies": bodies}))
+    return json.loads(jsontext.dumps({"items": passages, "bodies": bodies}))
 
 
 def hits(view: SessionView, query: str) -> list[list[Any]]:
@@ -69,7 +69,7 @@ def test_the_passages_are_those_that_the_reader_is_sent(view: SessionView) -> No
     if os.environ.get("REREAD_GOLDEN") == "update":
         write_anew(view)
         pytest.skip("written anew: read the difference")
-    assert sent(view) == {name: CASES[name] for name in ("passages", "bodies")}
+    assert sent(view) == {name: CASES[name] for name in ("items", "bodies")}
 
 
 @pytest.mark.parametrize("case", CASES["find"], ids=lambda case: case["query"])

@@ -104,7 +104,7 @@ class Opened(HTMLParser):
 
     def items(self, thread: Any) -> list[Any]:
         """The passages of a thread, page by page."""
-        return [item for page in thread["pages"] for item in self.chunk(page)["passages"]]
+        return [item for page in thread["pages"] for item in self.chunk(page)["items"]]
 
     def bodies(self, thread: Any) -> dict[str, Any]:
         """The bodies of a thread's calls."""
@@ -143,7 +143,7 @@ def assert_whole(session: Session) -> None:
         for id, (item, index) in names["calls"].items():
             assert any(part.get("id") == id for part in page.items(thread)[item]["parts"])
             assert plain(bodies[str(index)]) == plain(view.call(index, agent=agent, whole=True))
-        assert thread["overview"]["passages"] == len(expected)
+        assert thread["overview"]["items"] == len(expected)
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("projects/*/*.jsonl")), ids=lambda path: path.stem[:8])
@@ -250,7 +250,7 @@ def test_what_is_left_out_is_not_in_the_page() -> None:
         page = page_of(session, **selection)
         (thread,) = page.index["threads"]
         found = page.items(thread)
-        assert [item["index"] for item in found] == list(range(thread["overview"]["passages"]))
+        assert [item["index"] for item in found] == list(range(thread["overview"]["items"]))
         if not selection.get("tools", True) or selection.get("only") in ("prompts", "text"):
             assert page.bodies(thread) == {}
         return [part["part"] for item in found for part in item["parts"]]

@@ -26,6 +26,7 @@ from reread.reader.thread_view import MOST_FILLS
 from reread.reader.timeline import LONGEST, Timeline
 from reread.render import parts as p
 from reread.session.session import Session
+from reread.tools import nodes
 
 ADDRESS = "/api/sessions/k"
 
@@ -266,7 +267,7 @@ def test_long_texts_come_cut_and_whole_when_asked() -> None:
     body = view.call(0)
     assert [(c.lines, c.chars) for c in body.cut] == [(3000, 14_999)] or body.cut[0].lines >= 3000
     node = body.nodes[body.cut[0].path[0]]
-    assert isinstance(node, reread.nodes.Terminal) and node.text.count("\n") < 200
+    assert isinstance(node, nodes.Terminal) and node.text.count("\n") < 200
     assert view.call(0, whole=True).cut == []
 
 
@@ -492,7 +493,7 @@ def assert_complete(view: SessionView) -> None:
             for item in page.items:
                 assert_reachable(view, agent, branch.id, item)
             for message in branch.messages:
-                assert_says_all(view.pen(agent, whole=True), message)
+                assert_says_all(view.builder(agent, whole=True), message)
         for call in conversation.calls:
             jsontext.dumps(view.call(call.index, agent=agent))
     jsontext.loads(jsontext.dumps(view.overview()))

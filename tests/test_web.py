@@ -168,20 +168,20 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
     for row in demo.get("/api/library")["sessions"]:
         base = f"/api/sessions/{row['key']}"
         overview = demo.get(base)
-        page = demo.get(f"{base}/passages?count=200")
-        assert page["total"] == overview["passages"] == len(page["passages"])
+        page = demo.get(f"{base}/items?count=200")
+        assert page["total"] == overview["items"] == len(page["items"])
         assert demo.get(f"{base}/outline")["total"] == overview["turns"]
         assert demo.get(f"{base}/spent")["figures"]["tokens"] > 0
         assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
-        for passage in page["passages"]:
-            assert demo.get(f"{base}/place?message={passage['key'].replace(' ', '%20')}")["passage"] == passage["index"]
-            for part in passage["parts"]:
+        for item in page["items"]:
+            assert demo.get(f"{base}/place?message={item['key'].replace(' ', '%20')}")["item"] == item["index"]
+            for part in item["parts"]:
                 if part["part"] == "call":
                     assert demo.get(f"{base}/calls/{part['index']}")["nodes"]
                     assert demo.get(f"{base}/lines?call={part['id']}")["lines"]
         for agent in overview["agents"]:
-            assert demo.get(f"{base}/passages?agent={agent['id']}")["passages"]
+            assert demo.get(f"{base}/items?agent={agent['id']}")["items"]
 
 
 def test_finding_and_copying_over_http(demo: Site) -> None:
@@ -207,7 +207,7 @@ def test_pictures_are_served_as_what_they_are(tmp_path: Path) -> None:
     fake = image(b64encode(HTML.encode()).decode())
     path.write_bytes(jsonl(*told(user([text("see"), image(b64encode(PNG).decode()), fake, image("%%%")]))))
     with running(Library(paths=[path], count=False)) as site:
-        parts = site.get("/api/sessions/s/passages")["passages"][0]["parts"]
+        parts = site.get("/api/sessions/s/items")["items"][0]["parts"]
         urls = [node["url"] for part in parts if part["part"] == "nodes" for node in part["nodes"]]
         answer = site.ask(urls[0])
         assert (answer.status, answer.headers["content-type"], answer.body) == (200, "image/png", PNG)
@@ -288,7 +288,7 @@ def test_checking_a_file_keeps_nobody_waiting(live: tuple[Site, Path], monkeypat
     about = threading.Thread(target=site.get, args=(f"{base}/problems",))
     about.start()
     assert checking.wait(20)
-    assert site.get(base)["passages"] == 2
+    assert site.get(base)["items"] == 2
     enough.set()
     about.join(20)
 
@@ -321,11 +321,11 @@ def test_captured_conversations_are_beside_transcripts_and_joined_with_them(tmp_
         rows = {row["captured"]: row for row in site.get("/api/library")["sessions"]}
         assert rows[True]["title"] == rows[False]["title"] == "what was asked"
         base = f"/api/sessions/{rows[True]['key']}"
-        assert [p["kind"] for p in site.get(f"{base}/passages")["passages"]] == ["prompt", "response"]
+        assert [p["kind"] for p in site.get(f"{base}/items")["items"]] == ["prompt", "response"]
         with site.events(f"{base}/events") as events:
             events.until("open")
             Store(tmp_path).append("talk", jsonl(printed(reply("and more", id="m2"), uuid="u9")))
-            assert events.until("grown")["passages"] == 2
+            assert events.until("grown")["items"] == 2
 
 
 # Whom it refuses
@@ -406,14 +406,14 @@ def test_what_is_not_there_is_not_found_and_nonsense_is_refused(demo: Site) -> N
         "/calls/99999",
         "/lines?message=no",
         "/place?call=no",
-        "/passages?agent=x",
+        "/items?agent=x",
     ):
         answer = demo.ask(base + path)
         assert answer.status == 404 and json.loads(answer.body)["error"]
-    for path in ("?branch=-1", "/passages?start=x", "/passages?count=1e9", "/find", "/place?line=99999999999999"):
+    for path in ("?branch=-1", "/items?start=x", "/items?count=1e9", "/find", "/place?line=99999999999999"):
         assert demo.status(base + path) == 400
     assert demo.status(f"{base}/calls/-1") == 404
-    assert demo.get(f"{base}/passages?start=999999999")["passages"] == []
+    assert demo.get(f"{base}/items?start=999999999")["items"] == []
 
 
 def test_another_address_needs_the_token() -> None:
@@ -457,17 +457,17 @@ def test_a_session_that_grows_is_told(live: tuple[Site, Path]) -> None:
     base = f"/api/sessions/{path.stem}"
     with site.events(f"{base}/events") as events:
         stood = events.until("open")
-        assert (stood["passages"], stood["turns"], stood["first"], stood["live"]) == (2, 1, 2, True)
+        assert (stood["items"], stood["turns"], stood["first"], stood["live"]) == (2, 1, 2, True)
         append(path, user("and this"))
         grown = events.until("grown")
-        assert (grown["passages"], grown["turns"], grown["first"]) == (3, 2, 1)
+        assert (grown["items"], grown["turns"], grown["first"]) == (3, 2, 1)
         append(path, reply(use("a", "Bash", command="ls"), id="m2"))
         assert events.until("grown")["first"] == 2
         append(path, user([result("a", "x")]))
         grown = events.until("grown")
-        assert (grown["passages"], grown["first"]) == (4, 3)
-        page = site.get(f"{base}/passages?start=3")
-        assert page["stamp"] == grown["stamp"] and page["passages"][0]["parts"][0]["state"] == "done"
+        assert (grown["items"], grown["first"]) == (4, 3)
+        page = site.get(f"{base}/items?start=3")
+        assert page["stamp"] == grown["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
 
 
 def test_agents_that_appear_are_told(live: tuple[Site, Path]) -> None:
@@ -495,7 +495,7 @@ def test_a_file_that_vanishes_or_is_rewritten_is_told(live: tuple[Site, Path]) -
         assert (grown["rewritten"], grown["first"], grown["turns"]) == (True, 0, 2)
         path.unlink()
         assert events.until("grown")["gone"]
-        assert site.get(f"{base}/passages")["total"] == 3, "what was read is still shown"
+        assert site.get(f"{base}/items")["total"] == 3, "what was read is still shown"
         assert site.get(base)["replaced"]
 
 
@@ -525,18 +525,18 @@ def test_a_rewind_is_told_from_where_it_leaves(live: tuple[Site, Path]) -> None:
         assert events.until("open")["branch"] == 0
         append(path, user("right", parentUuid="u2"))
         grown = events.until("grown")
-        assert (grown["branch"], grown["first"], grown["passages"]) == (1, 1, 3)
+        assert (grown["branch"], grown["first"], grown["items"]) == (1, 1, 3)
 
 
 def test_who_does_not_watch_sees_what_is_new_too(live: tuple[Site, Path]) -> None:
     site, path = live
     base = f"/api/sessions/{path.stem}"
-    assert site.get(base)["passages"] == 2
+    assert site.get(base)["items"] == 2
     append(path, user("and this"))
     until = time.monotonic() + 5
-    while site.get(base)["passages"] == 2 and time.monotonic() < until:
+    while site.get(base)["items"] == 2 and time.monotonic() < until:
         time.sleep(0.1)
-    assert site.get(base)["passages"] == 3
+    assert site.get(base)["items"] == 3
 
 
 def test_a_torn_tail_is_shown_once_nobody_will_finish_it(live: tuple[Site, Path]) -> None:
@@ -625,8 +625,8 @@ def test_ctrl_c_ends_it_cleanly_even_while_someone_watches(tmp_path: Path) -> No
 
 
 SLOW = """
-import threading, reread.cli, reread.web.library
-reread.web.library.Library.usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
+import threading, reread.cli, reread.server.library
+reread.server.library.Library.usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
 reread.cli.main()
 """
 

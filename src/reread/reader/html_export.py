@@ -125,7 +125,7 @@ class _PageWriter:
 
     def pieces(self) -> Iterator[bytes]:
         """The page from its head to its end."""
-        self.selected_passages(None, self.view.timeline(branch=self.selection.branch))  # before a word is written
+        self.selected_items(None, self.view.timeline(branch=self.selection.branch))  # before a word is written
         yield self._head().encode()
         yield from self._main_thread()
         agents = self._agents() if self.selection.shows("tools") else []
@@ -199,11 +199,11 @@ class _PageWriter:
         if not self.selection.narrows:
             return agents_below(self.view.session)
         timeline = self.view.timeline(branch=self.selection.branch)
-        items = self.selected_passages(None, timeline)
+        items = self.selected_items(None, timeline)
         calls = (call for n in items for message in timeline.item(n) for call in message.calls)
         return agents_below(self.view.session, calls)
 
-    def selected_passages(self, agent: Agent | None, timeline: Timeline) -> range:
+    def selected_items(self, agent: Agent | None, timeline: Timeline) -> range:
         """The passages that are written: of an agent, all."""
         wanted = (self.selection if agent is None else self.selection.of_agents).among(timeline.turns)
         if not wanted:
@@ -291,7 +291,7 @@ class _ThreadWriter:
     def pieces(self) -> Iterator[bytes]:
         """The chunks of the thread that no other has."""
         batch: list[schema.TimelineItem] = []
-        for index in self.page.selected_passages(self.agent, self.timeline)[len(self.keys) :]:
+        for index in self.page.selected_items(self.agent, self.timeline)[len(self.keys) :]:
             item = self._drawn(index)
             if item is not None:
                 batch.append(item)
@@ -331,7 +331,7 @@ class _ThreadWriter:
         bodies, self.builder.bodies = self.builder.bodies, {}
         yield from self.page.taken_pictures()
         self.pages.append(self.page.chunks)
-        yield self.page.chunk({"passages": batch, "bodies": bodies})
+        yield self.page.chunk({"items": batch, "bodies": bodies})
 
     def map(self) -> bytes:
         """The chunk with the outline, and with where each passage and call is."""
@@ -346,7 +346,7 @@ class _ThreadWriter:
         """What the page's index says of the thread."""
         id = self.agent.id if self.agent is not None else None
         overview = self.page.view.overview(id, lists=False)
-        counts = {"branch": self.timeline.branch, "turns": len(self.turns), "passages": len(self.keys), "live": False}
+        counts = {"branch": self.timeline.branch, "turns": len(self.turns), "items": len(self.keys), "live": False}
         return {
             "agent": id,
             "branch": self.timeline.branch,

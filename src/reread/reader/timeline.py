@@ -180,7 +180,7 @@ class Timeline:
         while at < len(self.messages):
             end = self._chunk_end(at)
             chunk = len(self)
-            for start in self._passages_in(at, end):
+            for start in self._items_in(at, end):
                 self._starts.append(start)
                 self._chunks.append(chunk)
             at = end
@@ -207,7 +207,7 @@ class Timeline:
         starts_turn = turn < len(self._turns) and self._turns[turn] == at
         return starts_turn or self.messages[at - 1].index in self.forks
 
-    def _passages_in(self, start: int, end: int) -> list[int]:
+    def _items_in(self, start: int, end: int) -> list[int]:
         """Where the passages of a chunk begin: one run, or each small message by itself."""
         members = self.messages[start:end]
         if not is_small(members[0]) or sum(len(m.calls) for m in members) >= FEWEST:

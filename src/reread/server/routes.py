@@ -88,7 +88,7 @@ def _overview(view: SessionView, asked: ThreadQuery) -> Any:
     return view.overview(*asked.view)
 
 
-def _passages(view: SessionView, asked: ThreadQuery) -> Any:
+def _items(view: SessionView, asked: ThreadQuery) -> Any:
     agent, branch = asked.view
     count = min(asked.number("count") or 50, MOST_PASSAGES)
     return view.page(asked.number("start") or 0, count, agent=agent, branch=branch, whole=asked.flag("whole"))
@@ -184,7 +184,7 @@ def _picture(view: SessionView, asked: ThreadQuery) -> Response:
 
 ANSWERS: dict[str, Answer] = {
     "": _overview,
-    "/passages": _passages,
+    "/items": _items,
     "/outline": _outline,
     "/calls/{index:int}": _call,
     "/lines": _lines,
