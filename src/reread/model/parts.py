@@ -20,7 +20,7 @@ from reread.records.decode import Record
 from reread.tools import generic
 from reread.tools.nodes import Data, Links
 
-PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
+KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
 """The kinds of part, by the words that selections and filters use."""
 
 ENVELOPE = frozenset(
