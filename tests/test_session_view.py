@@ -216,6 +216,14 @@ def test_a_fork_offers_its_branches() -> None:
     assert view.place(message="left").branch == 0
 
 
+def test_a_fork_ends_a_run() -> None:
+    view = view_of(user("go"), *small_calls("a", "b", "c", "d", "e", "f"), user("again", parentUuid="u7"))
+    prompt, before, after = view.page(0, 10, branch=0).items
+    assert (before.kind, after.kind) == ("run", "run")
+    assert [type(part) for part in before.parts] == [schema.CallPart] * 3 + [schema.ForkPart]
+    assert [part.id for part in after.parts] == ["d", "e", "f"] and prompt.kind == "prompt"
+
+
 def test_the_chart_of_many_turns_has_the_fullest_of_each_group() -> None:
     few, many = (
         view_of(*(record for n in range(turns) for record in (user(f"{n}"), reply("x", id=f"m{n}", usage=tokens(n)))))
