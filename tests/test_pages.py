@@ -448,17 +448,17 @@ def test_a_filter_gives_the_passages_that_fit() -> None:
 def test_law_3_pages_that_grow_are_the_pages_loaded(data: bytes, choice: st.DataObject) -> None:
     source = Growing(data)
     session = Session(source)
-    session.loader = session.new_loader()
+    session.restart()
     view = desk_of(session)
     before = everything(view)
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
-        session.loader.take_in()
+        session.load_lines()
         view.grow()
         after = everything(view)
         assert_unchanged_before_the_first(view, before, after)
         before = after
-    session.loader.load()
+    session.load_rest()
     view.grow()
     assert everything(view) == everything(desk_of(reread.open(data)))
 

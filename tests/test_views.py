@@ -16,6 +16,7 @@ from making import jsonl, printed, reply, use, user
 
 import reread
 from reread.cli._options import SAMPLES
+from reread.model.changes import change_of
 from reread.reader.exports import FORMATS, export
 from reread.render import terminal_images
 from reread.render.markdown import code, fenced, guarded, inline, session_markdown
@@ -198,7 +199,7 @@ def test_a_call_that_comes_with_its_result_is_told_once_to_someone_who_watches(t
     console = make_console(width=100)
     with console.capture() as captured:
         for index in range(len(conversation.records)):
-            for item in change_lines(conversation.change(index), TerminalView(Selection())):
+            for item in change_lines(change_of(conversation, index), TerminalView(Selection())):
                 console.print(item)
     shown = captured.get()
     assert shown.count("$ pytest -q --color=yes tests/test_backoff.py") == on_terminal(CEILING).count(

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
-    from reread.model.conversation import Agent, Change, Conversation
+    from reread.model.changes import Change
+    from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
     from reread.model.ledger import Fate
-    from reread.model.messages import Branch, Call, Compaction, Message, Turn
     from reread.reader.exports import export
     from reread.recording.player import replay
     from reread.recording.recorder import capture
@@ -28,24 +28,24 @@ __version__ = "0.1.0"
 _HOMES = {
     "Agent": "model.conversation",
     "Ambiguous": "errors",
-    "Branch": "model.messages",
-    "Call": "model.messages",
-    "Change": "model.conversation",
-    "Compaction": "model.messages",
+    "Branch": "model.conversation",
+    "Call": "model.conversation",
+    "Change": "model.changes",
+    "Compaction": "model.conversation",
     "Conversation": "model.conversation",
     "Decoder": "records.decode",
     "Fate": "model.ledger",
     "Finding": "session.rules",
     "Header": "catalog.summaries",
     "Line": "records.lines",
-    "Message": "model.messages",
+    "Message": "model.conversation",
     "Misuse": "errors",
     "NotFound": "errors",
     "Record": "records.decode",
     "RereadError": "errors",
     "Session": "session.session",
     "Store": "catalog.store",
-    "Turn": "model.messages",
+    "Turn": "model.conversation",
     "Unreadable": "errors",
     "Unwritable": "errors",
     "Usage": "accounting.billing",

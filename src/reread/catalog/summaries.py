@@ -14,8 +14,8 @@ from reread.base import jsontext
 from reread.base.times import When, edge, moment
 from reread.disk import layout
 from reread.errors import Unreadable
-from reread.model.messages import TURN_STARTERS
 from reread.model.prompt_text import parse_prompt, prompt_kind
+from reread.model.record_kinds import TURN_STARTERS
 from reread.records import dialects
 from reread.records.decode import Record
 from reread.records.envelope import BlockEnvelope, RecordEnvelope

@@ -80,17 +80,21 @@ def export(
 def _export_site(
     ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], selection: Selection
 ) -> None:
+    from reread.catalog.resolve import resolve_session
     from reread.disk.layout import named
     from reread.reader.site_export import write_site
     from reread.render.sanitize import safe
-    from reread.session.session import find
 
     if form != "html" or output == "-":
         raise Misuse("several sessions can be exported as a site only: -f html -o DIR")
     paths: list[Path] = []
     for name in sessions:
         folder = named(name)
-        found = sessions_below(folder) if os.path.isdir(folder) else [find(name, root=asked_roots(ctx, root) or None)]
+        found = (
+            sessions_below(folder)
+            if os.path.isdir(folder)
+            else [resolve_session(name, root=asked_roots(ctx, root) or None)]
+        )
         paths += [path for path in found if path not in paths]
     if not paths:
         raise Misuse(f"no sessions in {', '.join(sessions)}")

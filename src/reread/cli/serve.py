@@ -66,13 +66,15 @@ def _readable(path: Path) -> Path:
 
 def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
     """The files that arguments name, those in folders too."""
+    from reread.catalog.resolve import resolve_session
     from reread.disk.layout import named
-    from reread.session.session import find
 
     files: list[Path] = []
     for name in sessions:
         folder = named(name)
-        files += sessions_below(folder) if os.path.isdir(folder) else [_readable(find(name, root=roots or None))]
+        files += (
+            sessions_below(folder) if os.path.isdir(folder) else [_readable(resolve_session(name, root=roots or None))]
+        )
     if sessions and not files:
         raise Misuse(f"no sessions in {', '.join(sessions)}")
     return [path.absolute() for path in files]

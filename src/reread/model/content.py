@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from msgspec import Raw
+
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list
+from reread.model.prompt_text import prompt_kind
 from reread.records import blocks as b
+from reread.records.envelope import BlockEnvelope
 
 SPOKEN = ("content", "summary", "output", "message", "text")
 """The fields of a system record that may hold what it says, best first."""
@@ -83,3 +87,22 @@ def _spoken(value: Any) -> Any:
 
 def _words(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.dumps(value).decode()
+
+
+def first_text(content: Any) -> str:
+    """Return the first text of a user's content that is not the client's addition; else the first at all."""
+    if isinstance(content, str):
+        return content
+    texts = [text for text in map(_block_text, as_list(content)) if text]
+    return next((text for text in texts if prompt_kind(text) != "meta"), texts[0] if texts else "")
+
+
+def _block_text(block: Any) -> str:
+    raw = block.text if isinstance(block, BlockEnvelope) else as_dict(block).get("text")
+    text = raw_value(raw) if isinstance(raw, Raw) else raw
+    return text if isinstance(text, str) else ""
+
+
+def raw_value(raw: Raw) -> Any:
+    """Decode JSON that was left raw; None if there is none."""
+    return jsontext.readable(bytes(raw)) if raw else None

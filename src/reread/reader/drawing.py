@@ -9,7 +9,7 @@ from typing import Any
 from reread import tools
 from reread.base.coerce import as_dict
 from reread.base.text import plural
-from reread.model.messages import Call, Message
+from reread.model.conversation import Call, Message
 from reread.reader import schema
 from reread.reader.timeline import category_of
 from reread.reader.trim import CHARS, Trimmer
@@ -67,7 +67,7 @@ class PartBuilder:
         self._owner, self._pictures = f"message/{message.index}", 0
         yield from _KINDS.get(message.kind, PartBuilder._notice)(self, message)
         for index in message.attached:
-            yield self._attached(message.conversation.native(index))
+            yield self._attached(message.conversation.bodies.native(index))
 
     def body(self, call: Call, *, full: bool = True) -> schema.CallBody:
         """A call, opened; in full, with all that was recorded and that no node shows."""
@@ -178,7 +178,7 @@ class PartBuilder:
             yield self._nodes(drawn, title="report")
 
     def _meta(self, message: Message) -> Iterator[schema.Part]:
-        said = message.said
+        said = message.full_text
         drawn = [*([n.Prose(text=said)] if said.strip() else []), *_other_nodes(message)]
         if drawn:
             yield self._nodes(drawn, title=one_line(message.text or said, TITLE) or "context")
@@ -243,7 +243,7 @@ def details(message: Message) -> dict[str, Any]:
 
 
 def _details(message: Message) -> dict[str, Any]:
-    record = message.conversation.native(message.records[0])
+    record = message.conversation.bodies.native(message.records[0])
     inner = as_dict(record.get("attachment")) or record
     return {name: value for name, value in inner.items() if name not in ENVELOPE}
 
@@ -282,7 +282,7 @@ def _progress(call: Call) -> list[n.Node]:
     """What was told of a call while it ran, closed; of much, the last."""
     if not call.attached:
         return []
-    records = [call.conversation.native(index) for index in call.attached[-SHOWN_PROGRESS:]]
+    records = [call.conversation.bodies.native(index) for index in call.attached[-SHOWN_PROGRESS:]]
     told = [as_dict(record.get("attachment")) or as_dict(record.get("data")) for record in records]
     title = plural(len(call.attached), "note") + " of the client"
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]

@@ -19,8 +19,8 @@ from reread import __version__
 from reread.base import jsontext
 from reread.base.text import plural
 from reread.errors import Unreadable
-from reread.model.conversation import Agent
-from reread.model.messages import TURN_STARTERS, Branch, Call
+from reread.model.conversation import Agent, Branch, Call
+from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.session_view import SessionView

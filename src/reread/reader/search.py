@@ -8,8 +8,9 @@ from collections.abc import Iterator, Set
 from typing import Any, NamedTuple, cast
 
 from reread.base.coerce import as_dict
-from reread.model.conversation import BITS, Conversation
-from reread.model.messages import TURN_STARTERS, Call, Message
+from reread.model.conversation import Call, Conversation, Message
+from reread.model.fold import BLOCK_BITS
+from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
 from reread.reader.drawing import details, reported
 from reread.reader.session_view import SessionView
@@ -65,7 +66,7 @@ class ItemFilter(NamedTuple):
     def _kinds(self, message: Message) -> set[str]:
         """The kinds of what a message holds besides calls."""
         if message.kind == "response":
-            found = {name for name in SPOKEN if message.seen & BITS[name]}
+            found = {name for name in SPOKEN if message.seen & BLOCK_BITS[name]}
             found = found or ({"text"} if not message.calls else set())
         else:
             found = {"prompts" if message.kind in TURN_STARTERS else "notices"}
@@ -193,7 +194,7 @@ def _texts(message: Message) -> Iterator[tuple[str, Call | None, str]]:
                 yield "text", None, _drawn(block)
     else:
         where = "prompt" if message.kind in TURN_STARTERS else "notice"
-        yield where, None, message.said if message.kind == "meta" else message.text
+        yield where, None, message.full_text if message.kind == "meta" else message.text
         for block in message.blocks:
             if not isinstance(block, Text):
                 yield where, None, _drawn(block)
@@ -222,7 +223,7 @@ def _drawn(block: Block) -> str:
 
 def _attached(conversation: Conversation, message: Message) -> Iterator[str]:
     for index in message.attached:
-        record = conversation.native(index)
+        record = conversation.bodies.native(index)
         payload = as_dict(record.get("attachment")) or as_dict(record.get("data"))
         yield "\n".join(text for name, item in payload.items() if name not in KIND for text in strings(item))
 

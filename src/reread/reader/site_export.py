@@ -24,7 +24,7 @@ from reread.reader.schema import LibraryRow
 from reread.render.format import count_text, date_text, model_text
 from reread.render.parts import EVERYTHING, Selection
 from reread.render.sanitize import safe
-from reread.session.session import Session, wanted_of
+from reread.session.session import Session
 
 FORMAT = 1
 INDEX, NOTES, ASSETS = "index.html", "site.json", "assets"
@@ -109,7 +109,7 @@ class _SiteWriter:
         """Write a session's page, unless it is there and the session as it was."""
         session = Session(FileSource(path))
         known, page = self.notes.pages.get(key), self.folder / f"{key}.html"
-        state = repr(wanted_of(session).state)
+        state = repr(session.usage_inputs.state)
         if known is not None and known.state == state and page.exists():
             return False
         write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))

@@ -12,8 +12,9 @@ from reread.accounting.billing import Usage, total
 from reread.accounting.prices import in_force
 from reread.base.times import moment, seconds_between
 from reread.errors import NotFound
-from reread.model.conversation import Agent, Conversation
-from reread.model.messages import TURN_STARTERS, Branch, Call, Message, Turn
+from reread.model.changes import touched_messages
+from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
+from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.timeline import Timeline, category_of
@@ -66,7 +67,7 @@ class ThreadView:
         conversation = self.conversation
         touched, self._touched = self._touched, {}
         for index in range(self._records, len(conversation.records)):
-            touched |= {m.index: m for m in conversation.touched(index) if m.index < self._messages}
+            touched |= {m.index: m for m in touched_messages(conversation, index) if m.index < self._messages}
         self._records = len(conversation.records)
         self._gauge.remeasure(touched.values())
         self._count()

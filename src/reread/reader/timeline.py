@@ -8,15 +8,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 
-from reread.model.conversation import BITS, OTHER_BIT, Conversation
-from reread.model.messages import TURN_STARTERS, Branch, Message
+from reread.model.conversation import Branch, Conversation, Message
+from reread.model.fold import BLOCK_BITS, OTHER_BIT
+from reread.model.record_kinds import TURN_STARTERS
 from reread.tools import tool_for
 
 SMALL = frozenset({"read", "search"})
 """The sorts of call that fold into a run."""
 FEWEST, LONGEST = 3, 40
 """How many calls make a run, and how many messages it has at most."""
-SPEAKS = BITS["text"] | OTHER_BIT
+SPEAKS = BLOCK_BITS["text"] | OTHER_BIT
 """The bits of a response that says or shows something."""
 RECORD = "record"
 HOOK = "hook"
@@ -130,7 +131,7 @@ class Timeline:
 
     def _begin_as(self, above: Timeline) -> None:
         """Take over whole turns that both branches have, but for the last."""
-        shared = bisect_right(above.messages, self.thread.fork_of(self.branch), key=lambda m: m.records[0])
+        shared = bisect_right(above.messages, self.thread.tree.forks[self.branch].record, key=lambda m: m.records[0])
         turns = bisect_right(above._turns, shared) - 1
         if turns < 1:
             return
@@ -152,7 +153,7 @@ class Timeline:
         for message in conversation.branch_messages(self.branch, self._looked_at):
             starts = message.kind in TURN_STARTERS
             last = self.messages[-1] if self.messages else None
-            if last is None or (starts and self._opened) or conversation.ends_turn(last.index):
+            if last is None or (starts and self._opened) or last.index in conversation.turn_ends:
                 self._turns.append(len(self.messages))
                 self._opened = False
             self._opened = self._opened or starts or message.kind == "response"
@@ -230,7 +231,7 @@ def is_small(message: Message) -> bool:
     for call in message.calls:
         if category_of(call.name) not in SMALL:
             return False
-    return bool(message.calls) or bool(message.seen & BITS["thinking"])
+    return bool(message.calls) or bool(message.seen & BLOCK_BITS["thinking"])
 
 
 @lru_cache(4096)

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from reread.base import jsontext
-from reread.model.conversation import Agent, Change, Conversation
-from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
+from reread.model.changes import Change
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
+from reread.model.record_kinds import TURN_STARTERS
 from reread.records.blocks import Block, RedactedThinking, Thinking, Use
 from reread.render.parts import EVERYTHING, Selection, agents_below, selected_turns
 from reread.session.session import Session

@@ -10,8 +10,8 @@ import msgspec
 from reread.base.text import plural
 from reread.errors import Misuse
 from reread.model.content import content_blocks
-from reread.model.conversation import Agent, Conversation
-from reread.model.messages import Branch, Call, Compaction, Message, Turn, thinking_seconds
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
+from reread.model.message import thinking_seconds
 from reread.records.blocks import Block, RedactedThinking, Text, Thinking, Use
 from reread.records.decode import Record
 from reread.session.session import Session
@@ -209,7 +209,7 @@ def _left(conversation: Conversation) -> Iterator[tuple[Branch, list[Message]]]:
     """The messages that are not on the active branch, by the branch that they are on."""
     found: dict[int, list[Message]] = {}
     for message in conversation.messages:
-        if not conversation.on_branch(message, conversation.active_branch):
+        if not conversation.is_on(message, conversation.active_branch):
             found.setdefault(message.branch, []).append(message)
     for branch in conversation.branches:
         if branch.id in found:

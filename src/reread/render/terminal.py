@@ -18,8 +18,8 @@ from rich.theme import Theme
 
 from reread.base.coerce import as_dict
 from reread.base.text import plural
-from reread.model.conversation import Agent, Change
-from reread.model.messages import Call
+from reread.model.changes import Change
+from reread.model.conversation import Agent, Call
 from reread.records.decode import Record
 from reread.render import parts as p
 from reread.render.format import (

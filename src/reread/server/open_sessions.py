@@ -13,12 +13,12 @@ from typing import NamedTuple, TypeVar
 from reread.base import gc_pause
 from reread.disk.sources import FileSource, is_fresh, state_of
 from reread.errors import NotFound, RereadError
-from reread.model.conversation import Change
+from reread.model.changes import Change
 from reread.reader import schema
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.server.event_bus import EventBus, Listener
-from reread.session.follower import HEARTBEAT, Follower, ticks
+from reread.session.follower import HEARTBEAT_MS, Follower, ticks
 from reread.session.session import Session
 
 OPEN_AT_ONCE = 4
@@ -105,10 +105,9 @@ class OpenSession:
 
     def _read(self) -> SessionView:
         session = Session(FileSource(self.path), roots=self._roots)
-        session.loader = session.new_loader()
-        session.loader.take_in(self._note_progress)
+        session.load_lines(self._note_progress)
         if not is_fresh(self.path):
-            session.loader.load()  # a torn tail that nobody will finish
+            session.load_rest()  # a torn tail that nobody will finish
         self._state = state_of(self.path)
         if not session.transcripts:
             self._follower = Follower(session)
@@ -170,7 +169,7 @@ class OpenSession:
 
     def _follow(self, stop: threading.Event) -> None:
         self._opened.wait()
-        for touched in ticks(self.path, stop, HEARTBEAT):
+        for touched in ticks(self.path, stop, HEARTBEAT_MS):
             if stop.is_set():
                 return
             with self.lock:

@@ -9,8 +9,7 @@ import msgspec
 
 from reread.accounting.billing import charges_of
 from reread.accounting.prices import Prices, read_name
-from reread.model.conversation import Conversation
-from reread.model.messages import Compaction, Message, Turn
+from reread.model.conversation import Compaction, Conversation, Message, Turn
 
 LARGE = 1_000_000
 """A prompt longer than its model's window was one of a million tokens."""

@@ -37,12 +37,12 @@ class TurnResult(msgspec.Struct, frozen=True):
 
 def turn_results(conversation: Conversation) -> list[TurnResult]:
     """How the turns of a printed conversation ended, in order; of a transcript, nothing."""
-    facts = conversation.metadata
+    metadata = conversation.metadata
     out: list[TurnResult] = []
-    results = set(facts.results)
+    results = set(metadata.results)
     heard = True
-    for index in sorted([*facts.results, *facts.runs]):
-        native = conversation.native(index)
+    for index in sorted([*metadata.results, *metadata.runs]):
+        native = conversation.bodies.native(index)
         if index in results:
             out.append(_result(conversation.records.line(index), native))
             heard = True
@@ -51,7 +51,7 @@ def turn_results(conversation: Conversation) -> list[TurnResult]:
         if not heard:
             out.append(TurnResult(0, NO_RESULT, True, exit_code=as_int(run.get("exitCode"))))
         heard = run.get("event") != "start" or not _spoke(conversation, index)
-    if not heard or (facts.inits and not results and not facts.runs):
+    if not heard or (metadata.inits and not results and not metadata.runs):
         out.append(TurnResult(0, NO_RESULT, True))
     return out
 
