@@ -1,4 +1,4 @@
-"""A session: where it lives, and its conversation, folded on first use."""
+"""A session: its file, the conversation read from it, its agents and usage."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Session:
 
     @property
     def messages(self) -> list[Message]:
-        """Everything that speaks in the main thread, all branches, file order."""
+        """The messages of the main thread, all branches, in file order."""
         return self.conversation.messages
 
     @property
@@ -175,7 +175,7 @@ class Session:
 
     @property
     def compactions(self) -> list[Compaction]:
-        """Where the conversation was summed up."""
+        """Where the conversation was summarised."""
         return self.conversation.compactions
 
     @property
@@ -237,7 +237,7 @@ class Session:
 
     @property
     def problems(self) -> list[Finding]:
-        """What is odd about the main file, with the line of each."""
+        """What `check` finds in the main file, with the line of each."""
         relatives = list(self.agents.values())
         if self._problems[0] != len(self.records):
             found = list(rules.findings(self.loader.conversation, self.lines, relatives=relatives))
@@ -247,7 +247,7 @@ class Session:
 
     @property
     def disagreements(self) -> list[Finding]:
-        """What a captured conversation and the transcripts of its sessions do not agree on."""
+        """How a captured conversation differs from the transcripts of its sessions."""
         return list(merge.differences(self.loader.conversation, self._merge_inputs()))
 
     @property
@@ -265,7 +265,7 @@ class Session:
 
     @property
     def context(self) -> list[ContextFill]:
-        """How full the context was at the end of each turn, and what compactions took out of it."""
+        """Tokens in the context at the end of each turn, and what compactions removed."""
         return context_of(self.conversation, in_force())
 
     @property
@@ -287,9 +287,15 @@ class Session:
 
     @property
     def title(self) -> str:
-        """The title someone gave it, else the client's, its summary, its first prompt, or what its command asked."""
-        facts = self.metadata
-        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt() or self._asked()
+        """Its title: a person's, else the client's, its summary, its first prompt, or its captured command's prompt."""
+        metadata = self.metadata
+        return (
+            metadata.custom_title
+            or metadata.ai_title
+            or self._summary()
+            or self._first_prompt()
+            or self._captured_prompt()
+        )
 
     def _summary(self) -> str:
         for text, leaf in reversed(self.metadata.summaries):
@@ -301,26 +307,26 @@ class Session:
         prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
         return next((title for title in map(as_title, prompts) if title), "")
 
-    def _asked(self) -> str:
-        """What the command asked that was captured first; a stream does not say its prompt again."""
+    def _captured_prompt(self) -> str:
+        """Return the prompt of the first captured command; a stream does not repeat it."""
         runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
         return as_title(next((text for text in map(stored.asked, runs) if text), ""))
 
     @property
     def project(self) -> str:
-        """The folder the session worked in; a guess by the file's place where no record says."""
+        """The folder the session worked in; a guess by the file's folder if no record says."""
         if self.metadata.cwds:
             return self.metadata.cwds[0]
         return layout.project_guess(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:
-        """Whether `project` is only a guess."""
+        """True if `project` is only a guess."""
         return not self.metadata.cwds
 
     @property
     def git_branches(self) -> list[str]:
-        """The git branches it was on, in order; one may come back."""
+        """The git branches it was on, in order; one may appear again."""
         return self.metadata.git_branches
 
     @property
@@ -330,7 +336,7 @@ class Session:
 
     @property
     def models(self) -> list[str]:
-        """The models that spoke in the main thread."""
+        """The models that answered in the main thread."""
         return self.metadata.models
 
     @property
@@ -358,12 +364,12 @@ class Session:
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
-        """The session and message it was forked from, where its records say so."""
+        """The session and message it was forked from, if its records say so."""
         return self.metadata.forked_from
 
     @property
     def continued_in(self) -> list[str]:
-        """The sessions that went on from it."""
+        """The sessions that continue it."""
         return self.metadata.continued_in
 
     @property
@@ -382,7 +388,7 @@ class Session:
         return list(dict.fromkeys(record.dialect for record in self.records))
 
     def spilled(self, written: str) -> Path | None:
-        """The file beside the session that holds a tool output too large for it."""
+        """Return the file beside the session that holds a tool output too large for it."""
         paths = [self.path, *(other.path for other in self.transcripts)]
         found = (layout.spilled_result(path, written) for path in paths if path is not None)
         return next((path for path in found if path is not None), None)
@@ -418,7 +424,7 @@ def open(
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """A session by path, id, unique prefix, "latest" or "-" (standard input), from bytes or a binary file."""
+    """Open a session by path, id, unique prefix, "latest" or "-" (standard input), from bytes or a binary file."""
     if isinstance(source, Session):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
@@ -436,5 +442,5 @@ def open(
 def check(
     source: str | Path | bytes | IO[bytes] | Session, *, root: str | Path | Sequence[str | Path] | None = None
 ) -> Iterator[Finding]:
-    """What is odd about a session's file: errors, warnings and what is merely worth knowing."""
+    """Check a session's file and yield errors, warnings and notes, each with its line."""
     yield from open(source, root=root).problems
