@@ -150,7 +150,9 @@ class _HeaderScan:
 
     def _is_own(self, leaf: str | None) -> bool:
         """True if a summary belongs to this file: files begin with summaries of other sessions."""
-        return self._seen is None or (leaf is not None and f'"uuid":"{leaf}"'.encode() in self._seen)
+        if self._seen is None or leaf is None:
+            return self._seen is None
+        return any(f'"uuid":{space}"{leaf}"'.encode() in self._seen for space in ("", " "))
 
     def _is_complete(self) -> bool:
         return None not in (self.session, self.cwd, self.git_branch, self.version, self.model, self.stamp)
