@@ -21,7 +21,7 @@ from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli._options import SAMPLES
 from reread.model.ledger import FATES
-from reread.reader.exports import FORMATS
+from reread.reader.export_formats import FORMATS
 from reread.server.routes import ANSWERS
 from reread.tools.tool_call import ToolCall
 

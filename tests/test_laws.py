@@ -23,7 +23,7 @@ from reread.model.fold import Fold
 from reread.records import dialects
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
-from reread.render.parts import Selection
+from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.session.loader import Loader
 from reread.session.session import Session

@@ -25,7 +25,7 @@ from making import image, jsonl, printed, reply, result, text, told, use, user
 import reread
 from reread.catalog.store import Store
 from reread.cli._options import SAMPLES
-from reread.reader.counts import count_session
+from reread.reader.row_counts import count_session
 from reread.reader.session_view import SessionView
 from reread.server.counter_process import CounterProcess
 from reread.server.guard import HEADERS, Guard

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reread.model.changes import Change
     from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
     from reread.model.ledger import Fate
-    from reread.reader.exports import export
+    from reread.reader.export_formats import export
     from reread.recording.player import replay
     from reread.recording.recorder import capture
     from reread.records.decode import Decoder, Record
@@ -51,7 +51,7 @@ _HOMES = {
     "Usage": "accounting.billing",
     "capture": "recording.recorder",
     "check": "session.session",
-    "export": "reader.exports",
+    "export": "reader.export_formats",
     "follow": "session.follower",
     "open": "session.session",
     "replay": "recording.player",

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from reread.render.parts import Selection
+    from reread.render.selection import Selection
     from reread.session.session import Session
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -130,7 +130,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def selection_of(options: dict[str, Any]) -> Selection:
-    from reread.render.parts import Selection, parse_turns
+    from reread.render.selection import Selection, parse_turns
 
     return Selection(
         turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reread.disk.sources import Tape
 from reread.model.changes import change_of
-from reread.render.parts import Selection
+from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.session import Session
 

@@ -23,7 +23,7 @@ from reread.cli._output import progress, say
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
-    from reread.render.parts import Selection
+    from reread.render.selection import Selection
 
 FORMS = {".html": "html", ".htm": "html", ".json": "json"}
 """What the end of a file's name says of its format."""
@@ -64,7 +64,7 @@ def export(
         _export_site(ctx, sessions, form, output, root, selection_of(options))
         return
     from reread.base.gc_pause import no_collection
-    from reread.reader.exports import FORMATS, write_document
+    from reread.reader.export_formats import FORMATS, write_document
 
     if form == "html" and output == "-" and sys.stdout.isatty():
         raise Misuse("a page is not for a terminal: say where it goes, as in -o session.html")

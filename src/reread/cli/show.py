@@ -51,9 +51,9 @@ def show(
             click.echo(line)
     else:
         from reread.render.terminal import TerminalView
-        from reread.render.terminal_images import protocol
+        from reread.render.terminal_images import picture_protocol
 
-        pictures = protocol() if no_pager and sys.stdout.isatty() else None
+        pictures = picture_protocol() if no_pager and sys.stdout.isatty() else None
         _print_drawn(TerminalView(selection, pictures=pictures).session(opened), pager=not no_pager)
 
 

@@ -56,15 +56,16 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
             echo_json(jsontext.dumps(change_value(change)))
             sys.stdout.flush()
         return
-    from reread.render.parts import Selection, parts
+    from reread.render.selection import Selection
+    from reread.render.sequence import conversation_sequence
     from reread.render.terminal import TerminalView, change_lines, make_console
-    from reread.render.terminal_images import protocol
+    from reread.render.terminal_images import picture_protocol
 
-    pictures = protocol() if sys.stdout.isatty() else None
+    pictures = picture_protocol() if sys.stdout.isatty() else None
     console, view = make_console(), TerminalView(Selection(full=full), pictures=pictures)
     if opened is not None and last > 0:
-        for part in parts(opened.conversation, Selection(turns=(-last, None), full=full)):
-            for item in view.part(part):
+        for part in conversation_sequence(opened.conversation, Selection(turns=(-last, None), full=full)):
+            for item in view.item(part):
                 console.print(item)
     for change in follow(opened or session):
         for item in change_lines(change, view):

@@ -19,7 +19,7 @@ import msgspec
 from reread.accounting import cache
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
-from reread.reader.counts import RowCounts, count_session
+from reread.reader.row_counts import RowCounts, count_session
 from reread.session.session import Session
 
 NAME = "library.sqlite"

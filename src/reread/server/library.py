@@ -17,8 +17,8 @@ from reread.disk import layout
 from reread.disk.sources import is_fresh, state_of
 from reread.errors import NotFound, Unreadable
 from reread.reader import schema
-from reread.reader.counts import RowCounts
-from reread.reader.keys import key_for
+from reread.reader.row_counts import RowCounts
+from reread.reader.session_keys import session_key
 from reread.reports.usage_report import report_value, usage
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
@@ -43,7 +43,7 @@ class LibraryEntry(msgspec.Struct):
     def listed(self, transcripts: Mapping[str, Header] | None = None) -> schema.LibraryRow:
         """The session as a row; a captured one with what the transcript of its session knows better."""
         row = schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
-        return msgspec.structs.replace((self.counted or RowCounts()).on(row), live=self.live)
+        return msgspec.structs.replace((self.counted or RowCounts()).add_to(row), live=self.live)
 
 
 class Library:
@@ -151,7 +151,7 @@ class Library:
                 continue
             with suppress(Unreadable):
                 header = read_header(path)
-                key = known.key if known is not None else key_for(path, taken)
+                key = known.key if known is not None else session_key(path, taken)
                 taken[key] = path
                 counted = known.counted if known is not None else None
                 yield LibraryEntry(key, path, state, header, counted, is_fresh(path))

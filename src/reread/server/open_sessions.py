@@ -111,7 +111,7 @@ class OpenSession:
         self._state = state_of(self.path)
         if not session.transcripts:
             self._follower = Follower(session)
-        return SessionView(session, self.key, address=f"/api/sessions/{self.key}")
+        return SessionView(session, self.key, base_url=f"/api/sessions/{self.key}")
 
     def _note_progress(self, read: int) -> None:
         self.read = read
@@ -193,7 +193,7 @@ class OpenSession:
                     agents[change.agent.id] = None
         gone, live = not os.path.exists(self.path), self._view.live
         if changed:
-            self._view.grow()
+            self._view.update()
         if rewritten:
             gc_pause.let_go()
         if changed or gone != self._view.gone or live != self._live:
@@ -216,7 +216,7 @@ class OpenSession:
         if rewritten:
             first = 0
         elif before != timeline.branch:
-            first = view.thread(thread.agent).shared(before, timeline.branch)
+            first = view.thread(thread.agent).shared_items(before, timeline.branch)
         elif first is None:
             first = timeline.first_changed
         return schema.TimelineUpdate(

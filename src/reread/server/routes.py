@@ -19,10 +19,10 @@ from starlette.routing import Route
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.reader.html_export import STATIC, session_html
-from reread.reader.search import ItemFilter, filtered, search_session
+from reread.reader.search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
-from reread.render.parts import Selection
+from reread.render.selection import Selection
 from reread.server.event_bus import Listener, encoded
 from reread.server.library import Library
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
@@ -137,7 +137,7 @@ def _find(view: SessionView, asked: ThreadQuery) -> Any:
 def _filter(view: SessionView, asked: ThreadQuery) -> Any:
     agent, branch = asked.view
     count = min(asked.number("count") or MOST_FITTING, MOST_FITTING)
-    return filtered(view, _wanted(asked), start=asked.number("start") or 0, count=count, agent=agent, branch=branch)
+    return filter_items(view, _wanted(asked), start=asked.number("start") or 0, count=count, agent=agent, branch=branch)
 
 
 def _wanted(asked: ThreadQuery) -> ItemFilter:
@@ -151,7 +151,7 @@ def _markdown(view: SessionView, asked: ThreadQuery) -> Response:
 
 
 def _spent(view: SessionView, asked: ThreadQuery) -> Any:
-    return view.spent(asked.view.agent)
+    return view.usage(asked.view.agent)
 
 
 def _export(view: SessionView, asked: ThreadQuery) -> Callable[[], Response]:
