@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 import pytest
+from limits import child_process
 
 import reread
 from reread.cli import VERBS
@@ -323,9 +324,8 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     path.write_bytes(lines[0])
     command = [*REREAD, "tail", str(path), "--format", "json"]
     heard: list[dict[str, Any]] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stderr is not None
-        listener = threading.Thread(target=lambda: heard.extend(map(json.loads, process.stdout or ())))
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        listener = threading.Thread(target=lambda: heard.extend(map(json.loads, process.stdout)))
         listener.start()
         for line in lines[1:40]:  # until it has started and been heard a few times, however slow the machine
             with path.open("ab") as file:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from limits import child_process
 from making import jsonl, reply, text, user
 
 import reread
@@ -131,12 +132,12 @@ class TestStreams:
     def test_a_pipe_that_does_not_wait_gets_everything(self) -> None:
         read, write = os.pipe()
         os.set_blocking(write, False)
-        child = subprocess.Popen([REREAD, "show", HARBOR, "--raw"], stdout=write, stderr=subprocess.PIPE)
-        os.close(write)
-        time.sleep(1)
-        with os.fdopen(read, "rb") as pipe:
-            assert pipe.read() == HARBOR.read_bytes()
-        assert child.communicate(timeout=30) == (None, b"") and child.returncode == 0
+        with child_process([REREAD, "show", HARBOR, "--raw"], stdout=write, stderr=subprocess.PIPE) as child:
+            os.close(write)
+            time.sleep(1)
+            with os.fdopen(read, "rb") as pipe:
+                assert pipe.read() == HARBOR.read_bytes()
+            assert child.communicate(timeout=30) == (None, b"") and child.returncode == 0
 
 
 @POSIX
@@ -149,12 +150,14 @@ class TestEnds:
     def test_a_terminal_that_is_unplugged_ends_a_capture_in_good_order(self, tmp_path: Path) -> None:
         master, slave = os.openpty()
         words = [REREAD, "capture", "--pty", "--conversation", "c", "--", sys.executable, "-c", UNPLUGGED]
-        with (tmp_path / "said").open("wb") as said:
-            child = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=said, start_new_session=True)
-        os.close(slave)
-        assert b"here" in os.read(master, 1024)
-        os.close(master)
-        child.wait(30)
+        with (
+            (tmp_path / "said").open("wb") as said,
+            child_process(words, stdin=slave, stdout=slave, stderr=said, start_new_session=True) as child,
+        ):
+            os.close(slave)
+            assert b"here" in os.read(master, 1024)
+            os.close(master)
+            child.wait(30)
         assert b"Traceback" not in (tmp_path / "said").read_bytes()
         run_kept = Store().open("c").runs[0]
         assert run_kept.ended is not None and run_kept.exit_code == child.returncode
@@ -373,10 +376,13 @@ class TestExports:
     def test_two_at_once_into_one_folder_are_both_whole(self, folder: Path, tmp_path: Path) -> None:
         (folder / "two.jsonl").write_bytes(HARBOR.read_bytes())
         words = [REREAD, "export", str(folder), "-f", "html", "-o", str(tmp_path / "site")]
-        both = [subprocess.Popen(words, stderr=subprocess.PIPE) for _ in range(2)]
-        for one in both:
-            _, said = one.communicate(timeout=60)
-            assert one.returncode == 0, said
+        with (
+            child_process(words, stderr=subprocess.PIPE) as one,
+            child_process(words, stderr=subprocess.PIPE) as other,
+        ):
+            for child in (one, other):
+                _, said = child.communicate(timeout=60)
+                assert child.returncode == 0, said
         names = {path.name for path in (tmp_path / "site").iterdir()}
         assert names == {"assets", "index.html", "one.html", "two.html", "site.json"}
         assert all(path.read_bytes().endswith(b"</html>\n") for path in (tmp_path / "site").glob("*.html"))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from limits import child_process
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
@@ -123,7 +124,7 @@ def running(library: Library, *, host: str = "127.0.0.1", token: str | None = No
     port = listening.getsockname()[1]
     app = make_app(library)
     server = Server(app, Guard(app, port=port, hosts=names_of(host), token=token))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
 
     def end() -> None:
@@ -608,10 +609,7 @@ def test_a_server_with_open_streams_ends_at_once(live: tuple[Site, Path]) -> Non
 def test_ctrl_c_ends_it_cleanly_even_while_someone_watches(tmp_path: Path) -> None:
     environment = {**os.environ, "REREAD_CACHE": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-open", "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        assert server.stdout is not None and server.stderr is not None
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
         said = server.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", said)
         assert found, said + server.stderr.read()
@@ -635,10 +633,7 @@ reread.cli.main()
 def test_ctrl_c_ends_it_soon_and_quietly_even_while_it_counts() -> None:
     command = [sys.executable, "-c", SLOW, "--demo", "serve", "--no-open", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        assert server.stdout is not None and server.stderr is not None
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
         assert found
         asking = threading.Thread(target=Site(int(found[1])).status, args=("/api/usage",))

@@ -14,7 +14,10 @@ ROOT = Path(__file__).parent.parent
 OFFLINE = os.environ.get("REREAD_OFFLINE")
 SCRIPTS = Path(sysconfig.get_path("scripts")).name
 
-pytestmark = pytest.mark.skipif(bool(OFFLINE), reason="REREAD_OFFLINE is set: packages cannot be installed")
+pytestmark = [
+    pytest.mark.skipif(bool(OFFLINE), reason="REREAD_OFFLINE is set: packages cannot be installed"),
+    pytest.mark.timeout(600),
+]
 
 
 def pip(*words: str, python: str = sys.executable) -> None:
