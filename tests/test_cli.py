@@ -21,7 +21,7 @@ from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli._options import SAMPLES
 from reread.cli._output import AT_A_TIME, print_json
-from reread.server.library import Library
+from reread.server.library import SessionLibrary
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
@@ -86,8 +86,8 @@ class TestDemo:
     @pytest.fixture
     def shown(self) -> dict[str, Any]:
         """The samples as the reader lists them."""
-        library = Library([SAMPLES], demo=True, count=False)
-        return {row.id: row for row in library.value().sessions}
+        library = SessionLibrary([SAMPLES], demo=True, count=False)
+        return {row.id: row for row in library.listing().sessions}
 
     def test_it_goes_before_or_after_the_verb(self) -> None:
         assert run("--demo", "ls").stdout == run("ls", "--demo").stdout
@@ -99,7 +99,7 @@ class TestDemo:
 
     def test_usage_counts_what_the_reader_counts(self, shown: dict[str, Any]) -> None:
         counted = json.loads(run("--demo", "usage", "--by", "session", "--json", "--no-cache").stdout)
-        whole = Library([SAMPLES], demo=True, count=False).usage({"by": "session"})
+        whole = SessionLibrary([SAMPLES], demo=True, count=False).usage({"by": "session"})
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
     def test_check_reads_them_all_and_show_the_latest(self, shown: dict[str, Any]) -> None:

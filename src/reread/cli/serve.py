@@ -52,7 +52,7 @@ def serve(
         port=port,
         demo=SAMPLES in roots,
         open_browser=not no_open,
-        say=lambda text: click.echo(text),
+        echo=lambda text: click.echo(text),
     )
 
 
