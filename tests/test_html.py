@@ -351,7 +351,7 @@ def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: 
     (folder / "site.json").write_text("{")
     with pytest.raises(reread.Unreadable, match=r"site\.json: is not what an earlier export wrote"):
         write_site(sessions, folder)
-    with pytest.raises(Unwritable, match="cannot be written"):
+    with pytest.raises(Unwritable, match="Cannot write "):
         write_site(sessions, sessions[0])
 
 

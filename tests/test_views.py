@@ -296,7 +296,7 @@ class TestExport:
     def test_misuse_says_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(reread.Misuse, match="say " + " or ".join(FORMATS)):
             export(CEILING, "docx")
-        with pytest.raises(reread.Unwritable, match="cannot be written"):
+        with pytest.raises(reread.Unwritable, match="Cannot write "):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")
 
 
