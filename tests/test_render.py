@@ -300,7 +300,7 @@ class TestExport:
     def test_errors_say_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(reread.Misuse, match="Unknown format 'docx'; use " + ", ".join(FORMATS)):
             export(CEILING, "docx")
-        with pytest.raises(reread.Unwritable, match="cannot be written"):
+        with pytest.raises(reread.Unwritable, match="Cannot write "):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")
 
 
