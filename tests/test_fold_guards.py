@@ -102,6 +102,9 @@ def test_the_title_of_another_session_is_not_taken(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(jsonl(foreign, *making.told(user("My prompt"), reply("Yes."))))
     assert read_header(path).title == reread.open(path).title == "My prompt"
+    unnamed = {"type": "summary", "summary": "Nobody's session"}
+    path.write_bytes(jsonl(*making.told(user("My prompt"), reply("Yes.")), unnamed))
+    assert read_header(path).title == reread.open(path).title == "My prompt"
     path.write_bytes(jsonl(foreign, *making.told(user("My prompt"), hung(reply("Yes."), "u2", "u1")), own))
     assert read_header(path).title == reread.open(path).title == "This session"
 
