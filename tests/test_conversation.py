@@ -533,14 +533,15 @@ class TestAgents:
         assert called is session.agents["ag"]
         assert (session.agents["ag"].call, session.agents["s1"].call) == (session.calls[0], None)
 
-    def test_agents_may_be_retold_within_agents_without_end(self) -> None:
-        told_of = b'{"type":"user","uuid":"d","message":{"content":"deep"}}'
-        for n in range(1000):
-            head = b'{"type":"progress","uuid":"p%d","sessionId":"s","data":{"type":"agent_progress",' % n
-            told_of = head + b'"agentId":"a%d","message":' % n + told_of + b"}}"
-        session = reread.open(told_of)
+    @pytest.mark.parametrize(("depth", "agents"), [(20, 20), (100, DEEPEST), (1000, 1)])
+    def test_agents_may_be_nested_in_progress_records_without_end(self, depth: int, agents: int) -> None:
+        nested = b'{"type":"user","uuid":"d","message":{"content":"deep"}}'
+        for n in range(depth):
+            start = b'{"type":"progress","uuid":"p%d","sessionId":"s","data":{"type":"agent_progress",' % n
+            nested = start + b'"agentId":"a%d","message":' % n + nested + b"}}"
+        session = reread.open(nested)
         assert len(session.ledger) == 1
-        assert len(session.agents) == DEEPEST
+        assert len(session.agents) == agents
 
     def test_no_agent_is_its_own_ancestor(self) -> None:
         session = reread.open(
