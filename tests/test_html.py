@@ -351,7 +351,7 @@ def test_unreadable_sessions_and_folders_are_reported(sessions: list[Path], tmp_
     (folder / "site.json").write_text("{")
     with pytest.raises(reread.Unreadable, match=r"Cannot read .*site\.json: .*; choose another folder\."):
         write_site(sessions, folder)
-    with pytest.raises(Unwritable, match="cannot be written"):
+    with pytest.raises(Unwritable, match="Cannot write "):
         write_site(sessions, sessions[0])
 
 

@@ -13,7 +13,8 @@ from test_real_client import TRANSCRIPTS, name
 import reread
 from reread.base import jsontext
 from reread.model import parts as p
-from reread.model.messages import Message
+from reread.model.changes import change_of
+from reread.model.conversation import Message
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, shown_parts
 from reread.records import blocks as b
@@ -123,7 +124,7 @@ def test_a_compaction_has_its_summary_once() -> None:
 
 def record_walk(session: reread.Session) -> list[list[str]]:
     """The texts that each record adds to its message."""
-    changes = map(session.conversation.change, range(len(session.records)))
+    changes = (change_of(session.conversation, index) for index in range(len(session.records)))
     return [
         [words for part in p.record_parts(change.message, change.record) for words in p.part_texts(part)]
         for change in changes

@@ -16,6 +16,7 @@ from making import jsonl, printed, reply, use, user
 
 import reread
 from reread.cli._options import SAMPLES
+from reread.model.changes import change_of
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.markdown import session_markdown
@@ -211,7 +212,7 @@ def test_tail_shows_a_call_once_with_its_result(tmp_path: Path) -> None:
     console = make_console(width=100)
     with console.capture() as captured:
         for index in range(len(conversation.records)):
-            for item in change_lines(conversation.change(index), TerminalView(Selection())):
+            for item in change_lines(change_of(conversation, index), TerminalView(Selection())):
                 console.print(item)
     shown = captured.get()
     assert shown.count("$ pytest -q --color=yes tests/test_backoff.py") == on_terminal(CEILING).count(
@@ -311,7 +312,7 @@ class TestExport:
     def test_errors_say_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(reread.Misuse, match="Unknown format 'docx'; use " + ", ".join(FORMATS)):
             export(CEILING, "docx")
-        with pytest.raises(reread.Unwritable, match="cannot be written"):
+        with pytest.raises(reread.Unwritable, match="Cannot write "):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")
 
 

@@ -394,17 +394,17 @@ def test_agents_have_timelines_of_their_own() -> None:
 def test_law_3_live_items_are_the_loaded_items(data: bytes, choice: st.DataObject) -> None:
     source = Growing(data)
     session = Session(source)
-    session.loader = session.new_loader()
+    session.restart()
     view = session_view(session)
     before = everything(view)
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
-        session.loader.take_in()
+        session.load_lines()
         view.update()
         after = everything(view)
         assert_unchanged_before_first_changed(view, before, after)
         before = after
-    session.loader.load()
+    session.load_rest()
     view.update()
     assert everything(view) == everything(session_view(reread.open(data)))
 

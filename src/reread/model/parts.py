@@ -12,9 +12,11 @@ import msgspec
 
 from reread.base.coerce import as_dict
 from reread.model.content import content_blocks
-from reread.model.conversation import BITS
-from reread.model.messages import TURN_STARTERS, Call, Compaction, Message, thinking_seconds
+from reread.model.conversation import Call, Compaction, Message
+from reread.model.fold import BLOCK_BITS
+from reread.model.message import thinking_seconds
 from reread.model.prompt_text import PromptText
+from reread.model.record_kinds import TURN_STARTERS
 from reread.records import blocks as b
 from reread.records.decode import Record
 from reread.tools import generic
@@ -156,7 +158,7 @@ def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
         case _:
             yield from _statement(message, with_summary=with_summary)
     for index in message.attached:
-        yield MessageAttachment(message, NOTICES, _payload(message.conversation.native(index)))
+        yield MessageAttachment(message, NOTICES, _payload(message.conversation.bodies.native(index)))
 
 
 def message_kind(message: Message) -> str:
@@ -177,7 +179,7 @@ def quick_kinds(message: Message) -> set[str]:
     """The kinds of a message's parts, calls and asides excluded, without reading its records."""
     found = {message_kind(message)}
     if message.kind == "response":
-        seen = {kind for kind in (TEXT, THINKING) if message.seen & BITS[kind]}
+        seen = {kind for kind in (TEXT, THINKING) if message.seen & BLOCK_BITS[kind]}
         found = seen if seen or message.calls else found
     return found | {NOTICES} if message.attached else found
 
@@ -201,7 +203,7 @@ def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]
     if message.kind == "notification":
         yield from _report(message, prompts)
     if message.role == "system":
-        record = message.conversation.native(message.records[0])
+        record = message.conversation.bodies.native(message.records[0])
         yield NoticeDetails(message, kind, _own_fields(as_dict(record.get("attachment")) or record))
 
 
@@ -227,7 +229,7 @@ def _report(message: Message, prompts: Sequence[PromptText]) -> Iterator[Message
 
 
 def _context(message: Message) -> Iterator[MessagePart]:
-    text = message.said
+    text = message.full_text
     others = [block for block in message.blocks if not isinstance(block, b.Text)]
     if text.strip() or others:
         yield MetaContext(message, NOTICES, text, others)

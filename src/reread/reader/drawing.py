@@ -10,7 +10,7 @@ from reread import tools
 from reread.base.coerce import as_dict
 from reread.base.text import plural
 from reread.model import parts as p
-from reread.model.messages import Call, Message
+from reread.model.conversation import Call, Message
 from reread.reader import schema
 from reread.reader.timeline import RUN_CATEGORIES, category_of
 from reread.reader.trim import CHARS, Trimmer
@@ -222,7 +222,7 @@ def _attached_records(call: Call) -> list[n.Node]:
     """The records attached to a call, such as its progress, in a closed section; of many, the last ones."""
     if not call.attached:
         return []
-    records = [call.conversation.native(index) for index in call.attached[-ATTACHED_SHOWN:]]
+    records = [call.conversation.bodies.native(index) for index in call.attached[-ATTACHED_SHOWN:]]
     payloads = [as_dict(record.get("attachment")) or as_dict(record.get("data")) for record in records]
     title = plural(len(call.attached), "attached record")
     return [n.Section(title=title, nodes=[n.Data(value=payload) for payload in payloads], open=False)]

@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from reread import __version__
 from reread.base import jsontext
 from reread.base.text import plural
+from reread.base.version import __version__
 from reread.errors import Unreadable
-from reread.model.conversation import Agent
-from reread.model.messages import Branch, Call
+from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder

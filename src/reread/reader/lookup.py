@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from reread.model.conversation import Conversation
-from reread.model.messages import Call, Message
+from reread.model.changes import touched_messages
+from reread.model.conversation import Call, Conversation, Message
 from reread.reader.timeline import RECORD
 
 NEAR = 50
@@ -24,7 +24,7 @@ def find_message(conversation: Conversation, name: str) -> Message | None:
     """Find a message by its key, its id or the uuid of one of its records."""
     word, _, number = name.partition(" ")
     if word == RECORD and number.isdecimal() and int(number) < len(conversation.records):
-        return next((m for m in conversation.touched(int(number)) if int(number) in m.records), None)
+        return next((m for m in touched_messages(conversation, int(number)) if int(number) in m.records), None)
     return conversation.find_message(name)
 
 
@@ -38,12 +38,12 @@ def find_place(
     if message is not None:
         return find_message(conversation, message), None
     for index in records_at(conversation, line or 0):
-        fate = conversation.fate(index)
+        fate = conversation.ledger[index]
         found_call = conversation.find_call(fate.call) if fate.call is not None else None
         if found_call is not None:
             return found_call.message, found_call
         for at in range(index, max(-1, index - NEAR), -1):
-            for found in conversation.touched(at):
+            for found in touched_messages(conversation, at):
                 return found, None
     return None, None
 

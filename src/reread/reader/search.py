@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reread.model.messages import Call, Message
+from reread.model.conversation import Call, Message
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS, MessageCall, part_texts, quick_kinds
 from reread.reader import schema
 from reread.reader.drawing import shown_parts

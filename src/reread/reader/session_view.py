@@ -11,9 +11,8 @@ from reread.base.text import plural
 from reread.base.times import moment, seconds_between
 from reread.disk.sources import FileSource, is_fresh
 from reread.errors import Misuse, NotFound
-from reread.model.conversation import Agent, Conversation
+from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
-from reread.model.messages import Call, Message, Turn
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, run_title
 from reread.reader.lookup import find_message, find_place, find_records
@@ -132,7 +131,7 @@ class SessionView:
             agent=mark,
             tools=dict(thread.tools.most_common()),
             errors=thread.errors,
-            malformed=thread.conversation.count_fate(MALFORMED),
+            malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
         )
 
@@ -396,7 +395,7 @@ def _flags(message: Message) -> Iterable[str]:
 
 def _raw_line(conversation: Conversation, index: int, whole: bool) -> schema.RawLine:
     record = conversation.records[index]
-    fate = conversation.fate(index)
+    fate = conversation.ledger[index]
     raw = record.raw
     text = (raw if whole else raw[: RAW_CHARS * 4]).decode("utf-8", "replace")
     cut = not whole and (len(text) > RAW_CHARS or len(raw) > RAW_CHARS * 4)

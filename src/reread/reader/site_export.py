@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from reread import __version__
 from reread.base import jsontext
 from reread.base.text import plural
+from reread.base.version import __version__
 from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_whole
 from reread.disk.sources import FileSource
@@ -24,7 +24,7 @@ from reread.reader.session_keys import session_key
 from reread.render.format import count_text, date_text, model_text
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
-from reread.session.session import Session, wanted_of
+from reread.session.session import Session
 
 FORMAT = 1
 INDEX, MANIFEST, ASSETS = "index.html", "site.json", "assets"
@@ -110,7 +110,7 @@ class _SiteWriter:
         """Write a session's page unless it exists and the session is unchanged."""
         session = Session(FileSource(path))
         known, page = self.manifest.pages.get(key), self.folder / f"{key}.html"
-        state = repr(wanted_of(session).state)
+        state = repr(session.usage_inputs.state)
         if known is not None and known.state == state and page.exists():
             return False
         write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))

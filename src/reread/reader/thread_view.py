@@ -13,8 +13,9 @@ from reread.accounting.prices import in_force
 from reread.base.coerce import as_dict
 from reread.base.times import moment, seconds_between
 from reread.errors import NotFound
-from reread.model.conversation import Agent, Conversation
-from reread.model.messages import TURN_STARTERS, Branch, Call, Message, Turn
+from reread.model.changes import touched_messages
+from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
+from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.timeline import Timeline, category_of
@@ -70,7 +71,7 @@ class ThreadView:
         conversation = self.conversation
         changed, self._changed = self._changed, {}
         for index in range(self._records, len(conversation.records)):
-            changed |= {m.index: m for m in conversation.touched(index) if m.index < self._messages}
+            changed |= {m.index: m for m in touched_messages(conversation, index) if m.index < self._messages}
         self._records = len(conversation.records)
         self._gauge.remeasure(changed.values())
         self._count()

@@ -8,15 +8,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 
-from reread.model.conversation import BITS, OTHER_BIT, Conversation
-from reread.model.messages import TURN_STARTERS, Branch, Message
+from reread.model.conversation import Branch, Conversation, Message
+from reread.model.fold import BLOCK_BITS, OTHER_BIT
+from reread.model.record_kinds import TURN_STARTERS
 from reread.tools import tool_for
 
 RUN_CATEGORIES = ("read", "search")
 """The categories of calls that are grouped into runs."""
 MIN_CALLS, MAX_MESSAGES = 3, 40
 """How many calls make a run, and how many messages an item has at most."""
-VISIBLE_BITS = BITS["text"] | OTHER_BIT
+VISIBLE_BITS = BLOCK_BITS["text"] | OTHER_BIT
 """The bits of a response that has more than thinking and calls."""
 RECORD = "record"
 """The first word of the key of an item whose message shares its id with another."""
@@ -132,7 +133,9 @@ class Timeline:
 
     def _copy_shared(self, parent: Timeline) -> None:
         """Copy the whole turns that this branch shares with its parent, except the last."""
-        shared = bisect_right(parent.messages, self.conversation.fork_of(self.branch), key=lambda m: m.records[0])
+        shared = bisect_right(
+            parent.messages, self.conversation.tree.forks[self.branch].record, key=lambda m: m.records[0]
+        )
         turns = bisect_right(parent._turns, shared) - 1
         if turns < 1:
             return
@@ -152,7 +155,7 @@ class Timeline:
         for message in conversation.branch_messages(self.branch, self._messages_seen):
             is_prompt = message.kind in TURN_STARTERS
             last = self.messages[-1] if self.messages else None
-            if last is None or (is_prompt and self._turn_begun) or conversation.ends_turn(last.index):
+            if last is None or (is_prompt and self._turn_begun) or last.index in conversation.turn_ends:
                 self._turns.append(len(self.messages))
                 self._turn_begun = False
             self._turn_begun = self._turn_begun or is_prompt or message.kind == "response"
@@ -226,7 +229,7 @@ def is_small(message: Message) -> bool:
     for call in message.calls:
         if category_of(call.name) not in RUN_CATEGORIES:
             return False
-    return bool(message.calls) or bool(message.seen & BITS["thinking"])
+    return bool(message.calls) or bool(message.seen & BLOCK_BITS["thinking"])
 
 
 @lru_cache(4096)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reread.model.conversation import Agent
-from reread.model.messages import Call
+from reread.model.conversation import Agent, Call
 from reread.render.selection import Selection
 from reread.session.session import Session
 

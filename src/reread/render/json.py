@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from reread.base import jsontext
-from reread.model.conversation import Agent, Change, Conversation
-from reread.model.messages import Branch, Call, Compaction, Message, Turn
+from reread.model.changes import Change
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.parts import TOOLS, block_kind
 from reread.records.blocks import Block
 from reread.render.agents import agents_below

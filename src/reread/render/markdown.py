@@ -7,8 +7,7 @@ from typing import Any
 
 from reread.base.text import plural
 from reread.model import parts as p
-from reread.model.conversation import Agent
-from reread.model.messages import Message
+from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,

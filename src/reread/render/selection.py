@@ -9,8 +9,7 @@ import msgspec
 
 from reread.base.text import plural
 from reread.errors import Misuse
-from reread.model.conversation import Conversation
-from reread.model.messages import Turn
+from reread.model.conversation import Conversation, Turn
 from reread.model.parts import PROMPTS, TEXT, THINKING, TOOLS
 
 _RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)

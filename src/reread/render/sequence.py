@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from reread.model.conversation import Conversation
-from reread.model.messages import Branch, Compaction, Message, Turn
+from reread.model.conversation import Branch, Compaction, Conversation, Message, Turn
 from reread.model.parts import (
     NOTICES,
     MessageAside,
@@ -108,7 +107,7 @@ def _other_branches(conversation: Conversation, selection: Selection) -> Iterato
     """The messages that are not on the active branch, by branch."""
     by_branch: dict[int, list[Message]] = {}
     for message in conversation.messages:
-        if not conversation.on_branch(message, conversation.active_branch):
+        if not conversation.is_on(message, conversation.active_branch):
             by_branch.setdefault(message.branch, []).append(message)
     forks = conversation.forks
     for branch in conversation.branches:

@@ -16,8 +16,8 @@ from rich.theme import Theme
 from reread.base.coerce import as_dict
 from reread.base.text import plural
 from reread.model import parts as p
-from reread.model.conversation import Agent, Change
-from reread.model.messages import Call, Message
+from reread.model.changes import Change
+from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
