@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -390,14 +391,27 @@ def test_agents_have_timelines_of_their_own() -> None:
 # The laws
 
 
+def test_a_response_that_becomes_small_joins_the_run_before_it() -> None:
+    records = making.told(
+        user("go"), *small_calls("a", "b"), reply(id="mc"), reply(small_use("c"), id="mc"), user("on")
+    )
+    assert_live_equals_loaded(making.jsonl(*records), [making.jsonl(*records[:-2]), making.jsonl(*records[-2:])])
+    assert kinds(view_of(*records)) == ["prompt", "run", "prompt"]
+
+
 @given(TALKS, st.data())
 def test_law_3_live_items_are_the_loaded_items(data: bytes, choice: st.DataObject) -> None:
+    assert_live_equals_loaded(data, choice.draw(cut(data)))
+
+
+def assert_live_equals_loaded(data: bytes, chunks: Iterable[bytes]) -> None:
+    """A view that is updated chunk by chunk has the items of a loaded one, and says which items changed."""
     source = Growing(data)
     session = Session(source)
     session.restart()
     view = session_view(session)
     before = everything(view)
-    for chunk in choice.draw(cut(data)):
+    for chunk in chunks:
         source.size += len(chunk)
         session.load_lines()
         view.update()
