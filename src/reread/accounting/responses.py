@@ -98,7 +98,7 @@ class _Resolver:
         if self.exact:
             return self.files, []
         counts = Counter(chain.from_iterable(file.digest.ids for file in self.files))
-        twice = {id for id, count in counts.items() if count > 1}
+        twice = {message_id for message_id, count in counts.items() if count > 1}
         tangled = [file for file in self.files if not twice.isdisjoint(file.digest.ids)]
         known = {id(file) for file in tangled}
         return tangled, [file for file in self.files if id(file) not in known]
