@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 import reread
-from reread.accounting import cache, collect, scan, workers
+from reread.accounting import collect, scan, workers
+from reread.accounting.cache import CachedDigest, UsageCache
 from reread.accounting.scan import ReadBuffer, Scanner
+from reread.disk import cache
 from reread.render.usage_table import LOUD, usage_lines
 
 
@@ -49,10 +51,10 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def known() -> dict[str, cache.CachedDigest]:
+def known() -> dict[str, CachedDigest]:
     """What the cache knows of files."""
-    with closing(cache.Cache()) as kept:
-        return kept.entries()
+    with closing(UsageCache()) as kept:
+        return kept.files()
 
 
 def row(session: str, number: int, output: int = 1) -> str:
@@ -192,8 +194,8 @@ def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Pat
     output(tree)
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     output(tmp_path / "more")
-    with closing(sqlite3.connect(cache.folder() / cache.NAME)) as database:
-        assert database.execute("SELECT count(*) FROM settled").fetchone() == (2,)
+    with closing(sqlite3.connect(cache.cache_folder() / cache.NAME)) as database:
+        assert database.execute("SELECT count(*) FROM usage_results").fetchone() == (2,)
 
 
 def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +224,9 @@ BREAKAGES = {
     "scribbled": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
     "other tables": lambda path: (path.unlink(), run_sql(path, "CREATE TABLE mine (x)")),
     "other format": lambda path: run_sql(path, "PRAGMA user_version = 999"),
-    "no table": lambda path: run_sql(path, "DROP TABLE files"),
-    "odd digests": lambda path: run_sql(path, "UPDATE files SET digest = x'00ff'", "DELETE FROM settled"),
-    "odd totals": lambda path: run_sql(path, "UPDATE settled SET spends = x'00ff'"),
+    "no table": lambda path: run_sql(path, "DROP TABLE usage_files"),
+    "odd digests": lambda path: run_sql(path, "UPDATE usage_files SET digest = x'00ff'", "DELETE FROM usage_results"),
+    "odd totals": lambda path: run_sql(path, "UPDATE usage_results SET entries = x'00ff'"),
 }
 
 
@@ -269,7 +271,7 @@ def test_two_runs_at_once(tree: Path, folder: Path) -> None:
 def test_a_locked_cache_is_done_without(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output(tree)
     append(tree / "projects/p/a.jsonl", row("a", 3, 10))
-    monkeypatch.setattr(cache, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(cache, "BUSY_SECONDS", 0.05)
     database = sqlite3.connect(folder / cache.NAME)
     database.execute("BEGIN EXCLUSIVE")
     assert output(tree) == 14
@@ -311,4 +313,4 @@ def test_the_cache_lies_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("REREAD_CACHE")
     for value in ("/somewhere/else", ""):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert cache.folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))
+        assert cache.cache_folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))

@@ -133,7 +133,7 @@ def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
     first = run("--demo", "usage", "--json", "--no-cache").stdout
     assert not (tmp_path / "cache").exists()
     assert run("--demo", "usage", "--json").stdout == first
-    assert (tmp_path / "cache" / "usage.sqlite").exists()
+    assert (tmp_path / "cache" / "cache.sqlite").exists()
     assert run("--demo", "usage", "--json").stdout == first
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.cache import Cache, CachedDigest, opened
+from reread.accounting.cache import CachedDigest, UsageCache, open_cache
 from reread.accounting.digest import FORMAT, FileDigest, file_digest, packed
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
@@ -20,6 +20,7 @@ from reread.accounting.workers import Progress, ScanJob, kept_digest, read_all
 from reread.base import jsontext
 from reread.base.gc_pause import no_collection
 from reread.disk import layout
+from reread.disk.cache import FileState
 from reread.errors import NotFound, Unreadable
 
 BESIDE = frozenset({"tool-results", "memory"})
@@ -36,7 +37,7 @@ class InputFile(msgspec.Struct):
     """A file to count."""
 
     path: str
-    stat: os.stat_result
+    state: FileState
 
 
 class Inputs:
@@ -51,8 +52,7 @@ class Inputs:
     @property
     def state(self) -> tuple[object, ...]:
         """What changes when something of it does."""
-        stats = ((path, found.stat) for path, found in sorted(self.found.items()))
-        return tuple((path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for path, s in stats)
+        return tuple((path, *found.state) for path, found in sorted(self.found.items()))
 
     def add(self, other: Inputs) -> None:
         """All that another one has."""
@@ -86,7 +86,7 @@ class Inputs:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
         except OSError as error:
             raise Unreadable.at(path, error) from error
-        self.found[path] = InputFile(path, stat)
+        self.found[path] = InputFile(path, FileState.of(stat))
 
 
 class Collection:
@@ -95,7 +95,7 @@ class Collection:
     def __init__(
         self,
         wanted: Inputs,
-        cache: Cache | None,
+        cache: UsageCache | None,
         prices: Prices,
         *,
         keep_deleted: bool = False,
@@ -105,7 +105,7 @@ class Collection:
         self.cache = cache
         self.prices = prices
         self.progress = progress
-        self.known = cache.entries() if cache is not None else {}
+        self.known = cache.files() if cache is not None else {}
         gone = [path for path in self.known if path not in wanted.found and _is_below(path, wanted.folders)]
         self.deleted = [path for path in gone if not os.path.exists(path)]
         self.forgotten = [] if keep_deleted else self.deleted
@@ -124,7 +124,7 @@ class Collection:
         entries = resolve(files, self.prices, exact=exact)
         settled = None if self.cache is None or exact or self.wanted.loose else packed(entries)
         if self.cache is not None and settled is not None:
-            self.cache.save(fresh, self.forgotten, key, settled)
+            self.cache.save(fresh, self.forgotten, (key, settled))
         elif self.cache is not None and (fresh or self.forgotten):
             self.cache.save(fresh, self.forgotten)
         return entries
@@ -134,7 +134,7 @@ class Collection:
         unchanged = all(self._entry(found) is not None for found in self.wanted.found.values())
         if self.cache is None or self.wanted.loose or self.forgotten or not unchanged:
             return None
-        settled = self.cache.settled(key)
+        settled = self.cache.result(key)
         try:
             return None if settled is None else msgspec.msgpack.decode(settled, type=list[UsageEntry])
         except (msgspec.DecodeError, UnicodeError):
@@ -143,7 +143,7 @@ class Collection:
     def _entry(self, found: InputFile) -> CachedDigest | None:
         """What is kept of a file that has not changed."""
         entry = self.known.get(found.path)
-        return entry if entry is not None and entry.is_of(found.stat) else None
+        return entry if entry is not None and entry.state == found.state else None
 
     def _key(self) -> bytes:
         """What a settlement depends on."""
@@ -157,13 +157,13 @@ class Collection:
         jobs: list[ScanJob] = []
         for path, found in self.wanted.found.items():
             entry = self._entry(found)
-            digest = kept_digest(blobs[path]) if path in blobs and entry and entry.read == entry.size else None
+            digest = kept_digest(blobs[path]) if path in blobs and entry and entry.offset == entry.state.size else None
             if digest is not None:
                 yield file_digest(path, digest)
             else:
                 before = self.known.get(path) if path in blobs else None
                 before = msgspec.structs.replace(before, digest=blobs[path]) if before is not None else None
-                jobs.append(ScanJob(path, found.stat.st_size, before))
+                jobs.append(ScanJob(path, found.state.size, before))
         self.unread = {job.path for job in jobs}
         for path in self.kept:
             digest = kept_digest(blobs[path]) if path in blobs else None
@@ -177,8 +177,8 @@ class Collection:
 
 def total_usage(wanted: Inputs, prices: Prices) -> Usage:
     """What some files say was spent, in all."""
-    size = sum(found.stat.st_size for found in wanted.found.values())
-    with no_collection(), opened(size >= LARGE) as cache:
+    size = sum(found.state.size for found in wanted.found.values())
+    with no_collection(), open_cache(size >= LARGE) as cache:
         return sum_entries(Collection(wanted, cache, prices).entries()).usage()
 
 

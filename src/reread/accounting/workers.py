@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.cache import PROOF, CachedDigest
+from reread.accounting.cache import CachedDigest
 from reread.accounting.digest import FORMAT, Digest, owner, packed
+from reread.disk.cache import FileState
 
 if TYPE_CHECKING:
     from reread.accounting.scan import ReadBuffer
@@ -22,6 +23,8 @@ Progress = Callable[[int], None]
 SHARE_FROM = 32 << 20
 """From so many bytes on, another process that reads half of them pays for its start."""
 MOST_PROCESSES = 8
+TAIL = 64
+"""How many bytes before the offset are compared to see that a file was only appended to."""
 
 Read = tuple[CachedDigest, Digest]
 """What is to be kept of a file, and what it says, a torn tail included."""
@@ -40,7 +43,7 @@ class ScanJob(msgspec.Struct):
     @property
     def rest(self) -> int:
         """How many bytes are to be read, if the beginning is as it was."""
-        return self.size - (self.entry.read if self.entry is not None else 0)
+        return self.size - (self.entry.offset if self.entry is not None else 0)
 
 
 def kept_digest(blob: bytes) -> Digest | None:
@@ -103,7 +106,7 @@ class _Worker:
 def help_out(pipe: int, jobs: list[ScanJob], room: ReadBuffer) -> NoReturn:
     """Read some files and send what they say; what is wrong with a process shows in that it sends nothing."""
     with suppress(BaseException), os.fdopen(pipe, "wb") as out:
-        sent: list[Sent] = [(entry, None if entry.is_whole else digest) for entry, digest in _read_some(jobs, room)]
+        sent: list[Sent] = [(entry, None if entry.is_complete else digest) for entry, digest in _read_some(jobs, room)]
         out.write(packed(sent) or b"")
     os._exit(0)  # nothing of the parent's is to be done or written twice
 
@@ -143,31 +146,30 @@ def read(job: ScanJob, room: ReadBuffer | None = None) -> Read:
 
     agent, session = owner(job.path)
     with FileIO(job.path) as file:
-        stat = os.fstat(file.fileno())
-        before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None
+        state = FileState.of(os.fstat(file.fileno()))
+        before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, state) else None
         scanner = Scanner(before, session=session, agent=agent, room=room)
         if before is not None and job.entry is not None:
-            scanner.offset = job.entry.read
+            scanner.offset = job.entry.offset
         file.seek(scanner.offset)
         while count := file.readinto(scanner.room()):
             scanner.filled(count)
-        proof = _proof(file, scanner.offset)
+        tail = _tail(file, scanner.offset)
     if not scanner.digest.resumable:
         scanner.flush()
-        scanner.offset, proof = stat.st_size, b""
+        scanner.offset, tail = state.size, b""
     blob = scanner.digest.packed()
     scanner.flush()
-    identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    return CachedDigest(job.path, *identity, scanner.offset, proof, blob), scanner.digest
+    return CachedDigest(job.path, state, scanner.offset, tail, blob), scanner.digest
 
 
-def _proof(file: FileIO, end: int) -> bytes:
-    file.seek(max(0, end - PROOF))
-    return file.read(min(PROOF, end)) or b""
+def _tail(file: FileIO, end: int) -> bytes:
+    file.seek(max(0, end - TAIL))
+    return file.read(min(TAIL, end)) or b""
 
 
-def _goes_on(file: FileIO, entry: CachedDigest, stat: os.stat_result) -> bool:
+def _goes_on(file: FileIO, entry: CachedDigest, state: FileState) -> bool:
     """Whether a file is the one that was read, and at most longer."""
-    if not entry.proof or not (entry.is_of(stat) or entry.may_have_grown(stat)):
+    if not entry.tail or not (entry.state == state or entry.may_have_grown_to(state)):
         return False
-    return _proof(file, entry.read) == entry.proof
+    return _tail(file, entry.offset) == entry.tail

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
 import msgspec
 
 from reread.accounting.billing import COUNTS
-from reread.accounting.cache import opened
+from reread.accounting.cache import open_cache
 from reread.accounting.collect import Collection, Inputs
 from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import UsageFilter, UsageReport, group_entries
@@ -64,7 +64,7 @@ def usage(
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
         raise Misuse(f"nothing lies between since {since} and until {until}: say the earlier one first")
     wanted = _wanted(list(_flat(sources)), root)
-    with no_collection(), opened(cache) as kept:
+    with no_collection(), open_cache(cache) as kept:
         survey = Collection(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
         exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
         report = group_entries(survey.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
