@@ -41,11 +41,11 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
 
     class Spy(Scanner):
-        def room(self) -> memoryview:
-            if not self.__dict__.setdefault("told", False):
+        def free_space(self) -> memoryview:
+            if not self.__dict__.setdefault("started", False):
                 found.append(self.offset)
-                self.told = True
-            return super().room()
+                self.started = True
+            return super().free_space()
 
     monkeypatch.setattr(scan, "Scanner", Spy)
     return found
@@ -171,7 +171,7 @@ def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
 def test_a_large_session_is_counted_from_the_cache_and_not_folded(
     tree: Path, starts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect, "LARGE", 100)
+    monkeypatch.setattr(collect, "CACHED_FROM", 100)
     path = tree / "projects/p/a.jsonl"
     assert output(tree) == 4
     session = reread.open(path)
@@ -202,10 +202,10 @@ def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.Mon
     refused = str(tree / "projects/p/a.jsonl")
     read = workers.read
 
-    def refuse(job: workers.ScanJob, room: ReadBuffer | None = None) -> workers.Read:
+    def refuse(job: workers.ScanJob, buffer: ReadBuffer | None = None) -> workers.ReadResult:
         if job.path == refused:
             raise PermissionError
-        return read(job, room)
+        return read(job, buffer)
 
     monkeypatch.setattr(workers, "read", refuse)
     for _ in range(2):
@@ -284,25 +284,25 @@ def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytes
     for session in "cdefgh":
         write(tree / "projects/p" / f"{session}.jsonl", *(row(session, n) for n in range(50)))
     expected = reread.usage(root=tree, by="session", cache=False)
-    monkeypatch.setattr(workers, "processes", lambda size: 3)
+    monkeypatch.setattr(workers, "process_count", lambda size: 3)
     assert reread.usage(root=tree, by="session", cache=False) == expected
     assert reread.usage(root=tree, by="session") == expected
     assert len(known()) == 8
 
 
 def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "processes", lambda size: 2)
+    monkeypatch.setattr(workers, "process_count", lambda size: 2)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("another process was started"))
     assert reread.usage([tree / "projects/p/a.jsonl"], cache=False).totals.responses
 
 
 def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "processes", lambda size: 2)
-    monkeypatch.setattr(workers, "help_out", _die)
+    monkeypatch.setattr(workers, "process_count", lambda size: 2)
+    monkeypatch.setattr(workers, "run_worker", _die)
     assert output(tree, cache=False) == 4
 
 
-def _die(pipe: Any, jobs: Any, room: Any) -> None:
+def _die(pipe: Any, jobs: Any, buffer: Any) -> None:
     os._exit(1)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from reread import tools
 from reread.accounting.billing import SYNTHETIC, Usage, UsageRow, join_row, overlay, row_usage, total
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.coerce import as_int, as_str
 from reread.base.times import milliseconds, moment, seconds_between
@@ -177,7 +177,7 @@ class Message(msgspec.Struct, eq=False):
         """The tokens of its responses; nothing for what no model said."""
         if self.kind != "response":
             return Usage()
-        when, prices = milliseconds(self.stamp), in_force()
+        when, prices = milliseconds(self.stamp), current_prices()
         usages = [row_usage(row, when, prices) for row in self.rows]
         return usages[0] if len(usages) == 1 else total(usages)
 

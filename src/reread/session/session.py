@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 
 from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.times import moment
 from reread.catalog.store import companions
@@ -219,13 +219,13 @@ class Session:
         """What it spent, its agents included: just what `reread.usage` gives for it."""
         wanted = wanted_of(self)
         if self._usage is None or self._usage[0] != wanted.state:
-            self._usage = (wanted.state, total_usage(wanted, in_force()))
+            self._usage = (wanted.state, total_usage(wanted, current_prices()))
         return self._usage[1]
 
     @property
     def context(self) -> list[ContextFill]:
         """How full the context was at the end of each turn, and what compactions took out of it."""
-        return context_of(self.conversation, in_force())
+        return context_of(self.conversation, current_prices())
 
     @property
     def metadata(self) -> Metadata:
@@ -386,7 +386,7 @@ def wanted_of(session: Session) -> Inputs:
     if session.path is not None and os.path.exists(session.path):
         want_session(wanted, session.path, session.roots)
     else:
-        wanted.loose.append(b"".join(_chunks(session.source)))
+        wanted.data.append(b"".join(_chunks(session.source)))
     return wanted
 
 
