@@ -475,11 +475,11 @@ class _CostMeter:
         return self._cost(result, reading), duration if isinstance(duration, int | float) else None
 
     def _cost(self, result: dict[str, Any], reading: CounterReading | None) -> float | None:
-        if reading is None or reading.cost is None:
+        if reading is None or reading.cost_nanos is None:
             return None
         base = self._base(reading)
         self._last, self._fresh = reading, False
-        return result["total_cost_usd"] if base is None else (counter_delta(reading, base).cost or 0) / NANO
+        return result["total_cost_usd"] if base is None else (counter_delta(reading, base).cost_nanos or 0) / NANO
 
     def _base(self, reading: CounterReading) -> CounterReading | None:
         """The reading that this one goes on from."""

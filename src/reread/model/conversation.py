@@ -12,7 +12,7 @@ import msgspec
 
 from reread import tools
 from reread.accounting.billing import Usage, UsageRow, row_usage, total
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_int, as_str
 from reread.base.times import milliseconds
 from reread.model.bodies import Bodies
@@ -42,7 +42,7 @@ class Message(MessageContent, eq=False, kw_only=True):
         """The tokens of its requests; zero for anything but a response."""
         if self.kind != "response":
             return Usage()
-        when, prices = milliseconds(self.stamp), in_force()
+        when, prices = milliseconds(self.stamp), current_prices()
         usages = [row_usage(row, when, prices) for row in self.rows]
         return usages[0] if len(usages) == 1 else total(usages)
 

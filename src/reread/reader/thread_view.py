@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from reread.accounting.billing import Usage, total
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict
 from reread.base.times import moment, seconds_between
 from reread.errors import NotFound
@@ -137,7 +137,7 @@ class ThreadView:
         timeline = self.timeline()
         spans = ((turn, timeline.turn_messages(turn)) for turn in range(1, timeline.turns + 1))
         turns = (Turn(turn, None, timeline.messages[start:end]) for turn, (start, end) in spans)
-        return _fullest(self._gauge.fills(turns, in_force()))
+        return _fullest(self._gauge.fills(turns, current_prices()))
 
     # Branches
 

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reread.accounting.prices import read_name
+from reread.accounting.prices import parse_model_id
 from reread.base.text import plural
 from reread.tools.tool_call import one_line
 
@@ -78,7 +78,7 @@ def local(moment: datetime) -> datetime:
 
 def model_text(id: str | None) -> str:
     """A model's name, short: without its maker, its date, or through whom it was reached."""
-    return read_name(id).model.removeprefix("claude-") if id else ""
+    return parse_model_id(id).model.removeprefix("claude-") if id else ""
 
 
 def usage_text(usage: Usage) -> str:

@@ -12,7 +12,7 @@ from typing import IO, Any, cast
 
 from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.times import moment
 from reread.catalog.resolve import STDIN, resolve_session
@@ -255,7 +255,7 @@ class Session:
         """What it used, its agents included: exactly what `reread.usage` counts for it."""
         inputs = self.usage_inputs
         if self._usage is None or self._usage[0] != inputs.state:
-            self._usage = (inputs.state, total_usage(inputs, in_force()))
+            self._usage = (inputs.state, total_usage(inputs, current_prices()))
         return self._usage[1]
 
     @property
@@ -266,7 +266,7 @@ class Session:
     @property
     def context(self) -> list[ContextFill]:
         """Tokens in the context at the end of each turn, and what compactions removed."""
-        return context_of(self.conversation, in_force())
+        return context_of(self.conversation, current_prices())
 
     @property
     def metadata(self) -> Metadata:
