@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from reread.base.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
     from reread.catalog.store import Store
@@ -23,9 +25,7 @@ if TYPE_CHECKING:
     from reread.session.rules import Finding
     from reread.session.session import Session, check, open  # noqa: A004
 
-__version__ = "0.1.0"
-
-_HOMES = {
+_MODULES = {
     "Agent": "model.conversation",
     "Ambiguous": "errors",
     "Branch": "model.messages",
@@ -58,7 +58,7 @@ _HOMES = {
     "sessions": "catalog.summaries",
     "usage": "reports.usage_report",
 }
-"""Where each public name lives; a module is loaded when its first name is asked for."""
+"""The module that defines each public name; it is imported on first use."""
 
 __all__ = [
     "Agent",
@@ -96,10 +96,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'reread' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"reread.{home}"), name)
+    return getattr(importlib.import_module(f"reread.{module}"), name)
 
 
 def __dir__() -> list[str]:

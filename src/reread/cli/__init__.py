@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
-from reread import __version__
 from reread.base.stdio import flush_or_let_go, open_standard_streams
+from reread.base.version import __version__
 from reread.cli._options import root_options
 from reread.errors import RereadError
 

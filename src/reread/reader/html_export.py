@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from reread import __version__
 from reread.base import jsontext
 from reread.base.text import plural
+from reread.base.version import __version__
 from reread.errors import Unreadable
 from reread.model.conversation import Agent
 from reread.model.messages import TURN_STARTERS, Branch, Call

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from reread import __version__
 from reread.base import jsontext
 from reread.base.text import plural
+from reread.base.version import __version__
 from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_whole
 from reread.disk.sources import FileSource
