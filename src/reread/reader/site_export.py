@@ -14,7 +14,7 @@ from reread.base import jsontext
 from reread.base.text import plural
 from reread.base.version import __version__
 from reread.catalog.summaries import read_header
-from reread.disk.atomic import write_whole
+from reread.disk.atomic import write_atomic
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable
 from reread.reader.counts import count_session
@@ -100,9 +100,9 @@ class _SiteWriter:
             except RereadError as fault:
                 faults.append(str(fault) if fault.path is not None else f"{place}: {fault}")
             progress(1)
-        write_whole(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
+        write_atomic(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
         rows = {key: page.row for key, page in self.notes.pages.items()}
-        write_whole(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        write_atomic(self.folder / INDEX, (line.encode() for line in index_html(rows)))
         return Site(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
@@ -112,7 +112,7 @@ class _SiteWriter:
         state = repr(wanted_of(session).state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        write_atomic(page, session_html(session, self.selection, assets=assets, home=INDEX))
         row = count_session(session).on(LibraryRow.of(key, read_header(path)))
         self.notes.pages[key] = Written(_noted(path), state, row)
         return True
@@ -120,7 +120,7 @@ class _SiteWriter:
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
         for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
-            write_whole(self.folder / ASSETS / name, [text.encode()])
+            write_atomic(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
         said = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])

@@ -19,7 +19,7 @@ from reread.base.times import moment
 from reread.catalog.store import companions
 from reread.catalog.summaries import as_title, captures_of, sessions
 from reread.disk import layout
-from reread.disk.filenames import id_of, name_of
+from reread.disk.filenames import filename_for, id_from_filename
 from reread.disk.sources import FileSource, MemorySource, Source, plain_file, read_stream
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
@@ -429,7 +429,7 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
         return path
     roots = [root] if isinstance(root, str | Path) else root
     if is_pathlike(name):  # a captured conversation may be called anything, so its id may look like a path
-        return next((kept for kept in layout.session_files(roots) if kept.stem == name_of(name)), path)
+        return next((kept for kept in layout.session_files(roots) if kept.stem == filename_for(name)), path)
     if name == LATEST:
         newest = next(iter(sessions(root=root)), None)
         if newest is None:
@@ -437,7 +437,7 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
         return Path(newest.path)
     everything = list(layout.session_files(roots))
     fits = [path for path in everything if any(known.startswith(name) for known in _names(path))]
-    exact = [path for path in everything if name in _names(path) or path.stem == name_of(name)]
+    exact = [path for path in everything if name in _names(path) or path.stem == filename_for(name)]
     if not fits:
         fits = exact = captures_of(name, roots)[:1]
     if len(exact) == 1 or len(fits) == 1:
@@ -451,7 +451,7 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
 
 def _names(path: Path) -> list[str]:
     """What a session's file can be called by: its name, and the id that the name stands for."""
-    return [path.stem, id_of(path.stem) or path.stem]
+    return [path.stem, id_from_filename(path.stem) or path.stem]
 
 
 def is_pathlike(name: str) -> bool:

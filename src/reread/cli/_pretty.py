@@ -1,4 +1,4 @@
-"""A screen that draws a stream while it comes, as `reread tail` draws a file."""
+"""Print a stream as `reread tail` prints a session, while it comes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.session import Session
 
 
-class Screen:
-    """Bytes of a stream in, drawings out."""
+class PrettyPrinter:
+    """Read the bytes of a stream and print its messages."""
 
     def __init__(self, *, full: bool = False) -> None:
         self._tape = Tape()
@@ -19,22 +19,22 @@ class Screen:
         self._console = make_console()
 
     def feed(self, data: bytes) -> None:
-        """Draw what these bytes bring."""
+        """Print the messages that these bytes complete."""
         self._tape.append(data)
         before = len(self._session.records)
         self._session.loader.take_in()
-        self._draw(before)
+        self._print_from(before)
 
     def flush(self) -> None:
-        """Draw what a last line without end brings."""
+        """Print the message in a last line without line end."""
         before = len(self._session.records)
         self._session.loader.load()
-        self._draw(before)
+        self._print_from(before)
 
-    def _draw(self, before: int) -> None:
+    def _print_from(self, start: int) -> None:
         conversation = self._session.conversation
-        if before < len(conversation.records):
+        if start < len(conversation.records):
             _ = self._session.agents
-        for index in range(before, len(conversation.records)):
+        for index in range(start, len(conversation.records)):
             for item in change_lines(conversation.change(index), self._view):
                 self._console.print(item, end=getattr(item, "end", "\n"))
