@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from typing import Any
 
 from reread.errors import Misuse
 
@@ -14,6 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGO = re.compile(r"(\d+)\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
 
 
 def parse_when(text: str, *, now: datetime | None = None, zone: tzinfo | None = None) -> datetime:
@@ -108,3 +110,30 @@ def milliseconds(stamp: str | None) -> int | None:
 def seconds_between(first: datetime | None, last: datetime | None) -> float | None:
     """How long it is from one moment to another, and never less than nothing; None where one is not known."""
     return None if first is None or last is None else max(0.0, (last - first).total_seconds())
+
+
+def parse_json_time(value: Any) -> datetime | None:
+    """Return the time that a JSON value gives, as an ISO string or milliseconds since 1970; None if it gives none."""
+    if isinstance(value, str):
+        return moment(value)
+    try:
+        return datetime.fromtimestamp(value / 1000, UTC)
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds in `2s`, `1m30s`, `500ms` or a bare number."""
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None or not text.strip():
+        raise Misuse(f"Invalid duration {text!r}; use 2s, 500ms or 1m30s.")
+    hours, minutes, rest, unit = found.groups()
+    return float(hours or 0) * 3600 + float(minutes or 0) * 60 + float(rest or 0) * (0.001 if unit == "ms" else 1)
+
+
+def parse_position(text: str) -> float | datetime:
+    """Return a position in a recording: seconds from its start, or a point in time."""
+    try:
+        return parse_duration(text)
+    except Misuse:
+        return parse_when(text)

@@ -14,7 +14,7 @@ from reread.base import jsontext
 from reread.base.text import plural
 from reread.base.version import __version__
 from reread.catalog.summaries import read_header
-from reread.disk.atomic import write_whole
+from reread.disk.atomic import write_atomic
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable
 from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
@@ -101,9 +101,9 @@ class _SiteWriter:
             except RereadError as fault:
                 faults.append(str(fault) if fault.path is not None else f"{absolute}: {fault}")
             progress(1)
-        write_whole(self.folder / MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
+        write_atomic(self.folder / MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
         rows = {key: page.row for key, page in self.manifest.pages.items()}
-        write_whole(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        write_atomic(self.folder / INDEX, (line.encode() for line in index_html(rows)))
         return SiteResult(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
@@ -113,7 +113,7 @@ class _SiteWriter:
         state = repr(session.usage_inputs.state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        write_atomic(page, session_html(session, self.selection, assets=assets, home=INDEX))
         row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
         self.manifest.pages[key] = SitePage(_path_text(path), state, row)
         return True
@@ -121,7 +121,7 @@ class _SiteWriter:
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
         for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
-            write_whole(self.folder / ASSETS / name, [text.encode()])
+            write_atomic(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
         inputs = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])

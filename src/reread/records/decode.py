@@ -12,7 +12,7 @@ import msgspec
 from reread.base import jsontext
 from reread.records import dialects
 from reread.records.envelope import RecordEnvelope, decode_head, to_envelope
-from reread.records.lines import LineSplitter, Read
+from reread.records.lines import IndexedLineSplitter, Read
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
@@ -157,7 +157,7 @@ class Decoder:
 
     def __init__(self, take: TakeLines | None = None) -> None:
         self._take = take
-        self._cutter = LineSplitter()
+        self._cutter = IndexedLineSplitter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
         self._document: _Document | None = None
@@ -241,7 +241,7 @@ class _Document:
         self._find_end: Callable[[str, int], int] | None = None
         """Where it ends, from a place in the next text on, or -1; None between elements."""
 
-    def feed(self, data: bytes, cutter: LineSplitter) -> list[Record]:
+    def feed(self, data: bytes, cutter: IndexedLineSplitter) -> list[Record]:
         """The records of the elements that `data` completes."""
         out: list[Record] = []
         text, at = data.decode("latin-1"), 0
@@ -260,7 +260,7 @@ class _Document:
         self._base += len(text)
         return out
 
-    def flush(self, cutter: LineSplitter) -> list[Record]:
+    def flush(self, cutter: IndexedLineSplitter) -> list[Record]:
         """What the element holds that has been read so far."""
         raw = "".join(self._pieces).encode("latin-1")
         self._pieces.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from reread.base.claude_argv import asked_in
+from reread.base.claude_argv import prompt_in_command
 
 NAME = "stored"
 
@@ -24,7 +24,7 @@ def asked(value: dict[str, Any]) -> str | None:
     argv: Any = value["run"].get("argv") if is_mark(value) else None
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in cast(list[Any], argv)):
         return None
-    return asked_in(cast(list[str], argv))
+    return prompt_in_command(cast(list[str], argv))
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A screen that draws a stream while it comes, as `reread tail` draws a file."""
+"""Print a stream as `reread tail` prints a session, while it comes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.session import Session
 
 
-class Screen:
-    """Bytes of a stream in, drawings out."""
+class PrettyPrinter:
+    """Read the bytes of a stream and print its messages."""
 
     def __init__(self, *, full: bool = False) -> None:
         self._tape = Tape()
@@ -20,15 +20,15 @@ class Screen:
         self._console = make_console()
 
     def feed(self, data: bytes) -> None:
-        """Draw what these bytes bring."""
+        """Print the messages that these bytes complete."""
         self._tape.append(data)
-        self._draw(self._session.load_lines())
+        self._print(self._session.load_lines())
 
     def flush(self) -> None:
-        """Draw what a last line without end brings."""
-        self._draw(self._session.load_rest())
+        """Print the message in a last line without line end."""
+        self._print(self._session.load_rest())
 
-    def _draw(self, indexes: range) -> None:
+    def _print(self, indexes: range) -> None:
         conversation = self._session.conversation
         if indexes:
             _ = self._session.agents

@@ -1,4 +1,4 @@
-"""How `claude` was called: the rules of the real program, each tried on it."""
+"""Parsing the arguments of `claude`: the rules of the real program, each checked against it."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from reread.fake_claude.usage_errors import check_usage
 
 
 @pytest.mark.parametrize(
-    ("words", "prompt", "options"),
+    ("arguments", "prompt", "options"),
     [
         (["-p", "Hi"], "Hi", {"--print": ""}),
         (["Hi", "-p"], "Hi", {"--print": ""}),
@@ -27,14 +27,14 @@ from reread.fake_claude.usage_errors import check_usage
         ([], None, {}),
     ],
 )
-def test_arguments_are_told_apart(words: list[str], prompt: str | None, options: dict[str, str]) -> None:
-    call = parse_invocation(words)
-    assert call.prompt == prompt
-    assert options.items() <= call.options.items()
+def test_arguments_are_parsed(arguments: list[str], prompt: str | None, options: dict[str, str]) -> None:
+    invocation = parse_invocation(arguments)
+    assert invocation.prompt == prompt
+    assert options.items() <= invocation.options.items()
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         ("-p Hi --output-format stream-json", "--output-format=stream-json requires --verbose"),
         ("-p Hi --output-format bogus", "Allowed choices are text, json, stream-json."),
@@ -46,11 +46,11 @@ def test_arguments_are_told_apart(words: list[str], prompt: str | None, options:
         ("-p Hi --resume", "--resume requires a valid session ID or session title"),
     ],
 )
-def test_what_the_real_program_refuses_is_refused_in_its_words(words: str, said: str) -> None:
-    with pytest.raises(Misuse, match=said.replace(".", r"\.")):
-        check_usage(parse_invocation(words.split()))
+def test_invalid_arguments_are_rejected_with_the_real_message(arguments: str, message: str) -> None:
+    with pytest.raises(Misuse, match=message.replace(".", r"\.")):
+        check_usage(parse_invocation(arguments.split()))
 
 
-def test_ordinary_calls_are_not_refused() -> None:
+def test_ordinary_arguments_are_accepted() -> None:
     check_usage(parse_invocation(["-p", "Hi"]))
     check_usage(parse_invocation("--output-format stream-json --verbose --input-format stream-json".split()))
