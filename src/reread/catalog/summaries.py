@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.base.times import When, edge, moment
 from reread.disk import layout
 from reread.errors import Unreadable
@@ -26,7 +27,6 @@ TAIL = 1 << 16
 """How much of a file's tail is read."""
 REACH = 1 << 18
 """How far into the file the first prompt is looked for."""
-TITLE_LENGTH = 120
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What a line that holds a title has in it."""
@@ -199,11 +199,6 @@ def first_prompt(envelope: RecordEnvelope) -> str | None:
         if text.strip() and prompt_kind(text) in TURN_STARTERS:
             return parse_prompt(text).text.strip() or None
     return None
-
-
-def as_title(text: str) -> str:
-    """The beginning of a text as a title."""
-    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
 
 
 def _text(block: BlockEnvelope) -> str:

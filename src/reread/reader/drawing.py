@@ -8,7 +8,7 @@ from typing import Any
 
 from reread import tools
 from reread.base.coerce import as_dict
-from reread.base.text import plural
+from reread.base.text import one_line, plural
 from reread.model.messages import Call, Message
 from reread.reader import schema
 from reread.reader.timeline import category_of
@@ -18,7 +18,7 @@ from reread.render.parts import take_call
 from reread.tools import generic
 from reread.tools import nodes as n
 from reread.tools._images import measured
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Ending, one_line
+from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Ending
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that a browser may show: nothing that can hold a script."""

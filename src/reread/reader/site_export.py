@@ -12,6 +12,7 @@ import msgspec
 
 from reread import __version__
 from reread.base import jsontext
+from reread.base.format import date_text, tokens_text
 from reread.base.text import plural
 from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_whole
@@ -21,7 +22,7 @@ from reread.reader.counts import count_session
 from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
 from reread.reader.keys import key_for
 from reread.reader.schema import LibraryRow
-from reread.render.format import count_text, date_text, model_text
+from reread.render.format import model_text
 from reread.render.parts import EVERYTHING, Selection
 from reread.render.sanitize import safe
 from reread.session.session import Session, wanted_of
@@ -168,7 +169,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
 def _index_row(key: str, row: LibraryRow) -> str:
     spent = row.figures
     cost = f"${spent.cost_usd:,.2f}" if spent is not None and spent.cost_usd is not None else ""
-    tokens = count_text(spent.tokens) if spent is not None else ""
+    tokens = tokens_text(spent.tokens) if spent is not None else ""
     cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
     models = " ".join(map(model_text, row.models))
     agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""

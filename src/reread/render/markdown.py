@@ -7,21 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
+from reread.base.format import date_text, duration_text, time_text, tokens_text
 from reread.base.text import plural
 from reread.model.conversation import Agent
 from reread.render import parts as p
-from reread.render.format import (
-    MARKS,
-    count_text,
-    date_text,
-    model_text,
-    picture_text,
-    result_text,
-    seconds_text,
-    time_text,
-    unread_text,
-    usage_text,
-)
+from reread.render.format import MARKS, model_text, picture_text, result_text, unread_text, usage_text
 from reread.render.sanitize import plain_output, safe
 from reread.render.tree import data_lines, file_lines
 from reread.session.session import Session
@@ -91,7 +81,7 @@ def _said(part: p.Said, selection: p.Selection) -> Iterator[str]:
 
 
 def _thought(part: p.Thought, selection: p.Selection) -> Iterator[str]:
-    took = f" · {seconds_text(part.seconds)}" if part.seconds is not None else ""
+    took = f" · {duration_text(part.seconds)}" if part.seconds is not None else ""
     if not part.text.strip():
         yield f"*thinking (not recorded){took}*"
         return
@@ -105,7 +95,7 @@ def _shown(part: p.Shown, selection: p.Selection) -> Iterator[str]:
 def _did(part: p.Did, selection: p.Selection) -> Iterator[str]:
     call = part.call
     name, _, rest = call.title.partition(" ")
-    took = f" · {seconds_text(call.duration)}" if call.duration is not None else ""
+    took = f" · {duration_text(call.duration)}" if call.duration is not None else ""
     heading = f"{MARKS[call.ok]} **{inline(name)}** {inline(rest)}{took}".replace("  ", " ")
     drawn = list(nodes_markdown(call.draw(full=selection.full), selection))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
@@ -140,7 +130,7 @@ def _notice(part: p.Notice, selection: p.Selection) -> Iterator[str]:
 
 def _compacted(part: p.Compacted, selection: p.Selection) -> Iterator[str]:
     compaction = part.compaction
-    figures = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
+    figures = [tokens_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
     words = ["compacted", compaction.trigger or "", " → ".join(figures) + " tokens" if figures else ""]
     title = " · ".join(word for word in words if word)
     if compaction.summary is None:

@@ -17,24 +17,13 @@ from rich.text import Text
 from rich.theme import Theme
 
 from reread.base.coerce import as_dict
+from reread.base.format import date_text, duration_text, time_text, tokens_text
 from reread.base.text import plural
 from reread.model.conversation import Agent, Change
 from reread.model.messages import Call
 from reread.records.decode import Record
 from reread.render import parts as p
-from reread.render.format import (
-    BOXES,
-    MARKS,
-    count_text,
-    date_text,
-    model_text,
-    picture_text,
-    result_text,
-    seconds_text,
-    time_text,
-    unread_text,
-    usage_text,
-)
+from reread.render.format import BOXES, MARKS, model_text, picture_text, result_text, unread_text, usage_text
 from reread.render.sanitize import coloured_output, plain_output, safe
 from reread.render.terminal_images import inline
 from reread.render.tree import data_lines, file_lines
@@ -130,7 +119,7 @@ class TerminalView:
         """A thought, dimmed."""
         lines = (safe(part.text).strip() or "thinking (not recorded)").split("\n")
         shown = lines if self.selection.full else lines[:THOUGHT]
-        took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
+        took = f"{duration_text(part.seconds)}  " if part.seconds is not None else ""
         yield Text(f"∴ {took}" + "\n  ".join(shown), style="thought")
         yield from self._hidden(len(lines) - len(shown), 2)
 
@@ -161,7 +150,7 @@ class TerminalView:
     def compacted(self, part: p.Compacted) -> Iterator[RenderableType]:
         """A rule across, with the figures and the summary."""
         compaction = part.compaction
-        figures = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
+        figures = [tokens_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
         words = ["compacted", compaction.trigger or "", " → ".join(figures) + " tokens" if figures else ""]
         yield Rule(Text(" · ".join(word for word in words if word), style="odd"), style="odd")
         if compaction.summary is not None:
@@ -386,7 +375,7 @@ def call_line(call: Call) -> Text:
     for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
-        line.append(f"  {seconds_text(call.duration)}", style="quiet")
+        line.append(f"  {duration_text(call.duration)}", style="quiet")
     return line
 
 

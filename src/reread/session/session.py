@@ -15,9 +15,10 @@ from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import in_force
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.base.times import moment
 from reread.catalog.store import companions
-from reread.catalog.summaries import as_title, captures_of, sessions
+from reread.catalog.summaries import captures_of, sessions
 from reread.disk import layout
 from reread.disk.filenames import id_of, name_of
 from reread.disk.sources import FileSource, MemorySource, Source, plain_file, read_stream
