@@ -208,13 +208,13 @@ def test_the_plug_in_of_the_document_draws_its_tool(monkeypatch: pytest.MonkeyPa
     exec(compile(code, "extending.md", "exec"), module)
     (entry,) = re.findall(r'^(\w+) = "my_package.tools:(\w+)"$', *blocks(ROOT / "docs" / "extending.md", "toml"), re.M)
     point = SimpleNamespace(name=entry[0], load=lambda: module[entry[1]])
-    monkeypatch.setattr(tools, "entry_points", lambda group: [point] if group == "reread.tools" else [])
-    tools.tools.cache_clear()
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] if group == "reread.tools" else [])
+    tools.all_tools.cache_clear()
     try:
         tool_call = ToolCall("mcp__ops__deploy", {"service": "web", "stage": "live"}, ok=True)
         assert (tools.title(tool_call), tools.draw(tool_call)[0].items[0].value) == ("Deploy web", "live")
     finally:
-        tools.tools.cache_clear()
+        tools.all_tools.cache_clear()
 
 
 def test_every_format_can_be_asked_for() -> None:

@@ -17,8 +17,8 @@ from reread.records.blocks import RedactedThinking, Text, Thinking, Use
 from reread.render.parts import take_call
 from reread.tools import generic
 from reread.tools import nodes as n
-from reread.tools._images import measured
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Ending
+from reread.tools._images import with_dimensions
+from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Outcome
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that a browser may show: nothing that can hold a script."""
@@ -90,9 +90,9 @@ class PartBuilder:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             category=category_of(call.name),
-            state=deed.ending.state,
+            state=deed.outcome.state,
             is_error=call.is_error,
-            note=_note(deed.ending),
+            note=_note(deed.outcome),
             seconds=deed.seconds,
             line=call.line,
             agents=self._agents(call) if deed.agent is not None else [],
@@ -154,7 +154,7 @@ class PartBuilder:
                 if call is not None:
                     yield self.call(call)
             elif not hasattr(block, "tool_use_id"):
-                yield self._nodes([measured(generic.block_node(block))])
+                yield self._nodes([with_dimensions(generic.block_node(block))])
         yield from map(self.call, calls.values())
 
     def _notice(self, message: Message) -> Iterator[schema.Part]:
@@ -250,7 +250,7 @@ def _details(message: Message) -> dict[str, Any]:
 
 def _other_nodes(message: Message) -> list[n.Node]:
     """The blocks of a message that are no text."""
-    return [measured(generic.block_node(block)) for block in message.blocks if not isinstance(block, Text)]
+    return [with_dimensions(generic.block_node(block)) for block in message.blocks if not isinstance(block, Text)]
 
 
 def run_title(messages: Sequence[Message]) -> str:
@@ -288,7 +288,7 @@ def _progress(call: Call) -> list[n.Node]:
     return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
 
 
-def _note(ending: Ending) -> str:
+def _note(ending: Outcome) -> str:
     if ending.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
     code = f"exit code {ending.exit_code}" if ending.exit_code is not None else ""

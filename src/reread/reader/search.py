@@ -16,7 +16,7 @@ from reread.reader.session_view import SessionView
 from reread.reader.timeline import Timeline
 from reread.records.blocks import Block, RedactedThinking, Text, Thinking, Use
 from reread.tools import generic
-from reread.tools.generic import HIDDEN
+from reread.tools.generic import NOT_TEXT
 from reread.tools.nodes import Data
 
 SECONDS = 0.2
@@ -33,7 +33,7 @@ WHERE = {"prompt": "prompts", "text": "text", "thinking": "thinking", "call": "t
 """The kind that a filter calls each place."""
 SPOKEN = ("text", "thinking")
 CALL = frozenset({"tools"})
-KIND = HIDDEN | {"type"}
+KIND = NOT_TEXT | {"type"}
 
 
 class ItemFilter(NamedTuple):
@@ -236,6 +236,6 @@ def strings(value: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, dict):
             pairs = cast(dict[str, Any], item).items()
-            stack += [inner for key, inner in reversed(list(pairs)) if key not in HIDDEN]
+            stack += [inner for key, inner in reversed(list(pairs)) if key not in NOT_TEXT]
         elif isinstance(item, list):
             stack += reversed(cast(list[Any], item))

@@ -22,7 +22,7 @@ from reread.errors import Misuse
 from reread.server.guard import Guard, new_token
 from reread.server.library import Library
 from reread.server.routes import make_app
-from reread.tools import tools
+from reread.tools import all_tools
 
 HOST, PORT = "127.0.0.1", 7373
 TRIES = 50
@@ -59,7 +59,7 @@ def serve(
     if key is not None:
         app.state.open_sessions.room(key)  # read while the browser starts
     library.start()
-    threading.Thread(target=tools, daemon=True).start()  # loaded by the time that the first page is drawn
+    threading.Thread(target=all_tools, daemon=True).start()  # loaded by the time that the first page is drawn
     say(f"The reader is at {address} (Ctrl-C ends it).")
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
