@@ -136,36 +136,6 @@ def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, o
     drawn_in_both_views(tools.draw(seen, full=True))
 
 
-def test_a_plug_in_that_fails_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: ToolCall) -> Any:
-        raise RuntimeError("boom")
-
-    monkeypatch.setitem(tools.all_tools(), "Broken", tools.Tool(("Broken",), broken, broken))
-    nodes = tools.draw(tool_call("Broken", {"command": WORDS}, "out"))
-    assert tools.title(tool_call("Broken", {"command": WORDS})) == f"Broken {WORDS}"
-    assert "boom" in drawn_in_both_views(nodes) and WORDS in drawn_in_both_views(nodes)
-
-
-def test_an_installed_plug_in_takes_its_names_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (HERE.parent / "docs" / "extending.md").read_text()
-    written: dict[str, Any] = {}
-    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], written)
-
-    class Point:
-        def load(self) -> Any:
-            return written["DEPLOY"]
-
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Point()] if group == "reread.tools" else [])
-    tools.all_tools.cache_clear()
-    try:
-        seen = tool_call("mcp__ops__deploy", {"service": "api", "stage": "live"}, "done")
-        assert tools.title(seen) == "Deploy api"
-        assert [node.__struct_config__.tag for node in tools.draw(seen)] == ["facts", "terminal"]
-    finally:
-        monkeypatch.undo()
-        tools.all_tools.cache_clear()
-
-
 def _flat(nodes: list[Node]) -> Iterator[Node]:
     for node in nodes:
         yield node

@@ -162,7 +162,7 @@ class _HeaderScan:
         envelope = record.envelope
         if record.dialect == dialects.stored.NAME:
             self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
-            self.asked = self.asked or dialects.stored.asked(record.value)
+            self.asked = self.asked or dialects.stored.run_prompt(record.value)
         self.session = self.session or envelope.sessionId
         self.cwd = self.cwd or envelope.cwd
         self.git_branch = self.git_branch or envelope.gitBranch

@@ -69,7 +69,7 @@ def _printed(
     when = LONG_AGO
     for index, record in enumerate(conversation.records):
         when = max(when, moment(record.envelope.timestamp) or when)
-        value = stream_json.printed(record.native)
+        value = stream_json.from_native(record.native)
         if value is not None:
             value |= {"session_id": value.get("session_id") or session, "parent_tool_use_id": call}
             if record.type == "user" and not _answers(record) and not value.get("isSynthetic"):

@@ -264,7 +264,7 @@ class Session:
     def _asked(self) -> str:
         """What the command asked that was captured first; a stream does not say its prompt again."""
         runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
-        return as_title(next((text for text in map(stored.asked, runs) if text), ""))
+        return as_title(next((text for text in map(stored.run_prompt, runs) if text), ""))
 
     @property
     def project(self) -> str:

@@ -215,9 +215,9 @@ def _report(output: Output) -> Iterator[Node]:
 
 
 def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
-    known = call.agent
+    agent = call.agent
     return {
-        "agent": first_text(output.agentId, output.teammate_id, output.agent_id, output.taskId, known and known.id),
+        "agent": first_text(output.agentId, output.teammate_id, output.agent_id, output.taskId, agent and agent.id),
         "type": _type(call, args, output),
         "name": first_text(output.name, args.name),
         "team": first_text(output.team_name, args.team_name),
@@ -235,8 +235,8 @@ def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
 
 
 def _type(call: ToolCall, args: Input, output: Output) -> str:
-    known = call.agent
-    return first_text(args.subagent_type, output.agentType, output.agent_type, known and known.type)
+    agent = call.agent
+    return first_text(args.subagent_type, output.agentType, output.agent_type, agent and agent.type)
 
 
 def _terminal(output: Output) -> str:
@@ -245,9 +245,9 @@ def _terminal(output: Output) -> str:
 
 
 def _cost(call: ToolCall, output: Output) -> dict[str, str]:
-    known = call.agent
-    tokens = output.totalTokens if as_number(output.totalTokens) is not None else known and known.tokens
-    calls = output.totalToolUseCount if as_number(output.totalToolUseCount) is not None else known and known.calls
+    agent = call.agent
+    tokens = output.totalTokens if as_number(output.totalTokens) is not None else agent and agent.tokens
+    calls = output.totalToolUseCount if as_number(output.totalToolUseCount) is not None else agent and agent.calls
     usage, stats = as_dict(output.usage), as_dict(output.toolStats)
     return {
         "tokens": number_text(tokens),

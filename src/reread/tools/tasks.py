@@ -13,7 +13,7 @@ from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
 from reread.tools._values import as_type, first_text, join_parts, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
-from reread.tools.todo import state
+from reread.tools.todo import VERIFY_NOTE, state
 from reread.tools.tool import Tool
 from reread.tools.tool_call import FAILED, ToolCall
 
@@ -145,7 +145,7 @@ def draw_update(call: ToolCall) -> Iterator[Node]:
     yield from _metadata(args.metadata)
     yield from _draw.outcome_note(call, output.error)
     if output.verificationNudgeNeeded is True:
-        yield Note(text="all done without a verification step; the model is asked to verify")
+        yield Note(text=VERIFY_NOTE)
 
 
 def _changes(args: UpdateInput) -> dict[str, str]:

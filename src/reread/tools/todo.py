@@ -24,6 +24,9 @@ STATES = {
 """The state of a checklist item for each status."""
 
 
+VERIFY_NOTE = "all done without a verification step; the model is asked to verify"
+
+
 class Todo(Struct, kw_only=True):
     """An item of the list."""
 
@@ -76,7 +79,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     yield Checklist(items=items)
     yield from generic.outcome_note(call)
     if output.verificationNudgeNeeded is True:
-        yield Note(text="all done without a verification step; the model is asked to verify")
+        yield Note(text=VERIFY_NOTE)
 
 
 def _todos(call: ToolCall) -> list[Todo]:
