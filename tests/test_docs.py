@@ -9,21 +9,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import click
 import pytest
 
 import reread
-from reread import tools
 from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli._options import SAMPLES
 from reread.model.ledger import FATES
 from reread.reader.export_formats import FORMATS
 from reread.server.routes import SESSION_ROUTES
-from reread.tools.tool_call import ToolCall
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -200,21 +196,6 @@ def test_every_kind_of_message_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     kinds = {m.kind for h in reread.sessions(root=SAMPLES) for m in reread.open(Path(h.path)).messages}
     assert all(f"`{kind}`" in reading for kind in kinds)
-
-
-def test_the_plug_in_of_the_document_draws_its_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = blocks(ROOT / "docs" / "extending.md", "python")
-    module: dict[str, Any] = {}
-    exec(compile(code, "extending.md", "exec"), module)
-    (entry,) = re.findall(r'^(\w+) = "my_package.tools:(\w+)"$', *blocks(ROOT / "docs" / "extending.md", "toml"), re.M)
-    point = SimpleNamespace(name=entry[0], load=lambda: module[entry[1]])
-    monkeypatch.setattr(tools, "entry_points", lambda group: [point] if group == "reread.tools" else [])
-    tools.tools.cache_clear()
-    try:
-        tool_call = ToolCall("mcp__ops__deploy", {"service": "web", "stage": "live"}, ok=True)
-        assert (tools.title(tool_call), tools.draw(tool_call)[0].items[0].value) == ("Deploy web", "live")
-    finally:
-        tools.tools.cache_clear()
 
 
 def test_every_format_can_be_asked_for() -> None:

@@ -49,7 +49,9 @@ class CostMeter:
             return None
         base = self._base(reading)
         self._last, self._run_is_new = reading, False
-        return result["total_cost_usd"] if base is None else (counter_delta(reading, base).cost_nanos or 0) / NANODOLLARS
+        if base is None:
+            return result["total_cost_usd"]
+        return (counter_delta(reading, base).cost_nanos or 0) / NANODOLLARS
 
     def _base(self, reading: CounterReading) -> CounterReading | None:
         """Return the earlier reading that includes what this one includes; None if this one starts from zero."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.base.times import When, edge, moment
 from reread.disk import layout
 from reread.errors import Unreadable
@@ -26,7 +27,6 @@ TAIL = 1 << 16
 """Bytes read from the end of a file."""
 REACH = 1 << 18
 """The first prompt is looked for in this many bytes."""
-TITLE_LENGTH = 120
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What every line with a title contains."""
@@ -164,7 +164,7 @@ class _HeaderScan:
         envelope = record.envelope
         if record.dialect == dialects.stored.NAME:
             self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
-            self.prompted = self.prompted or dialects.stored.asked(record.value)
+            self.prompted = self.prompted or dialects.stored.run_prompt(record.value)
         self.session = self.session or envelope.sessionId
         self.cwd = self.cwd or envelope.cwd
         self.git_branch = self.git_branch or envelope.gitBranch
@@ -201,11 +201,6 @@ def first_prompt(envelope: RecordEnvelope) -> str | None:
         if text.strip() and prompt_kind(text) in TURN_STARTERS:
             return parse_prompt(text).text.strip() or None
     return None
-
-
-def as_title(text: str) -> str:
-    """Return the beginning of a text as a title."""
-    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
 
 
 def _text(block: BlockEnvelope) -> str:

@@ -336,6 +336,6 @@ def strings(value: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, dict):
             pairs = cast(dict[str, Any], item).items()
-            stack += [inner for name, inner in reversed(pairs) if name not in generic.HIDDEN]
+            stack += [inner for name, inner in reversed(pairs) if name not in generic.NOT_TEXT]
         elif isinstance(item, list):
             stack += reversed(cast(list[Any], item))

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.format import date_text, tokens_text
 from reread.base.text import plural
 from reread.base.version import __version__
 from reread.catalog.summaries import read_header
@@ -21,7 +22,7 @@ from reread.reader.html_export import Assets, reader_file, session_html, shared_
 from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
 from reread.reader.session_keys import session_key
-from reread.render.format import count_text, date_text, model_text
+from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session
@@ -169,7 +170,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
 def _index_row(key: str, row: LibraryRow) -> str:
     figures = row.figures
     cost = f"${figures.cost_usd:,.2f}" if figures is not None and figures.cost_usd is not None else ""
-    tokens = count_text(figures.tokens) if figures is not None else ""
+    tokens = tokens_text(figures.tokens) if figures is not None else ""
     cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
     models = " ".join(map(model_text, row.models))
     agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""

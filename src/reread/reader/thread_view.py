@@ -257,7 +257,7 @@ def _call_mark(call: Call) -> str:
     if call.answer < 0:
         return "r"
     if call.is_error:
-        return "?" if call.tool_call.ending.state in (DENIED, INTERRUPTED) else "x"
+        return "?" if call.tool_call.outcome.state in (DENIED, INTERRUPTED) else "x"
     return {"edit": "e", "agent": "a"}.get(category_of(call.name), ".")
 
 

@@ -67,7 +67,7 @@ def _printed_records(
     time = UNKNOWN_TIME
     for index, record in enumerate(conversation.records):
         time = max(time, moment(record.envelope.timestamp) or time)
-        message = stream_json.printed(record.native)
+        message = stream_json.from_native(record.native)
         if message is not None:
             message |= {"session_id": message.get("session_id") or session_id, "parent_tool_use_id": call_id}
             if record.type == "user" and not _has_tool_result(record) and not message.get("isSynthetic"):

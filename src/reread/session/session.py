@@ -14,9 +14,10 @@ from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.base.times import moment
 from reread.catalog.resolve import STDIN, resolve_session
-from reread.catalog.summaries import as_title, captures_of
+from reread.catalog.summaries import captures_of
 from reread.disk import layout
 from reread.disk.sources import FileSource, MemorySource, Source, read_stream
 from reread.errors import Misuse, NotFound, Unreadable
@@ -310,7 +311,7 @@ class Session:
     def _captured_prompt(self) -> str:
         """Return the prompt of the first captured command; a stream does not repeat it."""
         runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
-        return as_title(next((text for text in map(stored.asked, runs) if text), ""))
+        return as_title(next((text for text in map(stored.run_prompt, runs) if text), ""))
 
     @property
     def project(self) -> str:
