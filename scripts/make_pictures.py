@@ -65,7 +65,7 @@ def take(browser: Browser, address: str, picture: Picture, to: Path) -> None:
         page.goto(address + picture.address)
         page.wait_for_timeout(SETTLED)
         if picture.call:
-            page.locator(".call", has_text=picture.call).locator(".opener").first.click()
+            page.locator(".call", has_text=picture.call).locator(".disclosure").first.click()
             page.mouse.move(0, 0)
             page.wait_for_timeout(SETTLED)
         page.screenshot(path=to)

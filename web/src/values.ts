@@ -1,6 +1,6 @@
 // Made by scripts/make_types.py from the Python values: change those, and run it again.
 /** A compaction, and what it took out of the context. */
-export interface Dropped {
+export interface ContextDrop {
   trigger: string | null;
   before: number | null;
   after: number | null;
@@ -10,14 +10,14 @@ export interface Dropped {
 }
 
 /** The context at the end of a turn. */
-export interface Fill {
+export interface ContextFill {
   turn: number;
   model: string | null;
   tokens: number | null;
   peak: number | null;
   window: number | null;
   window_stated: boolean;
-  compactions: Dropped[];
+  compactions: ContextDrop[];
 }
 
 /** Markdown. */
@@ -58,7 +58,7 @@ export interface Terminal {
 }
 
 /** A file in a list. */
-export interface Entry {
+export interface FileEntry {
   path: string;
   note: string | null;
 }
@@ -66,11 +66,11 @@ export interface Entry {
 /** A list of files; a view may draw a long one as a tree. */
 export interface Files {
   node: "files";
-  entries: Entry[];
+  entries: FileEntry[];
 }
 
 /** Something to do. */
-export interface Item {
+export interface ChecklistItem {
   text: string;
   state: string;
   changed: boolean;
@@ -80,7 +80,7 @@ export interface Item {
 /** Things to do and how far they are. */
 export interface Checklist {
   node: "checklist";
-  items: Item[];
+  items: ChecklistItem[];
 }
 
 /** One of several answers. */
@@ -175,7 +175,7 @@ export interface Figures {
 }
 
 /** A session as a row of the library; what only its whole file can tell comes later. */
-export interface Listed {
+export interface LibraryRow {
   key: string;
   id: string;
   title: string;
@@ -196,7 +196,7 @@ export interface Listed {
 
 /** Every session, newest first. */
 export interface Library {
-  sessions: Listed[];
+  sessions: LibraryRow[];
   roots: string[];
   pending: number;
   demo: boolean;
@@ -241,7 +241,7 @@ export interface Overview {
   ended: string | null;
   live: boolean;
   turns: number;
-  passages: number;
+  items: number;
   branch: number;
   branches: BranchMark[];
   agents: AgentMark[];
@@ -253,10 +253,10 @@ export interface Overview {
 }
 
 /** What a session spent: counting takes longer than the page. */
-export interface Spent {
+export interface UsageSummary {
   figures: Figures;
   by_model: Record<string, Figures>;
-  context: Fill[];
+  context: ContextFill[];
 }
 
 /** A long text in a node that was not sent whole. */
@@ -289,7 +289,7 @@ export interface CallPart {
   name: string;
   label: string;
   title: string;
-  sort: string;
+  category: string;
   state: string;
   is_error: boolean;
   note: string;
@@ -318,7 +318,7 @@ export interface CompactionPart {
 }
 
 /** A branch where it parts from others. */
-export interface Way {
+export interface ForkBranch {
   id: number;
   title: string;
 }
@@ -326,12 +326,12 @@ export interface Way {
 /** Branches part here: the one that is shown, and the others. */
 export interface ForkPart {
   part: "fork";
-  branches: Way[];
+  branches: ForkBranch[];
   shown: number;
 }
 
 /** One message, or a run of small calls, as a piece of the document. */
-export interface Passage {
+export interface TimelineItem {
   index: number;
   key: string;
   kind: string;
@@ -351,13 +351,13 @@ export interface Page {
   start: number;
   total: number;
   stamp: number;
-  passages: Passage[];
+  items: TimelineItem[];
 }
 
 /** A turn in the outline. */
 export interface TurnMark {
   index: number;
-  passage: number;
+  item: number;
   title: string;
   time: string | null;
   marks: string;
@@ -402,7 +402,7 @@ export interface RawLines {
 
 /** Where something stands in the document. */
 export interface Place {
-  passage: number;
+  item: number;
   key: string;
   branch: number;
   agent: string | null;
@@ -411,7 +411,7 @@ export interface Place {
 
 /** A place where a text was found. */
 export interface Hit {
-  passage: number;
+  item: number;
   key: string;
   turn: number;
   agent: string | null;
@@ -452,10 +452,10 @@ export interface Problems {
 }
 
 /** A live session went on: from this passage on, pages are out of date. */
-export interface Grown {
+export interface TimelineUpdate {
   stamp: number;
   branch: number;
-  passages: number;
+  items: number;
   turns: number;
   first: number;
   live: boolean;
@@ -465,7 +465,7 @@ export interface Grown {
 }
 
 /** How far a large file has been read. */
-export interface Opening {
+export interface OpeningProgress {
   read: number;
   size: number;
 }

@@ -137,7 +137,7 @@ class _PageWriter:
             "threads": self._threads,
             "branches": self.view.thread().branch_marks(),
             "agents": list(map(self.view.agent_mark, agents)),
-            "spent": at_once(self.view.spent())(),
+            "usage": at_once(self.view.spent())(),
             "problems": schema.Problems(problems=[], more=0),
             "home": self.home,
         }
@@ -351,7 +351,7 @@ class _ThreadWriter:
             "agent": id,
             "branch": self.timeline.branch,
             "overview": replace(overview, **counts),
-            "spent": self._spent() if self.agent is not None else None,
+            "usage": self._spent() if self.agent is not None else None,
             "page": PAGE,
             "pages": self.pages,
             "map": map,

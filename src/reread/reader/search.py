@@ -40,7 +40,7 @@ class ItemFilter(NamedTuple):
     """What is wanted: what is of one of the kinds, or a call of one of the tools; where asked, only what failed.
 
     A passage fits where one of its parts does. The exported page, which has no server, keeps the same rule
-    (`filter.ts`): `tests/fixtures/finding.json` holds both to it.
+    (`filter.ts`); `tests/fixtures/search.json` tests both.
     """
 
     kinds: frozenset[str] = frozenset()

@@ -162,7 +162,7 @@ class Library:
             if shelved is not None:
                 shelved.counted = counted
         if shelved is not None:
-            self.bus.tell("listed", shelved.listed())
+            self.bus.tell("row", shelved.listed())
 
     def _tell(self, before: dict[Path, schema.LibraryRow]) -> None:
         if before.keys() != self._shelf.keys():
@@ -171,7 +171,7 @@ class Library:
             for path, shelved in self._shelf.items():
                 row = shelved.listed()
                 if row != before[path]:
-                    self.bus.tell("listed", row)
+                    self.bus.tell("row", row)
 
     def _keep_looking(self) -> None:
         self.look()

@@ -200,7 +200,7 @@ class OpenSession:
         if changed or gone != self._view.gone or live != self._live:
             self._view.gone, self._live = gone, live
             for listener in list(self.bus.listeners):
-                listener.tell("grown", self._grown(listener.about, list(agents), rewritten))
+                listener.tell("update", self._grown(listener.about, list(agents), rewritten))
 
     def _grown(
         self, thread: ThreadKey, agents: list[str], rewritten: bool, first: int | None = None
