@@ -91,12 +91,12 @@ class TestSession:
         page = tab(session_url(demo, "flaky"))
         call = page.locator(".call", has_text="Edit").first
         call.locator(".disclosure").first.click()
-        call.get_by_role("button", name="side by side").click()
+        call.get_by_role("button", name="Side by side").click()
         expect(call.locator(".side-by-side .half.removed").first).to_be_visible()
         page.reload()
         call.locator(".disclosure").first.click()
         expect(call.locator(".side-by-side .half.removed").first).to_be_visible()
-        call.get_by_role("button", name="inline").click()
+        call.get_by_role("button", name="Inline").click()
         expect(call.locator(".diff .added").first).to_be_visible()
 
     def test_output_has_the_colours_of_the_terminal(self, tab: Tab, demo: str) -> None:

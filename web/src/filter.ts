@@ -27,7 +27,7 @@ export function matchingParts(item: TimelineItem, filter: Filter | null): Part[]
   return matching.length ? matching : item.parts;
 }
 
-/** True if the text is of one of the kinds or of a call to one of the tools, and, if asked for, is an error. */
+/** True if the text is of one of the kinds or of a call to one of the tools, and, if the filter asks for errors, is one. */
 function matches({ kind, call }: ItemText, item: TimelineItem, filter: Filter): boolean {
   const narrows = filter.kinds.length > 0 || filter.tools.length > 0;
   const named = call !== null && filter.tools.includes(call.name);

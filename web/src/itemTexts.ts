@@ -52,8 +52,8 @@ function textOf(part: Part, item: TimelineItem, bodies: Record<string, CallBody>
 
 /** The texts of a notice's details that the notice itself does not already say. */
 function newTexts(nodes: Node[], item: TimelineItem): string[] {
-  const said = item.parts.map((part) => (part.part === "text" ? part.text : "")).join("\n");
-  return nodes.flatMap(nodeTexts).filter((text) => !said.includes(text));
+  const shown = item.parts.map((part) => (part.part === "text" ? part.text : "")).join("\n");
+  return nodes.flatMap(nodeTexts).filter((text) => !shown.includes(text));
 }
 
 function nodeTexts(node: Node): string[] {

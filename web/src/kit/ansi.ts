@@ -16,7 +16,6 @@ export interface Run extends Style {
 }
 
 // CSI, OSC and other string sequences, and two-character escapes; one pass, no backtracking.
-// eslint-disable-next-line no-control-regex
 const ESCAPE = /\x1b(?:\[([0-9:;<=>?]*)[ -/]*([@-~])|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]|$)|\x9b([0-9:;]*)([@-~])/g;
 
 /** The text without escape sequences. */

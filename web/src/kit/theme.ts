@@ -1,4 +1,4 @@
-/** Light or dark theme: that of the system unless one was chosen. */
+/** Light or dark theme: that of the system unless the user chose another. */
 
 import { loadSetting, saveSetting } from "./storage";
 

@@ -18,7 +18,7 @@ export function Diff({ node, place }: NodeProps<DiffNode>) {
     <div className="diff-node">
       <div className="diff-bar">
         <button type="button" className="link-button" aria-pressed={sideBySide} onClick={() => settings.toggleSideBySide()}>
-          {sideBySide ? "inline" : "side by side"}
+          {sideBySide ? "Inline" : "Side by side"}
         </button>
       </div>
       <Lines

@@ -31,7 +31,7 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
         )}
       </span>
       <span className="row-turns num">{turns === null ? "" : plural(turns, "turn")}</span>
-      <span className="row-tokens">{session.figures && <Count value={session.figures.tokens} unit="tokens" />}</span>
+      <Tokens figures={session.figures} />
       <span className="row-cost">{session.figures && <Cost figures={session.figures} />}</span>
       <span className="row-model" title={models.join("\n")}>
         {models.length > 0 && model(models[0] as string)}
@@ -51,10 +51,22 @@ export function ProjectRow({ group }: { group: ProjectGroup }) {
         {group.guessed && "?"}
       </h2>
       <span className="row-turns num">{plural(group.sessions.length, "session")}</span>
-      <span className="row-tokens">{total && <Count value={total.tokens} unit="tokens" />} {total && "tokens"}</span>
+      <Tokens figures={total} />
       <span className="row-cost">{total && <Cost figures={total} />}</span>
       <span className="row-model" />
     </div>
+  );
+}
+
+function Tokens({ figures }: { figures: Figures | null }) {
+  return (
+    <span className="row-tokens">
+      {figures && (
+        <>
+          <Count value={figures.tokens} unit="tokens" /> tokens
+        </>
+      )}
+    </span>
   );
 }
 

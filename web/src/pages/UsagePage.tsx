@@ -92,7 +92,7 @@ function Report({ report, unit, group, measure }: ReportProps) {
       ))}
       <ColumnChart chart={chart} measure={measure} />
       <UsageTable rows={report.rows} unit={unit} group={group} />
-      <p className="muted">Background calls (titles, recaps) are not recorded and not included.</p>
+      <p className="note usage-note">Background calls (titles, recaps) are not recorded and not included.</p>
     </>
   );
 }

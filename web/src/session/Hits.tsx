@@ -8,6 +8,9 @@ import { exact, plural } from "../kit/format";
 import type { Hit } from "../values";
 import type { Search } from "./useSearch";
 
+/** Characters shown before a match: more would push it out of the two lines of a row. */
+const BEFORE = 30;
+
 interface Props {
   search: Search;
   onHit(hit: Hit): void;
@@ -40,7 +43,7 @@ function HitRow({ hit, onHit }: { hit: Hit; onHit(hit: Hit): void }) {
         {hit.agent && "◇ "}Turn {exact(hit.turn)} · {hit.where}
       </span>
       <span className="hit-text">
-        <PlainText text={hit.before} />
+        <PlainText text={hit.before.slice(-BEFORE)} />
         <mark>
           <PlainText text={hit.match} />
         </mark>
