@@ -11,7 +11,7 @@ import measure
 from measure import Row
 
 DATA = measure.data()
-from reread.reader.exports import export  # noqa: E402  (after the home folder is set)
+from reread.reader.export_formats import export  # noqa: E402  (after the home folder is set)
 
 SCREEN = 40
 """Lines of output after which a reader has a first screen."""

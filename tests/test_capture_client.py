@@ -32,7 +32,10 @@ def reason_to_skip() -> str:
     return ""
 
 
-pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or "never")
+pytestmark = [
+    pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or "never"),
+    pytest.mark.timeout(600),
+]
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli._options import SAMPLES
 from reread.model.ledger import FATES
-from reread.reader.exports import FORMATS
-from reread.server.routes import ANSWERS
+from reread.reader.export_formats import FORMATS
+from reread.server.routes import SESSION_ROUTES
 from reread.tools.tool_call import ToolCall
 
 ROOT = Path(__file__).parent.parent
@@ -169,7 +169,7 @@ def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
 
 def test_every_address_of_the_server_is_documented() -> None:
     text = (ROOT / "docs" / "reader.md").read_text()
-    assert all(f"…{path.partition('{')[0]}" in text for path in ANSWERS if path)
+    assert all(f"…{path.partition('{')[0]}" in text for path in SESSION_ROUTES if path)
 
 
 def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:

@@ -173,7 +173,7 @@ class TestWhatTheTextSays:
 
     def test_late_parents_are_found_and_missing_ones_replaced_by_the_line_before(self) -> None:
         conversation = shown("What is odd in real files / Missing and late parents").conversation
-        assert [conversation.parent_of(index) for index in range(3)] == [-1, 2, 0]
+        assert [conversation.tree.parent(index) for index in range(3)] == [-1, 2, 0]
 
     def test_a_summary_is_the_title_of_the_session_that_has_its_leaf(self) -> None:
         summary = EXAMPLES[1].lines.splitlines()[0]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from limits import child_process
 
 from reread.catalog.store import Store
 from reread.fake_claude.client import Pipes, run_fake_claude
@@ -473,14 +474,13 @@ def test_it_plays_at_the_recorded_pace_where_asked(claude: Any, tmp_path: Path) 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_an_interrupted_print_ends_as_the_client_does(environment: dict[str, str], tmp_path: Path) -> None:
     settings = {"REREAD_HOME": slow_store(tmp_path / "store", 120), "REREAD_SPEED": "1"}
-    with subprocess.Popen(
+    with child_process(
         [*STAND_IN, "-p", "Wait", *STREAM],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**environment, **settings},
     ) as process:
-        assert process.stdout
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         lines = [json.loads(line) for line in process.stdout.read().splitlines()]

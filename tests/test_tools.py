@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import reread
 from reread import tools
 from reread.records.blocks import to_block
-from reread.render.markdown import nodes_markdown
-from reread.render.parts import Selection
+from reread.render.markdown_nodes import nodes_markdown
+from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
 from reread.tools.nodes import Node, Note

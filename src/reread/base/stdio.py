@@ -1,4 +1,4 @@
-"""Standard streams: all three are there, and whatever is written to them gets through or is let go of."""
+"""Make the standard streams safe to use: closed, full, non-blocking or not UTF-8."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ NAMES = ("stdin", "stdout", "stderr")
 
 
 def open_standard_streams() -> None:
-    """Have all three standard streams, so that no file that is opened later is taken for one of them."""
+    """Open the standard streams that are closed, so that no file opened later gets their number."""
     for number, name in enumerate(NAMES):
         if not _is_open(number):
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal or pipe that is not UTF-8 gets what it can show
+            stream.reconfigure(errors="replace")  # for terminals and pipes that are not UTF-8
             with suppress(OSError, ValueError, AttributeError):
-                os.set_blocking(stream.fileno(), True)  # another program may have left a shared pipe otherwise
+                os.set_blocking(stream.fileno(), True)  # another program may have made a shared pipe non-blocking
 
 
-def flush_or_let_go(stream: TextIO) -> None:
-    """See what is still on its way off; what a stream does not take any more is given up."""
+def flush_or_discard(stream: TextIO) -> None:
+    """Flush a stream; if that fails, discard its buffer."""
     try:
         stream.flush()
     except OSError:
-        let_go(stream)
+        discard_output(stream)
 
 
-def let_go(stream: TextIO) -> None:
-    """Give up a stream that takes nothing any more, with what is still on its way."""
+def discard_output(stream: TextIO) -> None:
+    """Send what is buffered, and all later output, to the null device."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import msgspec
 
-from reread import __version__
 from reread.accounting.cost_counters import CounterReading, counter_delta, read_result
 from reread.accounting.counter_deltas import is_per_process
 from reread.base import jsontext
 from reread.base.coerce import as_str
+from reread.base.version import __version__
 from reread.catalog.config import enter_workspace
 from reread.catalog.stored_line import (
     END,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.base.stdio import let_go
-from reread.cli._options import SAMPLES, FolderName, asked_roots, pretty_options
-from reread.cli._output import say
+from reread.base.stdio import discard_output
+from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options
+from reread.cli._output import print_notice
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def asked_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:
     from reread.catalog.store import Store
 
-    roots = asked_roots(ctx, root)
+    roots = merged_roots(ctx, root)
     if len(roots) > 1:
         raise Misuse("name one --root: a conversation is kept in one place")
     return Store(roots[0] if roots else None)
@@ -70,9 +70,9 @@ def keeper_for(
         raise Misuse("the samples are only read: leave --demo out")
     asked = fsync or config_value(store.root, "fsync")
     chosen = asked if asked in SYNCS else RESULT
-    keeper = Recorder(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=say)
+    keeper = Recorder(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=print_notice)
     if not quiet and keeper.fault is None:
-        say(f"conversation {conversation}")
+        print_notice(f"conversation {conversation}")
     return keeper
 
 
@@ -131,9 +131,9 @@ def _pass_on(run: Capture, pretty: bool, full: bool) -> int:
                 sys.stdout.buffer.flush()
     except OSError as error:  # a pipe that is closed, a terminal that is gone, a full disk
         if not isinstance(error, BrokenPipeError):
-            say(f"what it prints cannot be passed on any more: {error.strerror or error}")
+            print_notice(f"what it prints cannot be passed on any more: {error.strerror or error}")
         run.hang_up()
-        let_go(sys.stdout)
+        discard_output(sys.stdout)
     return run.exit_code or (NOT_KEPT if run.keeper.fault is not None else 0)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reread.disk.sources import Tape
-from reread.render.parts import Selection
+from reread.model.changes import change_of
+from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.session import Session
 
@@ -14,27 +15,23 @@ class Screen:
     def __init__(self, *, full: bool = False) -> None:
         self._tape = Tape()
         self._session = Session(self._tape)
-        self._session.loader = self._session.new_loader()
+        self._session.restart()
         self._view = TerminalView(Selection(full=full))
         self._console = make_console()
 
     def feed(self, data: bytes) -> None:
         """Draw what these bytes bring."""
         self._tape.append(data)
-        before = len(self._session.records)
-        self._session.loader.take_in()
-        self._draw(before)
+        self._draw(self._session.load_lines())
 
     def flush(self) -> None:
         """Draw what a last line without end brings."""
-        before = len(self._session.records)
-        self._session.loader.load()
-        self._draw(before)
+        self._draw(self._session.load_rest())
 
-    def _draw(self, before: int) -> None:
+    def _draw(self, indexes: range) -> None:
         conversation = self._session.conversation
-        if before < len(conversation.records):
+        if indexes:
             _ = self._session.agents
-        for index in range(before, len(conversation.records)):
-            for item in change_lines(conversation.change(index), self._view):
+        for index in indexes:
+            for item in change_lines(change_of(conversation, index), self._view):
                 self._console.print(item, end=getattr(item, "end", "\n"))

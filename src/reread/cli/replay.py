@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli._options import SESSION, asked_roots, pretty_options, root_options
+from reread.cli._options import SESSION, merged_roots, pretty_options, root_options
 
 AS_CLAUDE = "--as-claude"
 
@@ -73,7 +73,7 @@ def replay(
         start=parse_bound(start) if start is not None else None,
         stop=parse_bound(stop) if stop is not None else None,
         run=run,
-        root=asked_roots(ctx, root) or None,
+        root=merged_roots(ctx, root) or None,
     )
     if pretty:
         from reread.cli._screens import Screen
@@ -99,7 +99,7 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     from reread.fake_claude.matcher import FakeClaudeSettings
 
     settings = FakeClaudeSettings.of(os.environ)
-    roots = asked_roots(ctx, root)
+    roots = merged_roots(ctx, root)
     places = [_found(conversation, roots)] if conversation else [str(path) for path in roots]
     if places:
         settings = replace(settings, places=tuple(places))

@@ -10,8 +10,7 @@ from typing import Any
 from reread.base import jsontext
 from reread.base.times import moment
 from reread.catalog.stored_line import StoredLine
-from reread.model.conversation import Agent, Conversation
-from reread.model.messages import Message, Turn
+from reread.model.conversation import Agent, Conversation, Message, Turn
 from reread.records.decode import Record
 from reread.records.dialects import stream_json
 from reread.session.session import Session

@@ -1,4 +1,4 @@
-"""Listings: sessions, findings and drift, one line each, as plain text."""
+"""Lists of sessions, findings and unknown fields as lines of plain text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ TITLE = 60
 
 
 def header_lines(headers: Sequence[Header]) -> Iterator[str]:
-    """Sessions by project, one line each, newest project first."""
+    """Sessions grouped by project, in the order in which they are given."""
     by_project: dict[str, list[Header]] = {}
     for header in headers:
         by_project.setdefault(header.project, []).append(header)
     for project, group in by_project.items():
-        guess = " (guessed from the folder's name)" if group[0].project_guessed else ""
+        guess = " (guessed from the folder name)" if group[0].project_guessed else ""
         yield safe(f"{project}{guess}")
         for header in group:
             when = date_text(header.updated)
@@ -32,7 +32,7 @@ def header_lines(headers: Sequence[Header]) -> Iterator[str]:
 
 
 def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:
-    """What a check found, one line a finding, as compilers print them."""
+    """Findings in the format of compiler messages, and their totals."""
     for file in report.files:
         for finding in file.findings:
             if verbose or finding.level != "info":
@@ -46,10 +46,10 @@ def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]
 
 
 def drift_lines(report: CheckReport) -> Iterator[str]:
-    """What the types do not know yet, with how often it stands there."""
+    """Unknown record types and fields, the most frequent first."""
     totals = report.totals
     unknown = {**totals.unknown_types, **totals.unknown_fields}
     for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
         yield safe(f"{count:8,}  {name}")
     if not unknown:
-        yield f"Nothing new in {plural(totals.records, 'record')} of {plural(totals.files, 'file')}."
+        yield f"No unknown types or fields in {plural(totals.records, 'record')} of {plural(totals.files, 'file')}."

@@ -106,9 +106,7 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
         if isinstance(source, str | Path) and str(source) != STDIN:
             _want_named(wanted, source, root)
         elif _is_session(source):
-            from reread.session.session import wanted_of
-
-            wanted.add(wanted_of(source))
+            wanted.add(source.usage_inputs)
         else:
             wanted.loose.append(_bytes(source))
     return wanted
@@ -119,10 +117,11 @@ def _want_named(wanted: Inputs, name: str | Path, root: str | Path | Sequence[st
     if name != "" and os.path.isdir(path):
         wanted.add_folder(layout.readable_folder(path))
     else:
-        from reread.session.session import find, want_session
+        from reread.catalog.resolve import resolve_session
+        from reread.session.usage_inputs import add_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        want_session(wanted, path if os.path.isfile(path) else find(name, root=root), roots)
+        add_session(wanted, path if os.path.isfile(path) else resolve_session(name, root=root), roots)
 
 
 def _bytes(source: Any) -> bytes:

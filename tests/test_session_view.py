@@ -1,4 +1,4 @@
-"""The session as the reader sees it: passages, paged, growing, and losing nothing."""
+"""The reader's view of a session: its items, pages and places, complete and the same live as loaded."""
 
 import re
 from collections import Counter
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import making
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,49 +16,49 @@ from test_real_client import TRANSCRIPTS, name
 
 import reread
 from reread.base import jsontext
+from reread.model import parts as p
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
-from reread.reader.search import ItemFilter, filtered, search_session
+from reread.reader.search import search_session
 from reread.reader.session_view import SessionView
-from reread.reader.steps import at_once
-from reread.reader.thread_view import MOST_FILLS
-from reread.reader.timeline import LONGEST, Timeline
-from reread.render import parts as p
+from reread.reader.steps import run_steps
+from reread.reader.thread_view import MAX_FILLS
+from reread.reader.timeline import MAX_MESSAGES, Timeline
 from reread.session.session import Session
 from reread.tools import nodes
 
-ADDRESS = "/api/sessions/k"
+BASE_URL = "/api/sessions/k"
 
 
-def desk_of(session: Session) -> SessionView:
-    """A desk for a session."""
-    return SessionView(session, "k", address=ADDRESS)
+def session_view(session: Session) -> SessionView:
+    """A view of a session."""
+    return SessionView(session, "k", base_url=BASE_URL)
 
 
-def told(*records: making.Object) -> SessionView:
-    """A desk over these records."""
-    return desk_of(read(*records))
+def view_of(*records: making.Object) -> SessionView:
+    """A view of a session with these records."""
+    return session_view(read(*records))
 
 
 def everything(view: SessionView) -> dict[str, bytes]:
-    """All pages of a session, all branches and agents, encoded passage by passage, and how full the context was."""
+    """All items of all branches and agents, encoded, with the outlines and how full the context was."""
     out: dict[str, Any] = {}
     for agent in (None, *view.session.agents):
         conversation = view.thread(agent).conversation
-        out[f"{agent} context"] = jsontext.dumps(at_once(view.thread(agent).context()))
+        out[f"{agent} context"] = jsontext.dumps(run_steps(view.thread(agent).context()))
         for branch in conversation.branches:
             page = view.page(0, 1 << 30, agent=agent, branch=branch.id)
-            out[f"{agent} {branch.id}"] = [shown(item) for item in page.items]
+            out[f"{agent} {branch.id}"] = [encoded(item) for item in page.items]
             out[f"{agent} {branch.id} turns"] = jsontext.dumps(
                 view.outline(0, 1 << 30, agent=agent, branch=branch.id).turns
             )
     return out
 
 
-def shown(item: schema.TimelineItem) -> bytes:
-    """A passage as it is sent, encoded; where branches part, without the words that each goes on with."""
+def encoded(item: schema.TimelineItem) -> bytes:
+    """An item as it is sent, without the titles of the branches at a fork."""
     parts = [
-        replace(part, branches=[replace(way, title="") for way in part.branches])
+        replace(part, branches=[replace(branch, title="") for branch in part.branches])
         if isinstance(part, schema.ForkPart)
         else part
         for part in item.parts
@@ -68,11 +67,11 @@ def shown(item: schema.TimelineItem) -> bytes:
 
 
 def kinds(view: SessionView) -> list[str]:
-    """The kind of each passage."""
+    """The kind of each item."""
     return [item.kind for item in view.page(0, 1000).items]
 
 
-def only(view: SessionView, kind: type[schema.Part]) -> list[Any]:
+def parts_of(view: SessionView, kind: type[schema.Part]) -> list[Any]:
     """Every part of a kind, in order."""
     return [part for item in view.page(0, 1000).items for part in item.parts if isinstance(part, kind)]
 
@@ -80,19 +79,22 @@ def only(view: SessionView, kind: type[schema.Part]) -> list[Any]:
 # Grouping
 
 
-def look(id: str, tool: str = "Read", **input: Any) -> making.Object:
+def small_use(id: str, tool: str = "Read", **input: Any) -> making.Object:
     """A small call."""
     return use(id, tool, file_path=f"/p/{id}", **input)
 
 
-def answered(*ids: str) -> list[making.Object]:
+def small_calls(*ids: str) -> list[making.Object]:
     """Responses that each make one small call, with their results."""
-    return [record for id in ids for record in (reply(look(id), id=f"m{id}"), user([result(id)]))]
+    return [record for id in ids for record in (reply(small_use(id), id=f"m{id}"), user([result(id)]))]
 
 
-def test_a_run_of_small_calls_is_one_passage() -> None:
-    view = told(
-        user("go"), *answered("a", "b"), reply(look("c", "Grep", pattern="x"), id="mc"), reply("Found.", id="m9")
+def test_a_run_of_small_calls_is_one_item() -> None:
+    view = view_of(
+        user("go"),
+        *small_calls("a", "b"),
+        reply(small_use("c", "Grep", pattern="x"), id="mc"),
+        reply("Found.", id="m9"),
     )
     assert kinds(view) == ["prompt", "run", "response"]
     run = view.page(1, 1).items[0]
@@ -100,8 +102,8 @@ def test_a_run_of_small_calls_is_one_passage() -> None:
     assert [part.id for part in run.parts] == ["a", "b", "c"]
 
 
-def test_two_small_calls_are_no_run() -> None:
-    assert kinds(told(user("go"), *answered("a", "b"), reply("Found."))) == [
+def test_two_small_calls_are_not_a_run() -> None:
+    assert kinds(view_of(user("go"), *small_calls("a", "b"), reply("Found."))) == [
         "prompt",
         "response",
         "response",
@@ -114,14 +116,16 @@ def test_two_small_calls_are_no_run() -> None:
     [reply("Now the other.", id="t"), reply(use("x", "Bash", command="ls"), id="t"), user("wait")],
     ids=["text", "command", "prompt"],
 )
-def test_a_run_ends_where_something_else_is_said_or_done(between: making.Object) -> None:
-    view = told(user("go"), *answered("a", "b", "c"), between, *answered("d", "e", "f"))
+def test_text_other_calls_and_prompts_end_a_run(between: making.Object) -> None:
+    view = view_of(user("go"), *small_calls("a", "b", "c"), between, *small_calls("d", "e", "f"))
     assert kinds(view)[1::2] == ["run", "run"]
 
 
 def test_thinking_and_hooks_do_not_end_a_run() -> None:
     hook = attachment("hook_success", {"stdout": "ok", "hookName": "PostToolUse"})
-    view = told(user("go"), *answered("a"), hook, reply(thinking("hm"), id="t"), *answered("b", "c"), reply("Done."))
+    view = view_of(
+        user("go"), *small_calls("a"), hook, reply(thinking("hm"), id="t"), *small_calls("b", "c"), reply("Done.")
+    )
     assert kinds(view) == ["prompt", "run", "response"]
     assert [part.text for part in view.page(1, 1).items[0].parts if isinstance(part, schema.ThinkingPart)] == ["hm"]
 
@@ -129,28 +133,28 @@ def test_thinking_and_hooks_do_not_end_a_run() -> None:
 @pytest.mark.parametrize(
     ("written", "seconds"), [(2500, 2.5), (0, 0), (None, None), ("2500", None), (-1, None), (10**400, None)]
 )
-def test_a_thought_says_how_long_it_took_where_the_client_wrote_it_down(written: Any, seconds: float | None) -> None:
-    view = told(user("go"), reply(thinking("hm"), id="msg_1", thinkingDurationMs=written), reply("so", id="msg_1"))
-    assert [part.seconds for part in only(view, schema.ThinkingPart)] == [seconds]
+def test_thinking_has_its_recorded_duration(written: Any, seconds: float | None) -> None:
+    view = view_of(user("go"), reply(thinking("hm"), id="msg_1", thinkingDurationMs=written), reply("so", id="msg_1"))
+    assert [part.seconds for part in parts_of(view, schema.ThinkingPart)] == [seconds]
 
 
 @pytest.mark.parametrize("signature", [[], {}, None, 5])
-def test_a_thought_with_an_odd_signature_is_shown(signature: Any) -> None:
-    thought = {**thinking("hm"), "signature": signature}
-    session = read(user("go"), reply(thought, thinkingDurationMs=100))
-    assert [part.seconds for part in only(desk_of(session), schema.ThinkingPart)] == [None]
+def test_thinking_with_an_odd_signature_is_shown(signature: Any) -> None:
+    block = {**thinking("hm"), "signature": signature}
+    session = read(user("go"), reply(block, thinkingDurationMs=100))
+    assert [part.seconds for part in parts_of(session_view(session), schema.ThinkingPart)] == [None]
     (message,) = session.turns[0].messages[1:]
-    assert [part.text for part in p.message_parts(message, p.EVERYTHING) if isinstance(part, p.Thought)] == ["hm"]
+    assert [part.text for part in p.message_parts(message) if isinstance(part, p.MessageThinking)] == ["hm"]
 
 
 def test_a_long_run_is_cut() -> None:
-    ids = [f"c{n}" for n in range(LONGEST * 2 + 1)]
-    view = told(user("go"), *answered(*ids))
+    ids = [f"c{n}" for n in range(MAX_MESSAGES * 2 + 1)]
+    view = view_of(user("go"), *small_calls(*ids))
     assert kinds(view) == ["prompt", "run", "run", "response"]
 
 
-def test_what_the_client_adds_is_closed_and_there() -> None:
-    view = told(user("<system-reminder>be nice</system-reminder>hello"), user("context", isMeta=True), reply("hi"))
+def test_client_additions_are_closed_parts() -> None:
+    view = view_of(user("<system-reminder>be nice</system-reminder>hello"), user("context", isMeta=True), reply("hi"))
     assert kinds(view) == ["prompt", "response"]
     typed, *closed = view.page(0, 1).items[0].parts
     assert typed == schema.TextPart(text="hello")
@@ -160,15 +164,15 @@ def test_what_the_client_adds_is_closed_and_there() -> None:
     ]
 
 
-def test_what_is_attached_is_closed_and_there() -> None:
+def test_attachments_are_closed_parts() -> None:
     file = {"type": "text", "file": {"filePath": "/p/a.py", "content": "x = 1\n", "startLine": 1}}
-    view = told(user("see @a.py"), attachment("file", {"filename": "a.py", "content": file}), reply("ok"))
+    view = view_of(user("see @a.py"), attachment("file", {"filename": "a.py", "content": file}), reply("ok"))
     part = view.page(0, 1).items[0].parts[1]
     assert (part.title, part.nodes[0].text, part.nodes[0].path) == ("file a.py", "x = 1\n", "/p/a.py")
 
 
-def test_the_kinds_of_what_is_no_talk() -> None:
-    view = told(
+def test_the_kinds_of_client_messages() -> None:
+    view = view_of(
         user("<command-name>/model</command-name><command-args>opus</command-args>"),
         user("<local-command-stdout>Set to opus</local-command-stdout>"),
         user("go"),
@@ -184,13 +188,13 @@ def test_the_kinds_of_what_is_no_talk() -> None:
         *("command", "output", "prompt", "prompt", "hook", "error", "interrupt", "notification", "compaction")
     ]
     assert view.page(3, 1).items[0].flags == ["queued"]
-    assert only(view, schema.CompactionPart) == [
+    assert parts_of(view, schema.CompactionPart) == [
         schema.CompactionPart(trigger="auto", micro=False, before=9, after=2, summary="what was")
     ]
 
 
-def test_where_branches_part_one_can_choose() -> None:
-    view = told(
+def test_a_fork_offers_its_branches() -> None:
+    view = view_of(
         user("start"),
         reply("yes", id="m1"),
         user("left", uuid="left"),
@@ -212,34 +216,34 @@ def test_where_branches_part_one_can_choose() -> None:
     assert view.place(message="left").branch == 0
 
 
-def test_the_context_of_many_turns_is_that_of_the_fullest() -> None:
+def test_the_chart_of_many_turns_has_the_fullest_of_each_group() -> None:
     few, many = (
-        told(*(record for n in range(turns) for record in (user(f"{n}"), reply("x", id=f"m{n}", usage=tokens(n)))))
-        for turns in (3, MOST_FILLS * 3)
+        view_of(*(record for n in range(turns) for record in (user(f"{n}"), reply("x", id=f"m{n}", usage=tokens(n)))))
+        for turns in (3, MAX_FILLS * 3)
     )
-    assert [fill.tokens for fill in at_once(few.thread().context())] == [100, 101, 102]
-    fills = at_once(many.thread().context())
-    assert [fill.turn for fill in fills] == list(range(3, MOST_FILLS * 3 + 1, 3))
+    assert [fill.tokens for fill in run_steps(few.thread().context())] == [100, 101, 102]
+    fills = run_steps(many.thread().context())
+    assert [fill.turn for fill in fills] == list(range(3, MAX_FILLS * 3 + 1, 3))
 
 
 def tokens(number: int) -> dict[str, int]:
-    """Usage of a context that grows by a token."""
+    """Usage of a context that grows by one token per turn."""
     return {"input_tokens": 90 + number, "output_tokens": 10}
 
 
-def test_a_turn_ends_with_what_it_spent_and_how_long_it_took() -> None:
-    spent = {"input_tokens": 5, "output_tokens": 7}
-    view = told(
-        user("go"), reply("one", id="a", usage=spent), reply("two", id="b", usage=spent), user("on"), reply("ok")
+def test_the_last_item_of_a_turn_has_its_usage_and_duration() -> None:
+    usage = {"input_tokens": 5, "output_tokens": 7}
+    view = view_of(
+        user("go"), reply("one", id="a", usage=usage), reply("two", id="b", usage=usage), user("on"), reply("ok")
     )
     figures = [(item.figures.tokens, item.seconds) if item.figures else None for item in view.page(0, 9).items]
     assert figures == [None, None, (24, 2.0), None, (0, 1.0)]
 
 
-def test_the_outline_has_a_mark_for_each_call() -> None:
-    view = told(
+def test_the_outline_has_a_letter_for_each_call() -> None:
+    view = view_of(
         user("fix it"),
-        reply(look("a"), use("b", "Edit", file_path="/p/x"), use("c", "Bash", command="x"), id="m"),
+        reply(small_use("a"), use("b", "Edit", file_path="/p/x"), use("c", "Bash", command="x"), id="m"),
         user([result("a"), result("b"), result("c", "Exit code 1", is_error=True)]),
         reply(use("d", "Task", prompt="look"), use("e", "Bash", command="y"), id="n"),
         user([result("e", "The user doesn't want to proceed with this tool use", is_error=True)]),
@@ -250,16 +254,18 @@ def test_the_outline_has_a_mark_for_each_call() -> None:
 
 def test_a_turn_without_a_prompt_is_named_after_its_first_answer() -> None:
     hook = {"type": "system", "subtype": "hook_response", "uuid": "h", "output": "68 tests collected"}
-    (turn,) = told(hook, reply(look("a"), id="m"), reply("I'll look at `it`.", id="n")).outline(0, 10).turns
+    (turn,) = view_of(hook, reply(small_use("a"), id="m"), reply("I'll look at `it`.", id="n")).outline(0, 10).turns
     assert turn.title == "I'll look at it."
-    assert told(hook).outline(0, 10).turns[0].title == told(hook).session.messages[0].text
+    assert view_of(hook).outline(0, 10).turns[0].title == view_of(hook).session.messages[0].text
 
 
-# Cutting
+# Trimming
 
 
-def test_long_texts_come_cut_and_whole_when_asked() -> None:
-    view = told(user("x" * 50_000), reply(use("a", "Bash", command="y"), id="m"), user([result("a", "line\n" * 3000)]))
+def test_long_texts_are_cut_unless_whole() -> None:
+    view = view_of(
+        user("x" * 50_000), reply(use("a", "Bash", command="y"), id="m"), user([result("a", "line\n" * 3000)])
+    )
     (cut_text,) = view.page(0, 1).items[0].parts
     assert (len(cut_text.text), cut_text.chars) == (20_000, 50_000)
     (whole,) = view.page(0, 1, whole=True).items[0].parts
@@ -271,35 +277,37 @@ def test_long_texts_come_cut_and_whole_when_asked() -> None:
     assert view.call(0, whole=True).cut == []
 
 
-def test_a_deep_or_wide_value_comes_cut() -> None:
+def test_deep_and_wide_values_are_cut() -> None:
     deep: Any = "end"
     for _ in range(300):
         deep = {"in": deep}
-    view = told(user("x"), reply(use("a", "Odd", deep=deep, wide=["w" * 100] * 1000), id="m"))
+    view = view_of(user("x"), reply(use("a", "Odd", deep=deep, wide=["w" * 100] * 1000), id="m"))
     assert len(jsontext.dumps(view.call(0))) < 60_000
     assert view.call(0).cut
     assert b'"end' in jsontext.dumps(view.call(0, whole=True)).replace(b"\\", b"")
 
 
-def test_pictures_are_addresses_and_only_of_plain_kinds() -> None:
+def test_only_raster_pictures_have_urls() -> None:
     png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     svg = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": "PHN2Zy8+"}}
-    view = told(user([text("see"), image(png), svg]), reply(look("a"), id="m"), user([result("a", [image(png)])]))
+    view = view_of(
+        user([text("see"), image(png), svg]), reply(small_use("a"), id="m"), user([result("a", [image(png)])])
+    )
     shown = [
         node for part in view.page(0, 1).items[0].parts if isinstance(part, schema.NodesPart) for node in part.nodes
     ]
-    assert [(node.url, node.data) for node in shown] == [(f"{ADDRESS}/pictures/message/0/0", None), (None, None)]
+    assert [(node.url, node.data) for node in shown] == [(f"{BASE_URL}/pictures/message/0/0", None), (None, None)]
     assert view.picture("message", 0, 0).data == png
     assert view.picture("call", 0, 0).data == png
     with pytest.raises(reread.NotFound):
         view.picture("message", 0, 1)
 
 
-# Lines and places
+# Raw lines and places
 
 
-def test_lines_say_what_became_of_them() -> None:
-    view = told(user("go"), reply(look("a"), id="m"), user([result("a", "found")]), reply("so", id="m"))
+def test_raw_lines_have_their_fate() -> None:
+    view = view_of(user("go"), reply(small_use("a"), id="m"), user([result("a", "found")]), reply("so", id="m"))
     found = view.lines(call="a")
     assert [(line.line, line.fate) for line in found.lines] == [(2, "shown"), (3, "paired")]
     assert jsontext.loads(found.lines[0].text.encode())["message"]["id"] == "m"
@@ -309,8 +317,8 @@ def test_lines_say_what_became_of_them() -> None:
         view.lines(message="never")
 
 
-def test_a_long_line_comes_cut() -> None:
-    view = told(user("ü" * 300_000))
+def test_a_long_raw_line_is_cut_unless_whole() -> None:
+    view = view_of(user("ü" * 300_000))
     (line,) = view.lines(line=1).lines
     assert len(line.text) == 100_000 and line.chars is not None and line.chars > 300_000
     (line,) = view.lines(line=1, whole=True).lines
@@ -327,40 +335,40 @@ def test_a_long_line_comes_cut() -> None:
         ("``" * 100_000, "``" * 59 + "`…"),
     ],
 )
-def test_titles_are_plain_words(prompt: str, title: str) -> None:
-    view = told(user(prompt))
+def test_titles_have_no_markup(prompt: str, title: str) -> None:
+    view = view_of(user(prompt))
     (turn,) = view.outline(0, 10).turns
     assert turn.title == title
     assert view.session.title == " ".join(prompt.split())[:120]
 
 
-def test_the_title_of_a_session_is_plain_words_too() -> None:
-    assert told(user("Fix `make test`")).overview().title == "Fix make test"
+def test_the_title_of_a_session_has_no_markup() -> None:
+    assert view_of(user("Fix `make test`")).overview().title == "Fix make test"
 
 
 def test_places_by_message_call_line_and_turn() -> None:
-    view = told(user("go"), *answered("a", "b", "c"), reply("Done.", id="z"), user("more"))
+    view = view_of(user("go"), *small_calls("a", "b", "c"), reply("Done.", id="z"), user("more"))
     assert view.place(call="b") == schema.Place(item=1, key="ma", branch=0, call=1)
     assert view.place(message="z").item == view.place(line=8).item == 2
     assert view.place(line=5) == schema.Place(item=1, key="ma", branch=0, call=1)
     assert view.place(turn=2).item == 3
-    for nothing in ({"message": "no"}, {"call": "no"}, {"turn": 3}, {"line": 0}):
+    for unknown in ({"message": "no"}, {"call": "no"}, {"turn": 3}, {"line": 0}):
         with pytest.raises(reread.NotFound):
-            view.place(**nothing)
+            view.place(**unknown)
 
 
-def test_agents_have_pages_of_their_own() -> None:
+def test_agents_have_timelines_of_their_own() -> None:
     side = {"isSidechain": True}
-    view = told(
+    view = view_of(
         user("go"),
         reply(use("t", "Task", prompt="look", description="Look around", subagent_type="Explore"), id="m"),
         user("look", uuid="s1", parentUuid=None, **side),
-        reply(look("inner"), id="i", uuid="s2", parentUuid="s1", **side),
+        reply(small_use("inner"), id="i", uuid="s2", parentUuid="s1", **side),
         user([result("t", "seen")]),
     )
     (mark,) = view.overview().agents
     assert (mark.title, mark.type, mark.calls, mark.call) == ("Look around", "Explore", 1, "t")
-    (call,) = only(view, schema.CallPart)
+    (call,) = parts_of(view, schema.CallPart)
     assert call.agents == [mark] and call.category == "agent"
     page = view.page(0, 10, agent=mark.id)
     assert [item.kind for item in page.items] == ["prompt", "response"]
@@ -371,100 +379,30 @@ def test_agents_have_pages_of_their_own() -> None:
         view.page(0, 1, agent="nobody")
 
 
-# Finding
-
-
-def test_finding_in_every_place() -> None:
-    view = told(
-        user('say "needle" twice'),
-        reply(thinking("a Needle?"), text("The needle."), id="m1"),
-        reply(use("a", "Bash", command="grep needle"), id="m2"),
-        user([result("a", "a nEEdle in hay")]),
-        system("informational", "needle notice"),
-        reply("hay", id="m3"),
-    )
-    found = search_session(view, "NEEDLE")
-    assert [(hit.item, hit.where, hit.match) for hit in found.hits] == [
-        (0, "prompt", "needle"),
-        (1, "thinking", "Needle"),
-        (1, "text", "needle"),
-        (2, "call", "needle"),
-        (3, "notice", "needle"),
-    ]
-    assert found.hits[0].before == 'say "' and found.hits[0].after == '" twice'
-    assert (found.next, found.searched, found.total) == (None, 5, 5)
-    assert [hit.where for hit in search_session(view, "needle", ItemFilter(frozenset({"tools"}))).hits] == ["call"]
-    assert [hit.item for hit in search_session(view, '"needle"').hits] == [0]
-    assert search_session(view, "needle", start=3).hits[0].item == 3
-
-
-@pytest.mark.parametrize("query", ["Größe", "日本", "a/b", "<b>", "\\d+", "'q'", "tab\there", "€ 5", "😀"])
-def test_finding_what_json_may_write_in_several_ways(query: str) -> None:
-    for dump in (making.jsonl, lambda *r: b"\n".join(msgspec.json.encode(x) for x in r)):
-        view = desk_of(reread.open(dump(*making.told(user(f"x {query} y")))))
-        (hit,) = search_session(view, query).hits
-        assert (hit.before, hit.match, hit.after) == ("x ", query, " y")
-
-
-def test_finding_goes_on_where_time_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.reader.search.SECONDS", 0)
-    view = told(*(user(f"needle {n}") for n in range(5)))
-    at: int | None = 0
-    found: list[int] = []
-    while at is not None:
-        hits = search_session(view, "needle", start=at)
-        found += [hit.item for hit in hits.hits]
-        at = hits.next
-    assert found == [0, 1, 2, 3, 4]
-
-
-def test_a_filter_gives_the_passages_that_fit() -> None:
-    view = told(
-        user("go"),
-        reply(thinking("hm"), text("ok"), id="m1"),
-        reply(use("a", "Bash", command="x"), id="m2"),
-        user([result("a", "no", is_error=True)]),
-        reply(use("b", "Edit", file_path="/p"), id="m3"),
-        user([result("b")]),
-        system("informational", "note"),
-    )
-    for wanted, expected in {
-        ItemFilter(): [0, 1, 2, 3, 4],
-        ItemFilter(kinds=frozenset({"prompts"})): [0],
-        ItemFilter(kinds=frozenset({"text", "thinking"})): [1],
-        ItemFilter(kinds=frozenset({"tools"})): [2, 3],
-        ItemFilter(tools=frozenset({"Edit"})): [3],
-        ItemFilter(kinds=frozenset({"prompts"}), tools=frozenset({"Edit"})): [0, 3],
-        ItemFilter(errors=True): [2],
-        ItemFilter(kinds=frozenset({"notices"})): [4],
-    }.items():
-        assert filtered(view, wanted).indices == expected, wanted
-
-
 # The laws
 
 
 @given(TALKS, st.data())
-def test_law_3_pages_that_grow_are_the_pages_loaded(data: bytes, choice: st.DataObject) -> None:
+def test_law_3_live_items_are_the_loaded_items(data: bytes, choice: st.DataObject) -> None:
     source = Growing(data)
     session = Session(source)
-    session.loader = session.new_loader()
-    view = desk_of(session)
+    session.restart()
+    view = session_view(session)
     before = everything(view)
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
-        session.loader.take_in()
-        view.grow()
+        session.load_lines()
+        view.update()
         after = everything(view)
-        assert_unchanged_before_the_first(view, before, after)
+        assert_unchanged_before_first_changed(view, before, after)
         before = after
-    session.loader.load()
-    view.grow()
-    assert everything(view) == everything(desk_of(reread.open(data)))
+    session.load_rest()
+    view.update()
+    assert everything(view) == everything(session_view(reread.open(data)))
 
 
-def assert_unchanged_before_the_first(view: SessionView, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """What stands before the first passage that changed is as it was."""
+def assert_unchanged_before_first_changed(view: SessionView, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """The items before the first one that changed are the same."""
     for agent in (None, *view.session.agents):
         for branch in view.thread(agent).conversation.branches:
             old = before.get(f"{agent} {branch.id}")
@@ -474,13 +412,13 @@ def assert_unchanged_before_the_first(view: SessionView, before: dict[str, Any],
 
 
 @given(TALKS)
-def test_law_4_every_message_and_call_is_on_its_page_once(data: bytes) -> None:
-    view = desk_of(reread.open(data))
+def test_law_4_every_message_and_call_is_shown_once(data: bytes) -> None:
+    view = session_view(reread.open(data))
     assert_complete(view)
 
 
 def assert_complete(view: SessionView) -> None:
-    """Every message and call of every branch is in the pages exactly once, its turn right, its texts whole."""
+    """Every message and call of every branch is shown exactly once, in its turn, with all its texts."""
     for agent in (None, *view.session.agents):
         conversation = view.thread(agent).conversation
         for branch in conversation.branches:
@@ -500,7 +438,7 @@ def assert_complete(view: SessionView) -> None:
 
 
 def assert_turns(timeline: Timeline, branch: Any) -> None:
-    """The turns of a scroll are those of its branch."""
+    """The turns of a timeline are those of its branch."""
     turns = [
         [m.index for m in timeline.messages[slice(*timeline.turn_messages(n))]] for n in range(1, timeline.turns + 1)
     ]
@@ -511,30 +449,28 @@ def assert_turns(timeline: Timeline, branch: Any) -> None:
 
 
 def assert_reachable(view: SessionView, agent: str | None, branch: int, item: schema.TimelineItem) -> None:
-    """A passage can be linked to, and its lines asked for."""
+    """An item can be linked to, and has raw lines."""
     jsontext.loads(jsontext.dumps(item))
     assert view.place(message=item.key, agent=agent, branch=branch).key == item.key
     assert view.lines(message=item.key, agent=agent).lines
 
 
-def assert_says_all(pen: PartBuilder, message: Any) -> None:
-    """A message's parts say what the other views say of it."""
-    drawn = list(pen.parts(message))
-    for part in p.message_parts(message, p.EVERYTHING):
-        if isinstance(part, p.Said):
+def assert_says_all(builder: PartBuilder, message: Any) -> None:
+    """The parts sent for a message contain every text and thinking block of it."""
+    drawn = list(builder.parts(message))
+    for part in p.message_parts(message):
+        if isinstance(part, p.MessageText) and part.text.strip():
             assert schema.TextPart(text=part.text) in drawn
-        elif isinstance(part, p.Thought):
+        elif isinstance(part, p.MessageThinking):
             assert schema.ThinkingPart(text=part.text, seconds=part.seconds) in drawn
-        elif isinstance(part, p.Prompt) and message.text.strip():
-            assert schema.TextPart(text=message.text) in drawn
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)
-def test_every_real_session_is_on_its_pages(path: Path) -> None:
-    view = desk_of(reread.open(path))
+def test_every_real_session_is_complete_and_searchable(path: Path) -> None:
+    view = session_view(reread.open(path))
     assert_complete(view)
-    typed = [m for m in view.session.messages if m.kind == "prompt" and m.active and m.text.strip()]
-    for message in typed[:3]:
+    prompts = [m for m in view.session.messages if m.kind == "prompt" and m.active and m.text.strip()]
+    for message in prompts[:3]:
         word = max(re.findall(r"\w+", message.text), key=len, default="")
         items = {hit.item for hit in search_session(view, word).hits if hit.agent is None}
         assert view.timeline().item_of(message) in items

@@ -1,4 +1,4 @@
-"""Counts: what only its whole file can tell of a session, for its row in a list."""
+"""The columns of a library row that need the whole session."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from reread.session.session import Session
 
 
 class RowCounts(msgspec.Struct):
-    """What was counted of a session."""
+    """Turns, agents, models and usage of a session."""
 
     turns: int | None = None
     agents: int | None = None
     models: list[str] = []
     figures: Figures | None = None
 
-    def on(self, row: LibraryRow) -> LibraryRow:
-        """A row with what was counted of its session."""
+    def add_to(self, row: LibraryRow) -> LibraryRow:
+        """A row with these counts."""
         models = self.models or row.models
         return msgspec.structs.replace(row, turns=self.turns, agents=self.agents, models=models, figures=self.figures)
 
 
 def count_session(session: Session) -> RowCounts:
-    """What only the whole of a session tells; the client's own warm-ups are no agents."""
+    """Count the turns, agents, models and usage of a session; the client's warm-up agents are not counted."""
     conversation = session.conversation
     agents = [agent for agent in session.agents.values() if not agent.warmup]
     return RowCounts(

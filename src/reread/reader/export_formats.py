@@ -1,4 +1,4 @@
-"""Exports: a session as a file to keep or share. A format is one function and one row."""
+"""Export a session to a file. A format is one function and one row in `FORMATS`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reread.disk.atomic import write_whole
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
-from reread.render.parts import Selection
+from reread.render.selection import Selection
 from reread.session.session import Session, open  # noqa: A004
 
 Format = Callable[[Session, Selection], Iterator[bytes]]
@@ -21,18 +21,14 @@ def _markdown(session: Session, selection: Selection) -> Iterator[bytes]:
     return (line.encode() + b"\n" for line in session_markdown(session, selection))
 
 
-def _json(session: Session, selection: Selection) -> Iterator[bytes]:
-    return session_json(session, selection)
-
-
 def _html(session: Session, selection: Selection) -> Iterator[bytes]:
     from reread.reader.html_export import session_html
 
     return session_html(session, selection)
 
 
-FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": _json}
-"""Every format by its name."""
+FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": session_json}
+"""Every format by name."""
 
 
 def export(
@@ -43,12 +39,13 @@ def export(
     root: str | Path | Sequence[str | Path] | None = None,
     **selection: Any,
 ) -> bytes:
-    """A session in another format, as bytes; also written to a file where `to` names one.
+    """Return a session in another format, and write it to the file `to` if given.
 
-    What is shown can be chosen as for the views: turns=(3, 9), branch, thinking, tools, only, full; for a page, images.
+    The other keywords select what is exported, as in every view: turns=(3, 9), branch, thinking, tools, only, full;
+    images for an HTML page.
     """
     if form not in FORMATS:
-        raise Misuse(f"{form!r} is no format: say {' or '.join(FORMATS)}")
+        raise Misuse(f"Unknown format {form!r}; use {', '.join(FORMATS)}.")
     session = open(source, root=root)
     document = b"".join(FORMATS[form](session, Selection(**selection)))
     if to is not None:
@@ -57,9 +54,9 @@ def export(
 
 
 def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> None:
-    """Write a document that was made of a session; it cannot take the place of that session's own file."""
+    """Write an exported document, but never over the session's own file."""
     if session.path is not None and os.path.realpath(path) == os.path.realpath(session.path):
-        raise Misuse(f"{path}: is the session itself; name another file to write to")
+        raise Misuse(f"Cannot write {path}: it is the session itself; choose another file.")
     try:
         write_whole(path, pieces)
     except OSError as error:
