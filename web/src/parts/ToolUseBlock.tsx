@@ -9,7 +9,7 @@ import { useAsync } from "../kit/useAsync";
 import { NodeList } from "../nodes/NodeList";
 import { CutsContext } from "../nodes/nodeProps";
 import { sessionHref } from "../route";
-import { Actions } from "../session/Actions";
+import { CallActions } from "../session/Actions";
 import { AgentSummary, CollapsibleAgent, SingleAgent } from "../session/InlineAgent";
 import type { CallBody, CallPart } from "../values";
 import { Collapsible } from "./Collapsible";
@@ -66,7 +66,7 @@ export function ToolUseBlock({ part }: PartProps<CallPart>) {
         {() => (
           <>
             <CallContent part={part} />
-            <Actions href={sessionHref(store.thread, { call: part.id })} target={{ call: part.id }} />
+            <CallActions href={sessionHref(store.thread, { call: part.id })} target={{ call: part.id }} />
           </>
         )}
       </Collapsible>

@@ -1,4 +1,4 @@
-/** Actions on a call, and the button that copies a message. */
+/** Actions on messages and calls: link, copy, show the recorded lines. */
 
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
@@ -6,8 +6,7 @@ import { toError } from "../kit/toError";
 import type { Target } from "../source";
 import { RawView } from "./RawView";
 
-export function Actions({ href, target }: { href: string; target: Target }) {
-  const { source } = useThreadStore();
+export function CallActions({ href, target }: { href: string; target: Target }) {
   const [raw, setRaw] = useState(false);
   return (
     <>
@@ -15,20 +14,20 @@ export function Actions({ href, target }: { href: string; target: Target }) {
         <a className="link-button" href={href} title="Link to this call">
           Link
         </a>
-        {source.can.raw && (
-          <button
-            type="button"
-            className="link-button"
-            aria-expanded={raw}
-            title="Show the recorded lines"
-            onClick={() => setRaw(!raw)}
-          >
-            Raw
-          </button>
-        )}
+        <RawButton open={raw} onToggle={() => setRaw(!raw)} />
       </span>
       {raw && <RawView target={target} />}
     </>
+  );
+}
+
+export function RawButton({ open, onToggle }: { open: boolean; onToggle(): void }) {
+  const { source } = useThreadStore();
+  if (!source.can.raw) return null;
+  return (
+    <button type="button" className="link-button" aria-expanded={open} title="Show the recorded lines" onClick={onToggle}>
+      Raw
+    </button>
   );
 }
 

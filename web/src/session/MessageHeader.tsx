@@ -4,7 +4,7 @@ import { useThreadStore } from "../contexts";
 import { fullTime, timeOfDay } from "../kit/format";
 import { sessionHref } from "../route";
 import type { TimelineItem } from "../values";
-import { CopyButton } from "./Actions";
+import { CopyButton, RawButton } from "./Actions";
 
 /** Kinds whose time is always shown; the others have durations of calls in that place. */
 const TIMED = new Set(["prompt", "command", "notification", "interrupt"]);
@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function MessageHeader({ item, raw, onRaw }: Props) {
-  const { thread, source } = useThreadStore();
+  const { thread } = useThreadStore();
   const target = { message: item.key };
   const time = item.time && (
     <time dateTime={item.time} title={fullTime(item.time)}>
@@ -32,17 +32,7 @@ export function MessageHeader({ item, raw, onRaw }: Props) {
           Link
         </a>
         <CopyButton target={target} />
-        {source.can.raw && (
-          <button
-            type="button"
-            className="link-button"
-            aria-expanded={raw}
-            title="Show the recorded lines"
-            onClick={onRaw}
-          >
-            Raw
-          </button>
-        )}
+        <RawButton open={raw} onToggle={onRaw} />
       </span>
     </div>
   );
