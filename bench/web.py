@@ -109,7 +109,7 @@ def delay(path: Path, number: int, next_event: Callable[[], tuple[str, Any]]) ->
     began = time.perf_counter()
     with path.open("ab", buffering=0) as file:
         file.write(json.dumps(line).encode() + b"\n")
-    while next_event()[0] != "grown":
+    while next_event()[0] != "update":
         pass
     return (time.perf_counter() - began) * 1000
 

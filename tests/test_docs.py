@@ -169,10 +169,12 @@ def test_every_address_of_the_server_is_documented() -> None:
 
 
 def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:
-    listed = re.findall(r'^  \["(.*)", "(.*)"\],$', (ROOT / "web/src/shell/Keys.tsx").read_text(), re.MULTILINE)
+    listed = re.findall(
+        r'^  \["(.*)", "(.*)"\],$', (ROOT / "web/src/shell/KeyboardShortcuts.tsx").read_text(), re.MULTILINE
+    )
     table = re.findall(r"^\| (`.*) \| (.*) \|$", (ROOT / "docs" / "reader.md").read_text(), re.MULTILINE)
-    told = {(keys.replace("`", ""), does.replace("`", "")) for keys, does in table}
-    assert len(listed) > 8 and set(listed) <= told
+    documented = {(keys.replace("`", ""), action.replace("`", "")) for keys, action in table}
+    assert len(listed) > 8 and set(listed) <= documented
 
 
 def test_every_picture_is_shown_and_can_be_taken_again() -> None:

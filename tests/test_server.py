@@ -172,7 +172,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
         page = demo.get(f"{base}/items?count=200")
         assert page["total"] == overview["items"] == len(page["items"])
         assert demo.get(f"{base}/outline")["total"] == overview["turns"]
-        assert demo.get(f"{base}/spent")["figures"]["tokens"] > 0
+        assert demo.get(f"{base}/usage")["figures"]["tokens"] > 0
         assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
         for item in page["items"]:
@@ -187,7 +187,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
 
 def test_search_and_copy_as_markdown(demo: Site) -> None:
     key = next(row["key"] for row in demo.get("/api/library")["sessions"] if "flaky" in row["title"])
-    hits = demo.get(f"/api/sessions/{key}/find?q=ceiling")["hits"]
+    hits = demo.get(f"/api/sessions/{key}/search?q=ceiling")["hits"]
     assert {"prompt", "text", "call"} <= {hit["where"] for hit in hits}
     answer = demo.ask(f"/api/sessions/{key}/markdown?turn=1")
     assert answer.headers["content-type"].startswith("text/markdown")
@@ -328,7 +328,7 @@ def test_captured_conversations_are_listed_and_merged_with_their_transcripts(tmp
         with site.events(f"{base}/events") as events:
             events.until("open")
             Store(tmp_path).append("talk", jsonl(printed(reply("and more", id="m2"), uuid="u9")))
-            assert events.until("grown")["items"] == 2
+            assert events.until("update")["items"] == 2
 
 
 # The guard
@@ -413,7 +413,7 @@ def test_missing_things_are_404_and_invalid_parameters_400(demo: Site) -> None:
     ):
         answer = demo.ask(base + path)
         assert answer.status == 404 and json.loads(answer.body)["error"]
-    for path in ("?branch=-1", "/items?start=x", "/items?count=1e9", "/find", "/place?line=99999999999999"):
+    for path in ("?branch=-1", "/items?start=x", "/items?count=1e9", "/search", "/place?line=99999999999999"):
         assert demo.status(base + path) == 400
     assert demo.status(f"{base}/calls/-1") == 404
     assert demo.get(f"{base}/items?start=999999999")["items"] == []
@@ -462,15 +462,15 @@ def test_a_session_that_grows_sends_updates(live: tuple[Site, Path]) -> None:
         state = events.until("open")
         assert (state["items"], state["turns"], state["first"], state["live"]) == (2, 1, 2, True)
         append(path, user("and this"))
-        grown = events.until("grown")
-        assert (grown["items"], grown["turns"], grown["first"]) == (3, 2, 1)
+        update = events.until("update")
+        assert (update["items"], update["turns"], update["first"]) == (3, 2, 1)
         append(path, reply(use("a", "Bash", command="ls"), id="m2"))
-        assert events.until("grown")["first"] == 2
+        assert events.until("update")["first"] == 2
         append(path, user([result("a", "x")]))
-        grown = events.until("grown")
-        assert (grown["items"], grown["first"]) == (4, 3)
+        update = events.until("update")
+        assert (update["items"], update["first"]) == (4, 3)
         page = site.get(f"{base}/items?start=3")
-        assert page["stamp"] == grown["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
+        assert page["stamp"] == update["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
 
 
 def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
@@ -481,8 +481,8 @@ def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
     with site.events(f"/api/sessions/{path.stem}/events") as events:
         events.until("open")
         (folder / "agent-a1.jsonl").write_bytes(jsonl(*told(user("look", isSidechain=True, agentId="a1"))))
-        grown = events.until("grown")
-        assert grown["agents"] == ["a1"]
+        update = events.until("update")
+        assert update["agents"] == ["a1"]
         assert site.get(f"/api/sessions/{path.stem}")["agents"][0]["call"] == "t"
 
 
@@ -494,10 +494,10 @@ def test_a_file_that_is_rewritten_or_deleted_sends_an_update(live: tuple[Site, P
         again = path.with_suffix(".new")
         again.write_bytes(jsonl(*told(user("another"), reply("file"), user("now"))))
         again.replace(path)
-        grown = events.until("grown")
-        assert (grown["rewritten"], grown["first"], grown["turns"]) == (True, 0, 2)
+        update = events.until("update")
+        assert (update["rewritten"], update["first"], update["turns"]) == (True, 0, 2)
         path.unlink()
-        assert events.until("grown")["gone"]
+        assert events.until("update")["gone"]
         assert site.get(f"{base}/items")["total"] == 3, "what was read stays visible"
         assert site.get(base)["replaced"]
 
@@ -527,8 +527,8 @@ def test_a_rewind_sends_an_update_from_the_fork_on(live: tuple[Site, Path]) -> N
     with site.events(f"/api/sessions/{path.stem}/events") as events:
         assert events.until("open")["branch"] == 0
         append(path, user("right", parentUuid="u2"))
-        grown = events.until("grown")
-        assert (grown["branch"], grown["first"], grown["items"]) == (1, 1, 3)
+        update = events.until("update")
+        assert (update["branch"], update["first"], update["items"]) == (1, 1, 3)
 
 
 def test_changes_are_visible_without_listening(live: tuple[Site, Path]) -> None:

@@ -164,7 +164,7 @@ class SessionLibrary:
             if entry is not None:
                 entry.counts = counts
         if entry is not None:
-            self.bus.publish("listed", entry.row())
+            self.bus.publish("row", entry.row())
 
     def _publish_changes(self, before: dict[Path, schema.LibraryRow]) -> None:
         if before.keys() != self._entries.keys():
@@ -173,7 +173,7 @@ class SessionLibrary:
             for path, entry in self._entries.items():
                 row = entry.row()
                 if row != before[path]:
-                    self.bus.publish("listed", row)
+                    self.bus.publish("row", row)
 
     def _keep_refreshing(self) -> None:
         self.refresh()

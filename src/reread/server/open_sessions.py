@@ -199,7 +199,7 @@ class OpenSession:
         if changed or gone != self._view.gone or live != self._live:
             self._view.gone, self._live = gone, live
             for listener in list(self.bus.listeners):
-                listener.send("grown", self._update(listener.topic, list(agents), rewritten))
+                listener.send("update", self._update(listener.topic, list(agents), rewritten))
 
     def _update(
         self, thread: ThreadKey, agents: list[str], rewritten: bool, first: int | None = None
