@@ -144,6 +144,13 @@ def test_the_records_of_a_compaction_add_boundary_and_summary_apart() -> None:
     assert [words[:2] for words in record_walk(session)] == [["go"], ["compacted", ""], ["what was"], ["on"]]
 
 
+def test_a_notification_without_a_summary_has_its_report_as_text() -> None:
+    (_, notification) = read(
+        user("go"), user("<task-notification><task-id>b1</task-id><result>all</result></task-notification>")
+    ).messages
+    assert texts(notification) == ["all", "b1"]
+
+
 def test_details_contain_only_what_the_text_does_not() -> None:
     notice = read(user("go"), system("informational", "the note", level="a level")).messages[1]
     assert texts(notice) == ["the note", "informational\na level"]

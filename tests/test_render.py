@@ -21,7 +21,7 @@ from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.markdown import session_markdown
 from reread.render.markdown_text import code, fenced, guarded, inline
-from reread.render.sanitize import coloured_output, plain_output, safe
+from reread.render.sanitize import coloured_output, plain_output, safe, safe_json
 from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.tools.nodes import Picture
@@ -169,6 +169,18 @@ class TestSafety:
 
     def test_control_characters_are_made_visible(self) -> None:
         assert safe("a\x00b\x07c\td\ne") == "a\\x00b\\x07c\td\ne"
+
+    INVISIBLE = "\x00\x08\x0b\x1b\x1f\x7f\x80\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069\ud800\udfff"
+
+    @pytest.mark.parametrize("character", INVISIBLE, ids=ascii)
+    def test_every_invisible_character_is_escaped(self, character: str) -> None:
+        assert safe(character) == (f"\\x{ord(character):02x}" if character < "\x80" else ascii(character)[1:-1])
+        written = safe_json(json.dumps(f"a{character}b", ensure_ascii=False))
+        assert character not in written and json.loads(written) == f"a{character}b"
+
+    def test_a_line_end_overwrites_nothing(self) -> None:
+        for output in (plain_output, coloured_output):
+            assert output("one\r\ntwo\r\r\nthree\r\n") == "one\ntwo\nthree\n"
 
     def test_a_hostile_session_prints_only_colour_codes(self, tmp_path: Path) -> None:
         path = hostile(tmp_path, self.HOSTILE)

@@ -154,3 +154,8 @@ def test_a_filter_by_kind_tool_and_error() -> None:
         ItemFilter(kinds=frozenset({"notices"})): [4],
     }.items():
         assert filter_items(view, item_filter).indices == expected, item_filter
+
+
+def test_a_message_with_an_attachment_matches_notices() -> None:
+    view = view_of(user("see @a.py"), making.attachment("file", {"filename": "a.py"}), reply("ok", id="m"), user("on"))
+    assert filter_items(view, ItemFilter(kinds=frozenset({"notices"}))).indices == [0]

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,14 @@ def test_a_fork_offers_its_branches() -> None:
     assert view.place(message="left").branch == 0
 
 
+def test_a_fork_ends_a_run() -> None:
+    view = view_of(user("go"), *small_calls("a", "b", "c", "d", "e", "f"), user("again", parentUuid="u7"))
+    prompt, before, after = view.page(0, 10, branch=0).items
+    assert (before.kind, after.kind) == ("run", "run")
+    assert [type(part) for part in before.parts] == [schema.CallPart] * 3 + [schema.ForkPart]
+    assert [part.id for part in after.parts] == ["d", "e", "f"] and prompt.kind == "prompt"
+
+
 def test_the_chart_of_many_turns_has_the_fullest_of_each_group() -> None:
     few, many = (
         view_of(*(record for n in range(turns) for record in (user(f"{n}"), reply("x", id=f"m{n}", usage=tokens(n)))))
@@ -382,14 +391,27 @@ def test_agents_have_timelines_of_their_own() -> None:
 # The laws
 
 
+def test_a_response_that_becomes_small_joins_the_run_before_it() -> None:
+    records = making.told(
+        user("go"), *small_calls("a", "b"), reply(id="mc"), reply(small_use("c"), id="mc"), user("on")
+    )
+    assert_live_equals_loaded(making.jsonl(*records), [making.jsonl(*records[:-2]), making.jsonl(*records[-2:])])
+    assert kinds(view_of(*records)) == ["prompt", "run", "prompt"]
+
+
 @given(TALKS, st.data())
 def test_law_3_live_items_are_the_loaded_items(data: bytes, choice: st.DataObject) -> None:
+    assert_live_equals_loaded(data, choice.draw(cut(data)))
+
+
+def assert_live_equals_loaded(data: bytes, chunks: Iterable[bytes]) -> None:
+    """A view that is updated chunk by chunk has the items of a loaded one, and says which items changed."""
     source = Growing(data)
     session = Session(source)
     session.restart()
     view = session_view(session)
     before = everything(view)
-    for chunk in choice.draw(cut(data)):
+    for chunk in chunks:
         source.size += len(chunk)
         session.load_lines()
         view.update()

@@ -186,20 +186,14 @@ def quick_kinds(message: Message) -> set[str]:
 
 def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
     """The parts of a message with one text of its own: a prompt, a command, output, a notice, a compaction."""
-    kind, blocks = message_kind(message), message.blocks
+    kind = message_kind(message)
     prompts = message.prompt_texts if message.role == "user" else []
     text = "\n\n".join(prompt.text for prompt in prompts if prompt.text) if prompts else message.text
-    compaction = message.conversation.compaction_of(message) if message.kind in ("compaction", "summary") else None
-    if compaction is None:
+    if message.kind in ("compaction", "summary"):
+        yield from _compaction(message, text, with_summary=with_summary)
+    else:
         yield (CommandOutput if message.kind == "output" else MessageText)(message, kind, text)
-    elif message is compaction.boundary:
-        summary = compaction.summary.text if with_summary and compaction.summary is not None else ""
-        yield CompactionPoint(message, kind, compaction, summary)
-    elif compaction.boundary is None:
-        yield CompactionPoint(message, kind, compaction, text)
-    elif not with_summary:
-        yield MessageText(message, kind, text)
-    others = [block for block in blocks if not isinstance(block, b.Text)]
+    others = [block for block in message.blocks if not isinstance(block, b.Text)]
     if message.role == "assistant":
         yield from _assistant_parts(message, others)
     elif others:
@@ -211,6 +205,18 @@ def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]
     if message.role == "system":
         record = message.conversation.bodies.native(message.records[0])
         yield NoticeDetails(message, kind, _own_fields(as_dict(record.get("attachment")) or record))
+
+
+def _compaction(message: Message, text: str, *, with_summary: bool) -> Iterator[MessagePart]:
+    """A boundary with its summary, a summary without a boundary, or the text of either alone."""
+    compaction = message.conversation.compaction_of(message)
+    if compaction is not None and message is compaction.boundary:
+        summary = compaction.summary.text if with_summary and compaction.summary is not None else ""
+        yield CompactionPoint(message, NOTICES, compaction, summary)
+    elif compaction is not None and compaction.boundary is None:
+        yield CompactionPoint(message, NOTICES, compaction, text)
+    elif compaction is None or not with_summary:
+        yield MessageText(message, NOTICES, text)
 
 
 def _report(message: Message, prompts: Sequence[PromptText]) -> Iterator[MessagePart]:

@@ -142,7 +142,7 @@ class Timeline:
         messages = parent._turns[turns]
         items = bisect_left(parent._starts, messages)
         self.messages = parent.messages[:messages]
-        self.forks = {index: branches for index, branches in parent.forks.items() if index < self.messages[-1].index}
+        self.forks = parent.forks
         self._turns = parent._turns[:turns]
         self._starts = parent._starts[:items]
         self._chunks = parent._chunks[:items]

@@ -17,7 +17,7 @@ from reread.render.sanitize import plain_output
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
-    Fork,
+    ForkList,
     ResponseEnd,
     SequenceItem,
     TurnStart,
@@ -142,7 +142,7 @@ def _compaction(part: p.CompactionPoint, selection: Selection) -> Iterator[str]:
         yield f"*{inline(title)}*"
 
 
-def _fork(item: Fork, selection: Selection) -> Iterator[str]:
+def _fork(item: ForkList, selection: Selection) -> Iterator[str]:
     for branch in item.branches:
         first = " ".join(branch.own[0].text.split())[:SHORT_TITLE] if branch.own else ""
         yield f"*⑂ branch {branch.id} starts here{' (shown)' if branch.active else ''}: {inline(first)}*"
@@ -174,6 +174,6 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     p.MessageCall: _call,
     p.CompactionPoint: _compaction,
     ResponseEnd: _response_end,
-    Fork: _fork,
+    ForkList: _fork,
     BranchStart: _branch_start,
 }

@@ -40,8 +40,8 @@ class ResponseEnd(msgspec.Struct, frozen=True):
     message: Message
 
 
-class Fork(msgspec.Struct, frozen=True):
-    """Other branches start after this message."""
+class ForkList(msgspec.Struct, frozen=True):
+    """The branches that start after a message."""
 
     branches: list[Branch]
 
@@ -52,7 +52,7 @@ class BranchStart(msgspec.Struct, frozen=True):
     branch: Branch
 
 
-SequenceItem: TypeAlias = MessagePart | TurnStart | ResponseEnd | Fork | BranchStart
+SequenceItem: TypeAlias = MessagePart | TurnStart | ResponseEnd | ForkList | BranchStart
 
 
 def conversation_sequence(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:
@@ -100,7 +100,7 @@ def _with_forks(
     for message in messages:
         yield from message_sequence(message, selection)
         if message.index in forks:
-            yield Fork(forks[message.index])
+            yield ForkList(forks[message.index])
 
 
 def _other_branches(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:

@@ -26,7 +26,7 @@ from reread.render.sanitize import safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
-    Fork,
+    ForkList,
     ResponseEnd,
     SequenceItem,
     TurnStart,
@@ -166,7 +166,7 @@ class TerminalView:
         if part.summary:
             yield from self._short_text("  ", safe(part.summary).strip(), "quiet")
 
-    def fork(self, item: Fork) -> Iterator[RenderableType]:
+    def fork(self, item: ForkList) -> Iterator[RenderableType]:
         """The branches that start here."""
         for branch in item.branches:
             first = branch.own[0].text if branch.own else ""
@@ -210,7 +210,7 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     p.MessageCall: TerminalView.call,
     p.CompactionPoint: TerminalView.compaction,
     ResponseEnd: TerminalView.response_end,
-    Fork: TerminalView.fork,
+    ForkList: TerminalView.fork,
     BranchStart: TerminalView.branch_start,
 }
 
