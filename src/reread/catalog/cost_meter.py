@@ -77,5 +77,5 @@ def _last_reading(path: Path) -> CounterReading | None:
 
 def _native(raw: bytes) -> dict[str, Any]:
     """Return a line's object in the native format; empty if it is not an object."""
-    value: Any = jsontext.readable(raw)
+    value: Any = jsontext.loads_clean(raw)
     return dialects.translate(as_dict(value))[1] if isinstance(value, dict) else {}

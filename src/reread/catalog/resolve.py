@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from reread.catalog.summaries import captures_of, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
-from reread.disk.sources import plain_file
+from reread.disk.sources import require_regular_file
 from reread.errors import Ambiguous, Misuse, NotFound
 
 LATEST = "latest"
@@ -36,7 +36,7 @@ def looks_like_path(name: str | Path) -> bool:
 
 def missing_path(name: str | Path) -> Path | None:
     """Return the path that a name stands for if no file is there yet."""
-    path = layout.named(name)
+    path = layout.expand_path(name)
     return path if looks_like_path(name) and not os.path.exists(path) else None
 
 
@@ -59,9 +59,9 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
     """Return the file of a session by path, id, unique prefix or "latest"."""
     if name == "":
         raise Misuse("Empty session name; use a path, a session id or its beginning, or latest.")
-    path = layout.named(name)
+    path = layout.expand_path(name)
     if os.path.exists(path):
-        return plain_file(path)
+        return require_regular_file(path)
     if isinstance(name, Path):
         return path
     roots = [root] if isinstance(root, str | Path) else root

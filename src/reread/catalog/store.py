@@ -29,18 +29,18 @@ class Store:
     """The captured conversations in a folder, by default in this machine's own store."""
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = layout.named(root) if root is not None else layout.store_home()
+        self.root = layout.expand_path(root) if root is not None else layout.default_store()
         """The folder for new conversations."""
         self._has_own_root = root is not None
 
     @property
     def roots(self) -> list[Path]:
         """The folders to search for conversations."""
-        return [self.root] if self._has_own_root else layout.store_folders()
+        return [self.root] if self._has_own_root else layout.store_roots()
 
     def conversations(self, *, workspace: str | None = None, agent: str | None = None) -> Iterator[StoredConversation]:
         """Yield every conversation, the newest first."""
-        files = layout.once_each(layout.captured_files(self.roots))
+        files = layout.unique_files(layout.captured_files(self.roots))
         for _, path in sorted(((_modified(path), path) for path in files), reverse=True):
             stored = StoredConversation(path)
             if workspace in (None, stored.workspace) and agent in (None, stored.agent):
@@ -57,7 +57,7 @@ class Store:
         return self._open_id(name)
 
     def _open_path(self, name: str | Path) -> StoredConversation:
-        path = layout.named(name)
+        path = layout.expand_path(name)
         if os.path.isfile(path):
             return StoredConversation(path)
         for stored in self.conversations():
@@ -142,7 +142,7 @@ def companions(path: Path, roots: Sequence[str | Path] | None = None) -> list[Pa
     """Return the other files of the same sessions: a capture's transcripts, or a transcript's captures."""
     stored = StoredConversation(path)
     if stored.is_captured:
-        transcripts = (layout.transcript_of(id, roots) for id in stored.session_ids)
+        transcripts = (layout.find_transcript(id, roots) for id in stored.session_ids)
         return [transcript for transcript in transcripts if transcript is not None]
     # a capture that also contains other sessions would add their messages
     return [found for found in captures_of(path.stem, roots) if StoredConversation(found).session_ids == [path.stem]]

@@ -170,7 +170,7 @@ def _session_id(line: StoredLine) -> str | None:
         return None
     try:
         fields = _decode_session(line.raw)
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         return None
     session_id = fields.session_id or fields.sessionId
     return session_id if isinstance(session_id, str) else None

@@ -120,7 +120,7 @@ def line_type(raw: bytes) -> LineType | None:
         return None
     try:
         return _decode_type(raw)
-    except jsontext.FAST_FAULTS:  # msgspec also rejects lone surrogates and numbers out of range, which are valid JSON
+    except jsontext.DECODE_ERRORS:  # msgspec also rejects lone surrogates and numbers out of range, which are valid JSON
         pass
     try:
         value: dict[str, Any] = _strict.decode(text)
@@ -217,7 +217,7 @@ def _decode_fields(line: bytes) -> _LineFields | None:
         return None
     try:
         return _decode_strictly(line)
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         return _decode_leniently(line)
 
 

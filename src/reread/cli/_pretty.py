@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reread.disk.sources import Tape
+from reread.disk.sources import TempFileSource
 from reread.model.changes import change_of
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, change_lines, make_console
@@ -13,7 +13,7 @@ class PrettyPrinter:
     """Read the bytes of a stream and print its messages."""
 
     def __init__(self, *, full: bool = False) -> None:
-        self._tape = Tape()
+        self._tape = TempFileSource()
         self._session = Session(self._tape)
         self._session.restart()
         self._view = TerminalView(Selection(full=full))

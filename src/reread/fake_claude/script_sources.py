@@ -15,7 +15,7 @@ from reread.base.claude_argv import find_invocation
 from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, StoredLine
-from reread.disk.layout import CONVERSATIONS, named, transcripts_below
+from reread.disk.layout import CONVERSATIONS, expand_path, transcripts_in
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.records.dialects import stream_json
@@ -28,11 +28,11 @@ def read_recordings(sources: Sequence[str]) -> Iterator[Recording]:
     if not sources:
         yield from _from_store(Store())
     for source in sources:
-        path = named(source)
+        path = expand_path(source)
         if os.path.isdir(path / CONVERSATIONS):
             yield from _from_store(Store(path))
         elif os.path.isdir(path):
-            for file in transcripts_below(path):
+            for file in transcripts_in(path):
                 yield from _from_source(file)
         else:
             yield from _from_source(path if os.path.isfile(path) else source)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reread.base import jsontext
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.catalog.stored_line import StoredLine
 from reread.model.conversation import Agent, Conversation, Message, Turn
 from reread.records.decode import Record
@@ -24,7 +24,7 @@ def as_stream(session: Session) -> Iterator[StoredLine]:
     """Yield the lines in order of time; a session that is a printed stream already is returned unchanged."""
     if stream_json.NAME in session.dialects:
         for record in session.records:
-            yield _line(session, record.raw, moment(record.envelope.timestamp))
+            yield _line(session, record.raw, parse_timestamp(record.envelope.timestamp))
         return
     yield _line(session, jsontext.dumps(_init(session)), session.started)
     threads = [_main_thread(session), *(_agent_thread(a, session.id) for a in session.agents.values() if a.path)]
@@ -66,7 +66,7 @@ def _printed_records(
     """Yield each record's index, the latest time so far, and its printed form; None if it is not printed."""
     time = UNKNOWN_TIME
     for index, record in enumerate(conversation.records):
-        time = max(time, moment(record.envelope.timestamp) or time)
+        time = max(time, parse_timestamp(record.envelope.timestamp) or time)
         message = stream_json.from_native(record.native)
         if message is not None:
             message |= {"session_id": message.get("session_id") or session_id, "parent_tool_use_id": call_id}

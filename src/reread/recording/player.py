@@ -133,7 +133,7 @@ def find_recording(
         return source.stored
     if isinstance(source, StoredConversation | Session):
         return source
-    path = layout.named(source)
+    path = layout.expand_path(source)
     if isinstance(source, Path) or os.path.isfile(path):
         stored = StoredConversation(path)
         return stored if os.path.isfile(path) and stored.is_captured else open_session(source, root=root)

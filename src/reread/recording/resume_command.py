@@ -27,7 +27,7 @@ def resume_command(stored: StoredConversation, prompt: str = "") -> tuple[list[s
     session_ids = [id for id in stored.session_ids if _PLAIN_ID.fullmatch(id)]
     if not session_ids:
         raise Misuse(f"Cannot resume {stored.id!r}: it contains no Claude Code session.")
-    runs = [run for run in stored.runs if run.argv] if stored.root == layout.store_home().absolute() else []
+    runs = [run for run in stored.runs if run.argv] if stored.root == layout.default_store().absolute() else []
     programs = [run.argv[0] for run in runs if PurePath(run.argv[0]).stem.lower() == CLAUDE]
     argv = [programs[-1] if programs else CLAUDE, "--resume", session_ids[-1], *(["-p", prompt] if prompt else [])]
     return argv, next((run.cwd for run in reversed(stored.runs) if run.cwd), None)

@@ -15,11 +15,11 @@ from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.text import as_title
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.catalog.summaries import captures_of
 from reread.disk import layout
-from reread.disk.sources import FileSource, MemorySource, Source, read_stream
+from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import Ledger
@@ -100,7 +100,7 @@ class Session:
         if self._transcripts is None:
             own = self.loader.conversation
             ids = own.metadata.ids if self.path is not None and merge.is_captured(own) else ()
-            found = (layout.transcript_of(id, self.roots) for id in dict.fromkeys(ids))
+            found = (layout.find_transcript(id, self.roots) for id in dict.fromkeys(ids))
             self._transcripts = [Session(FileSource(path)) for path in found if path is not None]
         return self._transcripts
 
@@ -318,7 +318,7 @@ class Session:
         """The folder the session worked in; a guess by the file's folder if no record says."""
         if self.metadata.cwds:
             return self.metadata.cwds[0]
-        return layout.project_guess(self.path) if self.path is not None else ""
+        return layout.guess_project(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:
@@ -376,12 +376,12 @@ class Session:
     @property
     def started(self) -> datetime | None:
         """The earliest time in the file."""
-        return moment(self.metadata.first_stamp)
+        return parse_timestamp(self.metadata.first_stamp)
 
     @property
     def ended(self) -> datetime | None:
         """The latest time in the file."""
-        return moment(self.metadata.last_stamp)
+        return parse_timestamp(self.metadata.last_stamp)
 
     @property
     def dialects(self) -> list[str]:
@@ -391,7 +391,7 @@ class Session:
     def spilled(self, written: str) -> Path | None:
         """Return the file beside the session that holds a tool output too large for it."""
         paths = [self.path, *(other.path for other in self.transcripts)]
-        found = (layout.spilled_result(path, written) for path in paths if path is not None)
+        found = (layout.tool_result_file(path, written) for path in paths if path is not None)
         return next((path for path in found if path is not None), None)
 
     def __repr__(self) -> str:
@@ -431,12 +431,12 @@ def open(
     if isinstance(source, bytes | bytearray | memoryview):
         return Session(MemorySource(bytes(source)))
     if isinstance(source, str) and source == STDIN:
-        return Session(MemorySource(read_stream(sys.stdin.buffer)))
+        return Session(MemorySource(read_all(sys.stdin.buffer)))
     if isinstance(source, str | Path):
         roots = [root] if isinstance(root, str | Path) else root
         return Session(FileSource(resolve_session(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
-        return Session(MemorySource(read_stream(source)))
+        return Session(MemorySource(read_all(source)))
     raise Misuse(f"Cannot open a {type(source).__name__}; pass a path, a session id, bytes or a binary file.")
 
 

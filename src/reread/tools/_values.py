@@ -9,7 +9,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.coerce import as_list
 from reread.base.text import as_text
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools.tool_call import ToolCall
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -61,7 +61,7 @@ def structured_result(call: ToolCall, shape: type[S]) -> S | None:
     """Return the structured result, typed; if there is none, parse the text of the result."""
     output = call.output(shape)
     value = parse_json(call.text) if output is None else None
-    return fit(cast(dict[str, Any], value), shape) if isinstance(value, dict) else output
+    return to_struct(cast(dict[str, Any], value), shape) if isinstance(value, dict) else output
 
 
 def parse_tags(text: str, *tags: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, duration_ms_text, number_text
 from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_text, join_parts, list_of, parse_tags
 from reread.tools.nodes import Node, facts
@@ -308,7 +308,7 @@ def _result_block(value: Any) -> b.Block | None:
     wrapped = [block for block in b.to_blocks(inner) if isinstance(block, b.ToolResult)]
     if wrapped:
         return wrapped[0]
-    return fit(item, b.ToolResult) if "content" in item else None
+    return to_struct(item, b.ToolResult) if "content" in item else None
 
 
 TOOLS = [

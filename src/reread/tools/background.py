@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from reread.base.format import as_number, duration_ms_text, duration_text
 from reread.base.text import as_text, one_line
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw
 from reread.tools._values import as_type, first_text, join_parts, parse_tags, structured_result
 from reread.tools.nodes import Code, Node, Note, facts
@@ -162,7 +162,7 @@ def _shell_output(call: ToolCall) -> ShellOutput | None:
     if output is not None or call.outcome.state != DONE:
         return output
     tags = parse_tags(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
-    return fit({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, ShellOutput) if "status" in tags else None
+    return to_struct({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, ShellOutput) if "status" in tags else None
 
 
 def task_title(call: ToolCall) -> str:
@@ -206,7 +206,7 @@ def _task_output(call: ToolCall) -> TaskOutput | None:
         return output
     tags = parse_tags(call.text, *TAGS)
     task = {**tags, "exitCode": _parse_int(tags.get("exit_code"))}
-    return fit({**tags, "task": task}, TaskOutput) if "retrieval_status" in tags else None
+    return to_struct({**tags, "task": task}, TaskOutput) if "retrieval_status" in tags else None
 
 
 def _task_id(args: TaskInput) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._images import image_node
 from reread.tools._values import comma_separated, first_text, list_of, parse_json, structured_result
@@ -138,7 +138,7 @@ def _block(block: b.Block) -> Iterator[Node]:
         return
     value = as_dict(block.value) if isinstance(block, b.UnknownBlock) else {}
     if block.type == "resource":
-        yield from _resource(fit(as_dict(value.get("resource")), Resource))
+        yield from _resource(to_struct(as_dict(value.get("resource")), Resource))
     elif block.type == "resource_link":
         yield from _draw.links((value.get("uri"), first_text(value.get("title"), value.get("name"))))
     elif block.type == "audio":
@@ -205,7 +205,7 @@ def refresh_title(call: ToolCall) -> str:
 
 def draw_refresh(call: ToolCall) -> Iterator[Node]:
     """Draw the changes to the tools of each server."""
-    servers = list_of(fit({"servers": _result_list(call)}, RefreshOutput).servers, RefreshedServer)
+    servers = list_of(to_struct({"servers": _result_list(call)}, RefreshOutput).servers, RefreshedServer)
     yield from facts(**_arguments_of(call))
     if not servers:
         yield from _draw.plain_result(call)
@@ -242,7 +242,7 @@ def _result_list(call: ToolCall) -> list[Any]:
 
 def _resources(call: ToolCall) -> list[Resource]:
     output = structured_result(call, ResourceOutput)
-    return list_of((output or fit({"resources": _result_list(call)}, ResourceOutput)).resources, Resource)
+    return list_of((output or to_struct({"resources": _result_list(call)}, ResourceOutput)).resources, Resource)
 
 
 def _row(resource: Resource) -> list[str]:

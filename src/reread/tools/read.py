@@ -12,7 +12,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text, size_text
 from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import generic
 from reread.tools._diff import code_node, line_number
 from reread.tools._images import image_node, with_dimensions
@@ -142,7 +142,7 @@ def _parse(call: ToolCall) -> FileRead:
     args, output = call.input(Input), call.output(Output) or Output()
     file = as_type(output.file, File) or File()
     if as_list(call.data):  # version 1.0 recorded the cells of a notebook without a file around them
-        file = fit({"cells": as_list(call.data)}, File)
+        file = to_struct({"cells": as_list(call.data)}, File)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     recorded = as_text(output.type)
     kind = recorded if recorded in KINDS else next((kind for kind, present in fields.items() if present), "")

@@ -107,7 +107,7 @@ def code_title(call: ToolCall) -> str:
 
 def draw_code(call: ToolCall) -> Iterator[Node]:
     """Draw the code, what it printed and the files it created."""
-    args, execution = call.input(CodeInput), as_type(call.content, b.Execution)
+    args, execution = call.input(CodeInput), as_type(call.content, b.CodeExecutionResult)
     yield from _draw.terminal(args.command, "in")
     if first_text(args.code):
         yield Code(text=as_text(args.code), language="python")
@@ -116,7 +116,7 @@ def draw_code(call: ToolCall) -> Iterator[Node]:
     yield from _outcome(call, drawn=execution is not None)
 
 
-def _execution(execution: b.Execution) -> Iterator[Node]:
+def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
     yield from _draw.terminal(execution.stdout)
     yield from _draw.terminal(execution.stderr, "err")
     if as_number(execution.return_code):
@@ -134,7 +134,7 @@ def edit_title(call: ToolCall) -> str:
 
 def draw_edit(call: ToolCall) -> Iterator[Node]:
     """Draw what was viewed or changed."""
-    args, result = call.input(EditorInput), as_type(call.content, b.Edition)
+    args, result = call.input(EditorInput), as_type(call.content, b.TextEditorResult)
     yield from facts(
         command=as_text(args.command),
         file=as_text(args.path),
@@ -154,7 +154,7 @@ def draw_edit(call: ToolCall) -> Iterator[Node]:
     yield from _outcome(call, drawn=result is not None)
 
 
-def _hunk(result: b.Edition) -> Hunk:
+def _hunk(result: b.TextEditorResult) -> Hunk:
     return Hunk(
         old_start=_diff.line_number(result.old_start) or 1,
         new_start=_diff.line_number(result.new_start) or 1,
@@ -174,11 +174,11 @@ def draw_find(call: ToolCall) -> Iterator[Node]:
     """Draw the tools that were found."""
     args, found = call.input(ToolSearchInput), _found(call)
     yield from facts(query=first_text(args.query, args.pattern), found=", ".join(found))
-    yield from _outcome(call, drawn=as_type(call.content, b.ToolSearch) is not None)
+    yield from _outcome(call, drawn=as_type(call.content, b.ToolSearchResult) is not None)
 
 
 def _found(call: ToolCall) -> list[str]:
-    result = as_type(call.content, b.ToolSearch)
+    result = as_type(call.content, b.ToolSearchResult)
     blocks = b.to_blocks(result.tool_references) if result else []
     return [as_text(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
 
@@ -190,7 +190,7 @@ def advice_title(call: ToolCall) -> str:
 
 def draw_advice(call: ToolCall) -> Iterator[Node]:
     """Draw the advice."""
-    advice = as_type(call.content, b.Advice)
+    advice = as_type(call.content, b.AdvisorResult)
     if call.arguments:
         yield from facts(**{name: as_text(value) for name, value in call.arguments.items()})
     if advice and first_text(advice.text):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.text import as_text, one_line
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import generic
 from reread.tools._values import first_text, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Node, Note
@@ -86,7 +86,7 @@ def _todos(call: ToolCall) -> list[Todo]:
     """Return the list after the call."""
     output = call.output(Output)
     written = list_of(output.newTodos, Todo) if output else []
-    read = fit({"todos": call.data}, Input).todos
+    read = to_struct({"todos": call.data}, Input).todos
     return list_of(call.input(Input).todos, Todo) or written or list_of(read, Todo)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from reread.base.coerce import as_dict
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -87,12 +87,12 @@ class ToolCall:
 
     def input(self, shape: type[S]) -> S:
         """Return the input as a struct; a field of another type keeps its value."""
-        return fit(self.arguments, shape)
+        return to_struct(self.arguments, shape)
 
     def output(self, shape: type[S]) -> S | None:
         """Return the structured result as a struct; None if it is not an object."""
         data = self.data
-        return fit(as_dict(data), shape) if isinstance(data, dict) else None
+        return to_struct(as_dict(data), shape) if isinstance(data, dict) else None
 
     @property
     def content(self) -> Any:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, duration_text, number_text, size_text
 from reread.base.text import as_text, one_line, plural
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_text, list_of, parse_json
 from reread.tools.nodes import Node, Note, Prose, facts
@@ -109,7 +109,7 @@ def _search_output(call: ToolCall) -> SearchOutput | None:
         return output
     pieces = _LINKS.split(_HEAD.sub("", call.text))
     parts = [{"content": parse_json(piece)} if index % 2 else piece.strip() for index, piece in enumerate(pieces)]
-    return fit({"results": [part for part in parts if part]}, SearchOutput)
+    return to_struct({"results": [part for part in parts if part]}, SearchOutput)
 
 
 def _search_part(part: Any) -> Iterator[Node]:
