@@ -27,7 +27,14 @@ ORDER = {
     "Checking": ("check", "Finding"),
     "Counting": ("usage", "counting.tallies.Report", "counting.tallies.Row", "Usage"),
     "Sharing": ("export",),
-    "Keeping": ("capture", "recorder.Capture", "Store", "store.Kept", "replay", "envelopes.Entry"),
+    "Keeping": (
+        "capture",
+        "recording.recorder.Capture",
+        "Store",
+        "catalog.stored_conversation.StoredConversation",
+        "replay",
+        "catalog.stored_line.StoredLine",
+    ),
     "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable", "Unwritable"),
 }
 """The public names by what they are for, and the types that they give."""

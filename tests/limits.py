@@ -6,13 +6,13 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from reread.base.gc_pause import no_collection
+from reread.base.gc_pause import gc_paused
 
 
 @contextmanager
 def within(seconds: float) -> Generator[None]:
     """Fail if the block takes more CPU time; the garbage of other tests is not collected meanwhile."""
-    with no_collection():
+    with gc_paused():
         start = time.process_time()
         yield
         assert time.process_time() - start < seconds

@@ -222,7 +222,7 @@ class TestChoosing:
         assert reread.usage(root=root).totals.responses == 3
 
     def test_misuse_says_what_to_do(self, tree: Path) -> None:
-        wrong = {"by": ("colour", "cannot group"), "tz": ("Mars", "time zone"), "since": ("x", "no time")}
+        wrong = {"by": ("colour", "Cannot group by 'colour'"), "tz": ("Mars", "time zone"), "since": ("x", "'x'.* 7d")}
         for option, (value, words) in wrong.items():
             with pytest.raises(reread.Misuse, match=words):
                 reread.usage(root=tree, **{option: value})

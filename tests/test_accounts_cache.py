@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 import reread
-from reread.accounting import cache, collect, scan, workers
+from reread.accounting import collect, scan, workers
+from reread.accounting.cache import CachedDigest, UsageCache
 from reread.accounting.scan import ReadBuffer, Scanner
+from reread.disk import cache
 from reread.render.usage_table import LOUD, usage_lines
 
 
@@ -39,20 +41,20 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
 
     class Spy(Scanner):
-        def room(self) -> memoryview:
-            if not self.__dict__.setdefault("told", False):
+        def free_space(self) -> memoryview:
+            if not self.__dict__.setdefault("started", False):
                 found.append(self.offset)
-                self.told = True
-            return super().room()
+                self.started = True
+            return super().free_space()
 
     monkeypatch.setattr(scan, "Scanner", Spy)
     return found
 
 
-def known() -> dict[str, cache.CachedDigest]:
+def known() -> dict[str, CachedDigest]:
     """What the cache knows of files."""
-    with closing(cache.Cache()) as kept:
-        return kept.entries()
+    with closing(UsageCache()) as kept:
+        return kept.files()
 
 
 def row(session: str, number: int, output: int = 1) -> str:
@@ -169,7 +171,7 @@ def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
 def test_a_large_session_is_counted_from_the_cache_and_not_folded(
     tree: Path, starts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect, "LARGE", 100)
+    monkeypatch.setattr(collect, "CACHED_FROM", 100)
     path = tree / "projects/p/a.jsonl"
     assert output(tree) == 4
     session = reread.open(path)
@@ -192,18 +194,18 @@ def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Pat
     output(tree)
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     output(tmp_path / "more")
-    with closing(sqlite3.connect(cache.folder() / cache.NAME)) as database:
-        assert database.execute("SELECT count(*) FROM settled").fetchone() == (2,)
+    with closing(sqlite3.connect(cache.cache_folder() / cache.NAME)) as database:
+        assert database.execute("SELECT count(*) FROM usage_results").fetchone() == (2,)
 
 
 def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = str(tree / "projects/p/a.jsonl")
     read = workers.read
 
-    def refuse(job: workers.ScanJob, room: ReadBuffer | None = None) -> workers.Read:
+    def refuse(job: workers.ScanJob, buffer: ReadBuffer | None = None) -> workers.ReadResult:
         if job.path == refused:
             raise PermissionError
-        return read(job, room)
+        return read(job, buffer)
 
     monkeypatch.setattr(workers, "read", refuse)
     for _ in range(2):
@@ -222,9 +224,9 @@ BREAKAGES = {
     "scribbled": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
     "other tables": lambda path: (path.unlink(), run_sql(path, "CREATE TABLE mine (x)")),
     "other format": lambda path: run_sql(path, "PRAGMA user_version = 999"),
-    "no table": lambda path: run_sql(path, "DROP TABLE files"),
-    "odd digests": lambda path: run_sql(path, "UPDATE files SET digest = x'00ff'", "DELETE FROM settled"),
-    "odd totals": lambda path: run_sql(path, "UPDATE settled SET spends = x'00ff'"),
+    "no table": lambda path: run_sql(path, "DROP TABLE usage_files"),
+    "odd digests": lambda path: run_sql(path, "UPDATE usage_files SET digest = x'00ff'", "DELETE FROM usage_results"),
+    "odd totals": lambda path: run_sql(path, "UPDATE usage_results SET entries = x'00ff'"),
 }
 
 
@@ -269,7 +271,7 @@ def test_two_runs_at_once(tree: Path, folder: Path) -> None:
 def test_a_locked_cache_is_done_without(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output(tree)
     append(tree / "projects/p/a.jsonl", row("a", 3, 10))
-    monkeypatch.setattr(cache, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(cache, "BUSY_SECONDS", 0.05)
     database = sqlite3.connect(folder / cache.NAME)
     database.execute("BEGIN EXCLUSIVE")
     assert output(tree) == 14
@@ -282,25 +284,25 @@ def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytes
     for session in "cdefgh":
         write(tree / "projects/p" / f"{session}.jsonl", *(row(session, n) for n in range(50)))
     expected = reread.usage(root=tree, by="session", cache=False)
-    monkeypatch.setattr(workers, "processes", lambda size: 3)
+    monkeypatch.setattr(workers, "process_count", lambda size: 3)
     assert reread.usage(root=tree, by="session", cache=False) == expected
     assert reread.usage(root=tree, by="session") == expected
     assert len(known()) == 8
 
 
 def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "processes", lambda size: 2)
+    monkeypatch.setattr(workers, "process_count", lambda size: 2)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("another process was started"))
     assert reread.usage([tree / "projects/p/a.jsonl"], cache=False).totals.responses
 
 
 def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "processes", lambda size: 2)
-    monkeypatch.setattr(workers, "help_out", _die)
+    monkeypatch.setattr(workers, "process_count", lambda size: 2)
+    monkeypatch.setattr(workers, "run_worker", _die)
     assert output(tree, cache=False) == 4
 
 
-def _die(pipe: Any, jobs: Any, room: Any) -> None:
+def _die(pipe: Any, jobs: Any, buffer: Any) -> None:
     os._exit(1)
 
 
@@ -311,4 +313,4 @@ def test_the_cache_lies_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("REREAD_CACHE")
     for value in ("/somewhere/else", ""):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert cache.folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))
+        assert cache.cache_folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))

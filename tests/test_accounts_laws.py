@@ -1,4 +1,4 @@
-"""Law 6: tokens and cost do not depend on chunking, file order or copies; nor on how often a growing file is read."""
+"""Law 6: tokens and cost do not depend on chunks, file order or copies, nor on how often a growing file is read."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
+from reread.accounting.best_row import replaces, row_rank
 from reread.accounting.digest import Digest, FileDigest
-from reread.accounting.group_by import group_entries
-from reread.accounting.prices import bundled
+from reread.accounting.group_by import UsageReport, group_entries
+from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
-from reread.accounting.slow_lines import take_line
 
 SESSIONS = ("a", "b", "c")
 MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)
@@ -37,7 +37,7 @@ usages = st.fixed_dictionaries(
 
 @st.composite
 def rows(draw: st.DrawFn) -> dict[str, Any]:
-    """A row of a response; few ids, so that they meet."""
+    """A usage row; the ids are few, so that some are the same."""
     agent = draw(st.sampled_from([None, None, *AGENTS]))
     row: dict[str, Any] = {
         "type": "assistant",
@@ -58,8 +58,8 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def told(draw: st.DrawFn) -> dict[str, Any]:
-    """An agent's row inside a progress record."""
+def progress(draw: st.DrawFn) -> dict[str, Any]:
+    """A row of an agent inside a progress record."""
     inner = draw(rows())
     data = {"type": "agent_progress", "agentId": draw(st.sampled_from(AGENTS)), "message": inner}
     return {"type": "progress", "sessionId": inner["sessionId"], "data": data}
@@ -67,7 +67,7 @@ def told(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def readings(draw: st.DrawFn) -> dict[str, Any]:
-    """A counter's state, on disk or printed."""
+    """A counter reading, of a transcript or a stream."""
     models = {"claude-opus-5-5": {"inputTokens": draw(counts), "outputTokens": draw(counts), "costUSD": 0.5}}
     total, session = draw(st.sampled_from([0, 0.25, 0.5, 1])), draw(st.sampled_from(SESSIONS))
     if draw(st.booleans()):
@@ -77,8 +77,8 @@ def readings(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def printed(draw: st.DrawFn) -> dict[str, Any]:
-    """A row as a stream has it."""
+def streamed(draw: st.DrawFn) -> dict[str, Any]:
+    """A row as it is in a stream."""
     row = draw(rows())
     names = {"sessionId": "session_id", "requestId": "request_id"}
     return {
@@ -86,13 +86,13 @@ def printed(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-written = st.one_of(rows(), rows(), rows(), told(), printed()).map(json.dumps)
-lines = st.one_of(written, written, readings().map(json.dumps))
+row_lines = st.one_of(rows(), rows(), rows(), progress(), streamed()).map(json.dumps)
+lines = st.one_of(row_lines, row_lines, readings().map(json.dumps))
 odd = st.sampled_from(["", "{", "not json", '{"type":"user","usage":1}', '"usage"'])
 files = st.lists(st.one_of(lines, lines, lines, odd), max_size=8).map("\n".join)
 trees = st.lists(st.tuples(files, st.sampled_from(["", "\n"])).map("".join), min_size=1, max_size=4)
-unmetered = st.lists(st.lists(st.one_of(written, odd), max_size=8).map("\n".join), min_size=1, max_size=4)
-"""Without counters: of runs that print no time, only their files' names tell which came first."""
+without_counters = st.lists(st.lists(st.one_of(row_lines, odd), max_size=8).map("\n".join), min_size=1, max_size=4)
+"""Streams have no times, so only the names of their files tell which counter reading came first."""
 
 
 CHANGES: dict[str, list[Any]] = {
@@ -115,32 +115,39 @@ CHANGES: dict[str, list[Any]] = {
     "result": [{}, {"stdout": "z" * 1600}, {"agentId": "x"}],
     "separators": [(",", ":"), (", ", ": ")],
 }
-"""What may be said in a line, the usual first."""
+"""Values for the parts of a line, the usual one first."""
 
 
-def client_line(type: str, said: dict[str, Any]) -> str:
-    """A line as the client writes it, in its order."""
-    head = {"parentUuid": said["parent"], "isSidechain": False, "sessionId": "a"}
-    tail = {"uuid": said["uuid"], "timestamp": said["timestamp"]}
-    content: dict[str, Any] = {"content": [said["content"]]}
+def client_line(type: str, values: dict[str, Any]) -> str:
+    """Return a line with its fields in the order in which the client writes them."""
+    head = {"parentUuid": values["parent"], "isSidechain": False, "sessionId": "a"}
+    tail = {"uuid": values["uuid"], "timestamp": values["timestamp"]}
+    content: dict[str, Any] = {"content": [values["content"]]}
     if type == "user":
-        result = said["result"] | ({"usage": said["usage"]} if "agentId" in said["result"] else {})
+        result = values["result"] | ({"usage": values["usage"]} if "agentId" in values["result"] else {})
         line = {**head, "type": "user", "message": {"role": "user", **content}, **tail, "toolUseResult": result}
     else:
         message = {
-            "model": said["model"],
-            "id": said["id"],
+            "model": values["model"],
+            "id": values["id"],
             **content,
-            "stop_reason": said["stop"],
-            "usage": said["usage"],
+            "stop_reason": values["stop"],
+            "usage": values["usage"],
         }
-        line = {**head, "message": message, "requestId": said["request"], "type": "assistant", **tail, **said["more"]}
-    return json.dumps(line, separators=said["separators"])
+        line = {
+            **head,
+            "message": message,
+            "requestId": values["request"],
+            "type": "assistant",
+            **tail,
+            **values["more"],
+        }
+    return json.dumps(line, separators=values["separators"])
 
 
 @st.composite
-def families(draw: st.DrawFn) -> list[bytes]:
-    """Lines that differ from a first one in nothing or in one thing; one may be cut, run together or hold zeros."""
+def similar_lines(draw: st.DrawFn) -> list[bytes]:
+    """Lines that differ from the first in at most one value; one may be cut, joined to the next or contain zeros."""
     type = draw(st.sampled_from(["assistant", "user"]))
     usual = {name: values[0] for name, values in CHANGES.items()}
     first = usual | {name: draw(st.sampled_from(CHANGES[name])) for name in draw(st.sets(st.sampled_from([*CHANGES])))}
@@ -150,33 +157,37 @@ def families(draw: st.DrawFn) -> list[bytes]:
     number = draw(st.integers(0, len(lines) - 1))
     at = draw(st.integers(0, len(lines[number])))
     front, back = lines[number][:at], lines[number][at:]
-    hurt = {"cut": front, "spliced": front + lines[-1], "zeros": b"\0" + front + b"\0\0" + back}
-    lines[number] = hurt.get(draw(st.sampled_from(["", "", *hurt])), lines[number])
+    damage = {"cut": front, "spliced": front + lines[-1], "zeros": b"\0" + front + b"\0\0" + back}
+    lines[number] = damage.get(draw(st.sampled_from(["", "", *damage])), lines[number])
     return lines
 
 
-class Plodder(Scanner):
-    """Takes every line by the road that loses nothing."""
+class SlowScanner(Scanner):
+    """Parses every line with the slow parser."""
 
-    def _lines(self, stop: int) -> None:
-        self._changed = True
-        view = memoryview(self._buffer)
-        if self.known.began is None:
+    def _scan_lines(self, stop: int) -> None:
+        self._index.changed = True
+        view = memoryview(self._data)
+        if self._index.partial.start_ms is None:
             self._peek(view, stop)
         for line in bytes(view[:stop]).splitlines():
-            take_line(self, line)
+            self._add_slow_line(line)
 
 
-@given(parts=st.lists(families(), max_size=3))
+def slow_digest(text: bytes) -> Digest:
+    scanner = SlowScanner(session="s")
+    scanner.feed(text)
+    scanner.flush()
+    return scanner.digest
+
+
+@given(parts=st.lists(similar_lines(), max_size=3))
 @settings(max_examples=600, deadline=None)
-def test_the_fast_road_leads_where_the_slow_one_does(parts: list[list[bytes]]) -> None:
+def test_fast_and_slow_scans_are_equal(parts: list[list[bytes]]) -> None:
     text = b"\n".join(line for lines in parts for line in lines)
-    slow = Plodder(session="s")
-    slow.feed(text)
-    slow.flush()
-    fast = digest(text)
-    assert fast.responses() == slow.digest.responses()
-    assert (fast.places, fast.cells, fast.ids) == (slow.digest.places, slow.digest.cells, slow.digest.ids)
+    fast, slow = digest(text), slow_digest(text)
+    assert fast.responses() == slow.responses()
+    assert (fast.origins, fast.cells, fast.ids) == (slow.origins, slow.cells, slow.ids)
 
 
 def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
@@ -189,12 +200,17 @@ def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
     return scanner.digest
 
 
-def filed(tree: list[str]) -> list[FileDigest]:
+def digests(tree: list[str]) -> list[FileDigest]:
     return [FileDigest(digest(text.encode()), f"/{n}.jsonl", session="s") for n, text in enumerate(tree)]
 
 
-def spent(files: list[FileDigest]) -> reread.Usage:
-    return group_entries(resolve(files, bundled()), [], zone=None, prices=bundled()).totals
+def report(files: list[FileDigest], *by: str, exact: bool = True) -> UsageReport:
+    prices = bundled_prices()
+    return group_entries(resolve(files, prices, exact=exact), by, zone=None, prices=prices)
+
+
+def totals(tree: list[str]) -> reread.Usage:
+    return report(digests(tree)).totals
 
 
 @given(text=files, data=st.data())
@@ -207,75 +223,117 @@ def test_chunks_do_not_matter(text: str, data: st.DataObject) -> None:
 
 @given(text=files, data=st.data())
 @settings(max_examples=300, deadline=None)
-def test_reading_on_is_reading_all(text: str, data: st.DataObject) -> None:
+def test_reading_the_rest_equals_reading_all(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     first = Scanner(session="s")
     first.feed(raw[: data.draw(st.integers(0, len(raw)))])
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(first.digest), type=Digest)
-    second = Scanner(kept, session="s")
+    cached = msgspec.msgpack.decode(msgspec.msgpack.encode(first.digest), type=Digest)
+    second = Scanner(cached, session="s")
     second.offset = first.offset
     second.feed(raw[first.offset :])
     second.flush()
-    if kept.resumable:
+    if cached.resumable:
         assert msgspec.msgpack.encode(second.digest) == msgspec.msgpack.encode(digest(raw))
 
 
-def test_a_reading_is_dated_by_a_row_that_comes_later() -> None:
+def test_a_reading_gets_the_time_of_a_row_that_comes_later() -> None:
     row = {"type": "assistant", "message": {"id": "m1", "stop_reason": "end_turn", "usage": {"output_tokens": 1}}}
-    written = row | {"sessionId": "a", "requestId": "r1", "timestamp": HOURS[0]}
+    in_transcript = row | {"sessionId": "a", "requestId": "r1", "timestamp": HOURS[0]}
     reading = {"type": "cost-state", "sessionId": "a", "totalCostUSD": 1}
-    printed = row | {"session_id": "a", "request_id": "r1"}
-    text = "".join(json.dumps(line) + "\n" for line in (printed, reading, written)).encode()
+    in_stream = row | {"session_id": "a", "request_id": "r1"}
+    text = "".join(json.dumps(line) + "\n" for line in (in_stream, reading, in_transcript)).encode()
     first = Scanner(session="s")
     first.feed(text[: text.rindex(b'{"type": "assistant"')])
     second = Scanner(first.digest, session="s")
     second.feed(text[first.offset :])
-    assert [reading.when for reading in second.digest.readings] == [digest(text).readings[0].when] != [None]
+    assert [reading.time_ms for reading in second.digest.readings] == [digest(text).readings[0].time_ms] != [None]
 
 
 @given(tree=trees, data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:
-    expected = filed(tree)
-    report = group_entries(resolve(expected, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
-    shuffled = data.draw(st.permutations(expected))
-    again = group_entries(resolve(shuffled, bundled()), ["session", "agent", "model"], zone=None, prices=bundled())
-    assert again == report
+    files = digests(tree)
+    by = ("session", "agent", "model")
+    expected = report(files, *by)
+    assert report(data.draw(st.permutations(files)), *by) == expected
 
 
-@given(tree=unmetered, data=st.data())
+@given(tree=without_counters, data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_names_do_not_matter(tree: list[str], data: st.DataObject) -> None:
-    renamed = data.draw(st.permutations(tree))
-    assert spent(filed(renamed)) == spent(filed(tree))
+    assert totals(data.draw(st.permutations(tree))) == totals(tree)
 
 
 @given(tree=trees, data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_copies_do_not_matter(tree: list[str], data: st.DataObject) -> None:
     copies = data.draw(st.lists(st.sampled_from(tree), max_size=3))
-    assert spent(filed([*tree, *copies])) == spent(filed(tree))
+    assert totals([*tree, *copies]) == totals(tree)
 
 
 @given(tree=trees)
 @settings(max_examples=400, deadline=None)
-def test_sums_are_those_of_each_response(tree: list[str]) -> None:
-    by = ["week", "session", "agent", "model", "branch"]
-    one_by_one = group_entries(resolve(filed(tree), bundled(), exact=True), by, zone=None, prices=bundled())
-    assert group_entries(resolve(filed(tree), bundled(), exact=False), by, zone=None, prices=bundled()) == one_by_one
+def test_cells_equal_the_sum_of_their_responses(tree: list[str]) -> None:
+    by = ("week", "session", "agent", "model", "branch")
+    assert report(digests(tree), *by, exact=False) == report(digests(tree), *by, exact=True)
 
 
 @given(tree=trees)
 @settings(max_examples=100, deadline=None)
 def test_groups_add_up(tree: list[str]) -> None:
-    entries = resolve(filed(tree), bundled())
+    files = digests(tree)
     for by in (["day"], ["model", "agent"], ["block"], ["week", "session", "thread"]):
-        report = group_entries(entries, by, zone=None, prices=bundled())
+        grouped = report(files, *by)
         for name in ("responses", "input_tokens", "output_tokens", "cache_read_tokens", "unconfirmed_responses"):
-            assert sum(row[name] for row in report.rows) == report.totals[name]
+            assert sum(row[name] for row in grouped.rows) == grouped.totals[name]
 
 
-def test_a_session_says_what_the_report_says(tmp_path: Path) -> None:
+outputs = st.sampled_from([None, -7, -1, 0, 1, 5, 9])
+row_values = st.tuples(st.sampled_from(["end_turn", "tool_use", "", None]), outputs)
+
+
+@given(new=row_values, best=row_values)
+def test_a_row_replaces_another_if_its_rank_is_not_lower(new: Any, best: Any) -> None:
+    assert replaces(*new, *best) == (row_rank(*new) >= row_rank(*best))
+
+
+def response_row(n: int, stop_reason: str | None, output: int | None, *, session: str = "a") -> str:
+    """Return row `n` of one response; its input tokens tell which row was counted."""
+    usage = {"input_tokens": 100 + n, "output_tokens": output}
+    content = [{"type": "text", "text": str(n)}]
+    message = {"id": "m", "role": "assistant", "model": MODELS[0], "stop_reason": stop_reason, "content": content}
+    row = {"type": "assistant", "sessionId": session, "requestId": "r", "uuid": f"{session}{n}"}
+    time = {"timestamp": f"2026-11-10T10:00:{n:02}Z"}
+    return json.dumps({**row, **time, "message": {**message, "usage": usage}}) + "\n"
+
+
+@given(rows=st.lists(row_values, min_size=1, max_size=6), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_one_rule_decides_which_row_counts(rows: list[Any], data: st.DataObject) -> None:
+    """The row with a stop reason, then the one with more output, then the later one: wherever rows are compared."""
+    best = max(range(len(rows)), key=lambda n: (bool(rows[n][0]), max(0, rows[n][1] or 0), n))
+    expected = [100 + best]
+    lines = [response_row(n, *values) for n, values in enumerate(rows)]
+    text = "".join(lines).encode()
+
+    def counted(digest: Digest) -> list[int]:
+        return [response.charge.input for response in digest.responses()]
+
+    assert counted(digest(text)) == expected, "the scan of one file"
+    assert counted(slow_digest(text)) == expected, "the slow parser"
+    first = Scanner(session="s")
+    split = data.draw(st.integers(0, len(lines)))
+    first.feed("".join(lines[:split]).encode())
+    second = Scanner(first.digest, session="s")
+    second.feed("".join(lines[split:]).encode())
+    assert counted(second.digest) == expected, "the scan of a file that grew"
+    fold = reread.open(text)
+    assert [message.usage.input_tokens for message in fold.messages] == expected, "the fold"
+    copies = [response_row(n, *values, session=f"s{n}") for n, values in enumerate(rows)]
+    assert totals(data.draw(st.permutations(copies))).input_tokens == expected[0], "copies in several files"
+
+
+def test_a_session_has_the_usage_of_the_report(tmp_path: Path) -> None:
     lines = [
         {
             "type": "assistant",
@@ -296,8 +354,8 @@ def test_a_session_says_what_the_report_says(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     session = reread.open(path)
-    report = reread.usage(path, cache=False).totals
-    assert session.usage == report
-    assert session.conversation.usage == report
-    assert sum((turn.usage for turn in session.turns), reread.Usage()) == report
-    assert report.cost_usd == (40 * 4 + (1 + 3 + 5 + 7) * 20) / 1e6
+    counted = reread.usage(path, cache=False).totals
+    assert session.usage == counted
+    assert session.conversation.usage == counted
+    assert sum((turn.usage for turn in session.turns), reread.Usage()) == counted
+    assert counted.cost_usd == (40 * 4 + (1 + 3 + 5 + 7) * 20) / 1e6

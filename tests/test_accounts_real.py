@@ -13,7 +13,7 @@ import pytest
 
 import reread
 from reread.accounting.digest import file_digest
-from reread.accounting.prices import bundled
+from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import ResolvedResponse, resolved_responses
 from reread.accounting.workers import ScanJob, read
 
@@ -49,7 +49,7 @@ def written(scenario: Path) -> list[Path]:
 def counted(scenario: Path) -> dict[str, ResolvedResponse]:
     """The responses of a scenario's transcripts, by message id."""
     found = resolved_responses(
-        [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in written(scenario)], bundled()
+        [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in written(scenario)], bundled_prices()
     )
     by_id = {settled.best.id: settled for settled in found}
     assert len(by_id) == len(found), "something counted twice"

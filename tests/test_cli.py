@@ -19,7 +19,7 @@ from limits import child_process
 import reread
 from reread.cli import VERBS
 from reread.cli import reread as group
-from reread.cli._options import SAMPLES
+from reread.cli._options import MAX_COMPLETIONS, SAMPLES
 from reread.cli._output import ITEMS_PER_WRITE, print_json
 from reread.server.library import SessionLibrary
 
@@ -117,7 +117,7 @@ class TestDemo:
     def test_captures_do_not_write_to_the_samples(self) -> None:
         before = sorted(SAMPLES.rglob("*"))
         done = run("--demo", "capture", "--", "echo", "hi")
-        assert done.returncode == 2 and "leave --demo out" in done.stderr
+        assert done.returncode == 2 and "leave out --demo" in done.stderr
         assert sorted(SAMPLES.rglob("*")) == before
         assert "claude --resume 1d5e92c7" in run("--demo", "resume", "latest", "--print").stdout
 
@@ -238,12 +238,17 @@ def test_show_json_has_the_names_of_the_library() -> None:
         ("show HARBOR --turns 99-100 --format markdown", "No turn 99; this session has 13 turns."),
         ("show HARBOR --turns 99 --branch 1", "No turn 99; branch 1 has 13 turns."),
         ("export HARBOR --turns 99 --format html", "No turn 99; this session has 13 turns."),
-        ("replay HARBOR --run 9", "there is no run 9: this conversation has 1 run"),
     ],
 )
 def test_a_turn_or_run_beyond_the_end_is_an_error_with_the_count(words: str, said: str) -> None:
     done = run(*words.replace("HARBOR", str(HARBOR)).split())
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"reread: {said}\n")
+
+
+def test_export_can_omit_images() -> None:
+    png = "iVBORw0KGgo"
+    assert png in run("--demo", "export", "b90c", "-f", "html").stdout
+    assert png not in run("--demo", "export", "b90c", "-f", "html", "--no-images").stdout
 
 
 def test_a_session_can_be_read_from_a_pipe() -> None:
@@ -381,6 +386,14 @@ class TestCompletion:
         (project / "d2x.jsonl").write_text(json.dumps(record) + "\n")
         output = self.completions("reread", "show", "d2", CLAUDE_CONFIG_DIR=str(tmp_path))
         assert "d2x" in output and "\x1b" not in output
+
+    @pytest.mark.parametrize("words", [("--root", "DIR", "show", "s"), ("show", "--root", "DIR", "s")], ids=" ".join)
+    def test_session_ids_below_a_root(self, words: tuple[str, ...], tmp_path: Path) -> None:
+        (tmp_path / "projects" / "p").mkdir(parents=True)
+        for n in range(MAX_COMPLETIONS + 1):
+            (tmp_path / "projects" / "p" / f"s{n:03}.jsonl").write_text('{"type":"summary","summary":"A title"}\n')
+        output = self.completions("reread", *(str(tmp_path) if word == "DIR" else word for word in words))
+        assert output.count("A title") == MAX_COMPLETIONS
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_every_shell_has_a_script(self, shell: str) -> None:

@@ -16,10 +16,11 @@ from making import jsonl, reply, text, user
 
 import reread
 from reread.accounting.collect import Inputs
-from reread.catalog.store import Store, StoredConversation
+from reread.catalog.store import Store
+from reread.catalog.stored_conversation import StoredConversation
 from reread.cli._options import SAMPLES
 from reread.disk import layout
-from reread.disk.atomic import write_whole
+from reread.disk.atomic import write_atomic
 from reread.errors import Misuse
 from reread.recording.resume_command import resume_command
 from reread.reports.check_report import check_report
@@ -126,7 +127,7 @@ class TestStreams:
         done = shell(f'reread capture --conversation c -- {sys.executable} -c "{program}" <&- >&- 2>&-')
         assert done.returncode == 0
         kept = Store().open("c")
-        assert sorted(entry.raw for entry in kept.entries()) == [b"aside", b"{}"]
+        assert sorted(entry.raw for entry in kept.lines()) == [b"aside", b"{}"]
         assert not [finding for finding in reread.check(kept.path) if finding.level == "error"]
 
     def test_a_non_blocking_pipe_gets_everything(self) -> None:
@@ -231,10 +232,10 @@ class TestFiles:
         (folder / "round").symlink_to("..")
         (folder / "here").symlink_to(".")
         assert [header.path for header in reread.sessions(root=folder.parent)] == [str(folder / "one.jsonl")]
-        assert layout.transcripts_below(folder) == [folder / "one.jsonl"]
+        assert layout.transcripts_in(folder) == [folder / "one.jsonl"]
         wanted = Inputs()
         wanted.add_folder(folder)
-        assert list(wanted.found) == [str(folder / "one.jsonl")]
+        assert list(wanted.files) == [str(folder / "one.jsonl")]
         for words in (("ls",), ("usage",), ("check", folder)):
             done = run(*words)
             assert (done.returncode, done.stderr) == (0, b"")
@@ -245,7 +246,7 @@ class TestFiles:
             deep = deep / "d"
         deep.mkdir(parents=True)
         (deep / "two.jsonl").write_bytes(TALK)
-        assert len(layout.transcripts_below(folder)) == 2
+        assert len(layout.transcripts_in(folder)) == 2
 
     def test_of_agents_that_cannot_be_read_do_not_hide_the_session(self, folder: Path) -> None:
         agents = folder / "one" / "subagents"
@@ -296,7 +297,6 @@ class TestFiles:
         ("ls", "--since", ""),
         ("ls", "--since", "2025-02-30"),
         ("usage", "--until", "9999-12-31"),
-        ("replay", "d2a9", "--max-gap", ""),
     ],
     ids=lambda words: " ".join(words)[:40],
 )
@@ -346,7 +346,7 @@ class TestExports:
                 assert not place.exists()
                 yield b"%d" % n
 
-        write_whole(place, pieces())
+        write_atomic(place, pieces())
         assert place.read_bytes() == b"012"
 
     def test_that_fail_keep_the_existing_file(self, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ class TestExports:
             raise OSError(errno.EIO, "no more")
 
         with pytest.raises(OSError, match="no more"):
-            write_whole(place, pieces())
+            write_atomic(place, pieces())
         assert place.read_bytes() == b"before" and list(tmp_path.iterdir()) == [place]
 
     @POSIX
@@ -367,10 +367,10 @@ class TestExports:
         place.write_bytes(b"before")
         place.chmod(0o640)
         (tmp_path / "link").symlink_to(place)
-        write_whole(tmp_path / "link", [b"after"])
+        write_atomic(tmp_path / "link", [b"after"])
         assert (tmp_path / "link").is_symlink() and place.read_bytes() == b"after"
         assert place.stat().st_mode & 0o777 == 0o640
-        write_whole(Path(os.devnull), [b"gone"])
+        write_atomic(Path(os.devnull), [b"gone"])
         assert not os.path.isfile(os.devnull)
 
     def test_two_at_once_into_one_folder_are_both_complete(self, folder: Path, tmp_path: Path) -> None:
@@ -416,15 +416,15 @@ class TestFollowing:
 class TestResuming:
     def conversation(self, root: Path, session: str) -> StoredConversation:
         with Store(root).writer("c") as writer:
-            writer.begin(["/elsewhere/claude", "-p", "hi"], cwd="/")
+            writer.start_run(["/elsewhere/claude", "-p", "hi"], cwd="/")
             writer.append(json.dumps({"type": "system", "subtype": "init", "session_id": session}).encode())
         return Store(root).open("c")
 
     @pytest.mark.parametrize("session", ["--dangerously-skip-permissions", "-x", ESCAPES, "a b", "a;b"])
-    def test_takes_no_option_from_a_recording(self, session: str, tmp_path: Path) -> None:
-        with pytest.raises(Misuse, match="names no session"):
+    def test_takes_no_option_from_a_file(self, session: str, tmp_path: Path) -> None:
+        with pytest.raises(Misuse, match="no Claude Code session"):
             resume_command(self.conversation(tmp_path, session))
 
     def test_takes_the_program_only_from_the_own_store(self, tmp_path: Path) -> None:
         assert resume_command(self.conversation(tmp_path / "theirs", "s-1"))[0][0] == "claude"
-        assert resume_command(self.conversation(layout.store_home(), "s-1"))[0][0] == "/elsewhere/claude"
+        assert resume_command(self.conversation(layout.default_store(), "s-1"))[0][0] == "/elsewhere/claude"

@@ -27,7 +27,7 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
     ],
 )
 def test_the_project_is_guessed_from_the_folder_name(folder: str, project: str) -> None:
-    assert layout.project_guess(Path("projects") / folder / "x.jsonl") == project
+    assert layout.guess_project(Path("projects") / folder / "x.jsonl") == project
 
 
 def test_a_windows_project_path_is_kept(tmp_path: Path) -> None:

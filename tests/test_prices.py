@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from reread.accounting.billing import Charge, cost
-from reread.accounting.prices import BATCH, BUNDLED, FAST, US, bundled, in_force, prices_from, read_name
+from reread.accounting.prices import (
+    BATCH,
+    BUNDLED_FILE,
+    FAST,
+    US,
+    bundled_prices,
+    current_prices,
+    parse_model_id,
+    read_price_file,
+)
 from reread.errors import Misuse
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "make_prices.py"
@@ -30,11 +39,11 @@ def script() -> ModuleType:
 
 
 def test_the_table_is_what_the_script_makes(script: ModuleType) -> None:
-    kept, made = json.loads(BUNDLED.read_text()), script.table()
+    kept, made = json.loads(BUNDLED_FILE.read_text()), script.table()
     if kept["sources"] != made["sources"]:
         pytest.skip(f"made with {kept['sources'][0]}, installed is {made['sources'][0]}")
     assert kept == made
-    assert BUNDLED.read_text() == script.text()
+    assert BUNDLED_FILE.read_text() == script.text()
 
 
 DAYS = (date(2026, 3, 12), date(2026, 3, 13), date(2026, 11, 15))
@@ -43,7 +52,7 @@ PROMPTS = (1000, 150_000, 250_000)
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("day", DAYS, ids=str)
-@pytest.mark.parametrize("model", sorted(bundled().table.models))
+@pytest.mark.parametrize("model", sorted(bundled_prices().table.models))
 def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: date, prompt: int) -> None:
     import genai_prices
 
@@ -57,7 +66,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
     theirs = genai_prices.calc_price(usage, model, provider_id="anthropic", genai_request_timestamp=when)
     rest = prompt - prompt // 2 - prompt // 4
     charge = Charge(model, rest, 700, prompt // 4, 0, prompt // 2)
-    ours = cost(charge, int(when.timestamp() * 1000), bundled())
+    ours = cost(charge, int(when.timestamp() * 1000), bundled_prices())
     assert ours == round(theirs.total_price * 10**12)
 
 
@@ -93,7 +102,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
     ],
 )
 def test_ids_come_in_variants(id: str, model: str, regional: bool, first_party: bool) -> None:
-    name = bundled().name(id)
+    name = bundled_prices().name(id)
     assert name is not None
     assert (name.model, name.regional, name.first_party) == (model, regional, first_party)
 
@@ -113,12 +122,12 @@ def test_ids_come_in_variants(id: str, model: str, regional: bool, first_party: 
     ],
 )
 def test_an_unknown_model_has_no_price(id: str | None) -> None:
-    assert bundled().rates(id, TODAY) is None
-    assert cost(Charge(id, 1, 1), None, bundled()) is None
+    assert bundled_prices().rates(id, TODAY) is None
+    assert cost(Charge(id, 1, 1), None, bundled_prices()) is None
 
 
 def dollars(model: str, mode: int = 0, day: int = TODAY, **counts: int) -> Decimal:
-    picos = cost(Charge(model, mode=mode, **counts), day * DAY_MS, bundled())
+    picos = cost(Charge(model, mode=mode, **counts), day * DAY_MS, bundled_prices())
     assert picos is not None
     return Decimal(picos) / 10**12
 
@@ -162,7 +171,7 @@ def test_a_threshold_is_crossed_above_it_only() -> None:
 
 
 def test_a_response_without_a_day_has_the_newest_price() -> None:
-    assert cost(Charge("claude-opus-4-6", input=MILLION), None, bundled()) == 5 * 10**12
+    assert cost(Charge("claude-opus-4-6", input=MILLION), None, bundled_prices()) == 5 * 10**12
 
 
 @pytest.mark.parametrize(
@@ -172,9 +181,9 @@ def test_a_bad_price_file_is_misuse(tmp_path: Path, text: str) -> None:
     path = tmp_path / "prices.json"
     path.write_text(text)
     with pytest.raises(Misuse, match=r"prices\.json"):
-        prices_from(path)
-    with pytest.raises(Misuse, match="cannot be read"):
-        prices_from(tmp_path / "none.json")
+        read_price_file(path)
+    with pytest.raises(Misuse, match="Cannot read price file"):
+        read_price_file(tmp_path / "none.json")
 
 
 def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,16 +202,16 @@ def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch
         },
     }
     path.write_text(json.dumps(given))
-    prices = in_force(path)
+    prices = current_prices(path)
     assert prices.table.as_of == "2027-01-01"
     assert cost(Charge("house-model", MILLION, 0, MILLION, MILLION, MILLION), None, prices) == 4_350_000_000_000
     assert cost(Charge("house-model", MILLION, mode=BATCH), None, prices) == 250_000_000_000
     assert cost(Charge("other", 11), TODAY * DAY_MS, prices) == 22_000_000
     assert cost(Charge("other", 10), (TODAY + 1) * DAY_MS, prices) == 90_000_000
-    assert prices.rates("claude-opus-5", TODAY) == bundled().rates("claude-opus-5", TODAY)
+    assert prices.rates("claude-opus-5", TODAY) == bundled_prices().rates("claude-opus-5", TODAY)
     monkeypatch.setenv("REREAD_PRICES", str(path))
-    assert in_force().table.as_of == "2027-01-01"
+    assert current_prices().table.as_of == "2027-01-01"
 
 
 def test_a_name_that_is_no_claude_stays_as_it_is() -> None:
-    assert read_name("Kimi/K2").model == "Kimi/K2"
+    assert parse_model_id("Kimi/K2").model == "Kimi/K2"

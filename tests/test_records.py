@@ -21,14 +21,14 @@ from msgspec import Struct
 from reread.records import blocks, types
 from reread.records.blocks import (
     BLOCKS,
-    Answer,
+    ResultBlock,
     Image,
     Source,
     Text,
     ToolResult,
     ToolUse,
     UnknownBlock,
-    Use,
+    CallBlock,
     options,
     to_block,
     to_blocks,
@@ -555,8 +555,8 @@ def test_blocks_are_named_as_their_types() -> None:
 
 
 def test_calls_and_answers_are_told_by_their_base() -> None:
-    assert {kind for kind in BLOCKS if kind.endswith("tool_use")} == _kinds_of(Use)
-    assert {kind for kind in BLOCKS if kind.endswith("tool_result")} == _kinds_of(Answer)
+    assert {kind for kind in BLOCKS if kind.endswith("tool_use")} == _kinds_of(CallBlock)
+    assert {kind for kind in BLOCKS if kind.endswith("tool_result")} == _kinds_of(ResultBlock)
 
 
 def _kinds_of(base: type[Struct]) -> set[str]:

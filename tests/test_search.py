@@ -1,6 +1,6 @@
 """Search and filters: the server and an exported page follow the same rules, tested with the same cases.
 
-`fixtures/finding.json` contains records, the items that the reader is sent for them, and what is found in those; the
+`fixtures/search.json` contains records, the items that the reader is sent for them, and what is found in those; the
 reader's own tests read the same file. Run with REREAD_GOLDEN=update to rewrite it, and review the difference before
 you commit it.
 """
@@ -20,7 +20,7 @@ from reread.base import jsontext
 from reread.reader.search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 
-PATH = Path(__file__).parent / "fixtures" / "finding.json"
+PATH = Path(__file__).parent / "fixtures" / "search.json"
 CASES: dict[str, Any] = json.loads(PATH.read_text())
 
 
@@ -53,7 +53,7 @@ def rewrite(view: SessionView) -> None:
     cases = {
         "records": CASES["records"],
         **sent(view),
-        "find": [{"query": case["query"], "hits": hits(view, case["query"])} for case in CASES["find"]],
+        "search": [{"query": case["query"], "hits": hits(view, case["query"])} for case in CASES["search"]],
         "filter": [{**case, "indices": matching(view, case)} for case in CASES["filter"]],
     }
     lines = (f"{json.dumps(name)}: {_listed(value)}" for name, value in cases.items())
@@ -74,7 +74,7 @@ def test_the_items_are_those_that_the_reader_is_sent(view: SessionView) -> None:
     assert sent(view) == {name: CASES[name] for name in ("items", "bodies")}
 
 
-@pytest.mark.parametrize("case", CASES["find"], ids=lambda case: case["query"])
+@pytest.mark.parametrize("case", CASES["search"], ids=lambda case: case["query"])
 def test_search_finds_a_text(view: SessionView, case: dict[str, Any]) -> None:
     assert hits(view, case["query"]) == case["hits"]
 

@@ -18,6 +18,7 @@ from contextlib import ExitStack, closing, contextmanager
 from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import pytest
 from limits import child_process
@@ -31,12 +32,18 @@ from reread.reader.session_view import SessionView
 from reread.server.counter_process import CounterProcess
 from reread.server.guard import HEADERS, Guard
 from reread.server.library import SessionLibrary
-from reread.server.open_sessions import OpenSession
+from reread.server.open_sessions import MAX_IDLE, OpenSession
 from reread.server.routes import SESSION_ROUTES, make_app
-from reread.server.run import Server, bind, host_names, is_loopback
+from reread.server.run import Server, bind, host_names, is_loopback, serve
 from reread.session.session import Session
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
+IMAGES = {
+    "image/png": PNG,
+    "image/jpeg": b"\xff\xd8\xff\xe0",
+    "image/gif": b"GIF89a",
+    "image/webp": b"RIFF\x04\0\0\0WEBP",
+}
 HTML = "<script>alert(1)</script>"
 
 
@@ -172,7 +179,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
         page = demo.get(f"{base}/items?count=200")
         assert page["total"] == overview["items"] == len(page["items"])
         assert demo.get(f"{base}/outline")["total"] == overview["turns"]
-        assert demo.get(f"{base}/spent")["figures"]["tokens"] > 0
+        assert demo.get(f"{base}/usage")["figures"]["tokens"] > 0
         assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
         for item in page["items"]:
@@ -187,7 +194,7 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
 
 def test_search_and_copy_as_markdown(demo: Site) -> None:
     key = next(row["key"] for row in demo.get("/api/library")["sessions"] if "flaky" in row["title"])
-    hits = demo.get(f"/api/sessions/{key}/find?q=ceiling")["hits"]
+    hits = demo.get(f"/api/sessions/{key}/search?q=ceiling")["hits"]
     assert {"prompt", "text", "call"} <= {hit["where"] for hit in hits}
     answer = demo.ask(f"/api/sessions/{key}/markdown?turn=1")
     assert answer.headers["content-type"].startswith("text/markdown")
@@ -205,14 +212,23 @@ def test_usage_is_the_usage_report(demo: Site) -> None:
 
 def test_images_are_served_with_the_type_that_their_bytes_have(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    fake = image(b64encode(HTML.encode()).decode())
-    path.write_bytes(jsonl(*told(user([text("see"), image(b64encode(PNG).decode()), fake, image("%%%")]))))
+    encoded = [b64encode(data).decode() for data in (*IMAGES.values(), HTML.encode(), b"RIFF\x04\0\0\0WAVE")]
+    path.write_bytes(jsonl(*told(user([text("see"), *map(image, encoded), image("%%%")]))))
     with running(SessionLibrary(paths=[path], count=False)) as site:
         parts = site.get("/api/sessions/s/items")["items"][0]["parts"]
         urls = [node["url"] for part in parts if part["part"] == "nodes" for node in part["nodes"]]
-        answer = site.ask(urls[0])
-        assert (answer.status, answer.headers["content-type"], answer.body) == (200, "image/png", PNG)
-        assert [site.status(url) for url in urls[1:]] == [404, 404]
+        for url, (media_type, data) in zip(urls, IMAGES.items(), strict=False):
+            answer = site.ask(url)
+            assert (answer.status, answer.headers["content-type"], answer.body) == (200, media_type, data)
+        assert [site.status(url) for url in urls[len(IMAGES) :]] == [404, 404, 404]
+
+
+def test_a_page_of_items_has_at_most_200(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(*told(*(user(f"prompt {n}") for n in range(210)))))
+    with running(SessionLibrary(paths=[path], count=False)) as site:
+        page = site.get("/api/sessions/s/items?count=999")
+        assert (page["total"], len(page["items"])) == (210, 200)
 
 
 def test_the_counter_process_fills_the_library_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,7 +344,7 @@ def test_captured_conversations_are_listed_and_merged_with_their_transcripts(tmp
         with site.events(f"{base}/events") as events:
             events.until("open")
             Store(tmp_path).append("talk", jsonl(printed(reply("and more", id="m2"), uuid="u9")))
-            assert events.until("grown")["items"] == 2
+            assert events.until("update")["items"] == 2
 
 
 # The guard
@@ -392,6 +408,8 @@ def test_every_response_has_the_security_headers(demo: Site, path: str) -> None:
         "/assets/%2e%2e/%2e%2e/routes.py",
         "/assets/..%5c..%5croutes.py",
         "/static/index.html",
+        "/export.js",
+        "/NOTICES.txt",
         "//etc/passwd",
         "/api/sessions/agent-7e6ca39e",
     ],
@@ -413,7 +431,9 @@ def test_missing_things_are_404_and_invalid_parameters_400(demo: Site) -> None:
     ):
         answer = demo.ask(base + path)
         assert answer.status == 404 and json.loads(answer.body)["error"]
-    for path in ("?branch=-1", "/items?start=x", "/items?count=1e9", "/find", "/place?line=99999999999999"):
+    for start in ("x", "1e9", "%C2%B2", "99999999999999"):
+        assert demo.status(f"{base}/items?start={start}") == 400
+    for path in ("?branch=-1", "/search"):
         assert demo.status(base + path) == 400
     assert demo.status(f"{base}/calls/-1") == 404
     assert demo.get(f"{base}/items?start=999999999")["items"] == []
@@ -462,15 +482,58 @@ def test_a_session_that_grows_sends_updates(live: tuple[Site, Path]) -> None:
         state = events.until("open")
         assert (state["items"], state["turns"], state["first"], state["live"]) == (2, 1, 2, True)
         append(path, user("and this"))
-        grown = events.until("grown")
-        assert (grown["items"], grown["turns"], grown["first"]) == (3, 2, 1)
+        update = events.until("update")
+        assert (update["items"], update["turns"], update["first"]) == (3, 2, 1)
         append(path, reply(use("a", "Bash", command="ls"), id="m2"))
-        assert events.until("grown")["first"] == 2
+        assert events.until("update")["first"] == 2
         append(path, user([result("a", "x")]))
-        grown = events.until("grown")
-        assert (grown["items"], grown["first"]) == (4, 3)
+        update = events.until("update")
+        assert (update["items"], update["first"]) == (4, 3)
         page = site.get(f"{base}/items?start=3")
-        assert page["stamp"] == grown["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
+        assert page["stamp"] == update["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
+
+
+def test_a_session_sends_its_progress_while_it_is_read(
+    live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, path = live
+    may_read, read = threading.Event(), OpenSession._read
+
+    def slow_read(session: OpenSession) -> SessionView:
+        assert may_read.wait(20)
+        return read(session)
+
+    monkeypatch.setattr(OpenSession, "_read", slow_read)
+    with site.events(f"/api/sessions/{path.stem}/events") as events:
+        assert events.next() == ("opening", {"read": 0, "size": path.stat().st_size})
+        may_read.set()
+        assert events.until("open")["items"] == 2
+
+
+def test_a_session_that_is_no_longer_written_sends_an_update(live: tuple[Site, Path]) -> None:
+    site, path = live
+    with site.events(f"/api/sessions/{path.stem}/events") as events:
+        assert events.until("open")["live"]
+        os.utime(path, (0, 0))
+        assert not events.until("grown")["live"]
+
+
+def test_one_thread_follows_a_session_while_there_are_listeners(live: tuple[Site, Path]) -> None:
+    site, path = live
+
+    def followers() -> int:
+        return sum(thread.name == f"follow {path.stem}" for thread in threading.enumerate())
+
+    address = f"/api/sessions/{path.stem}/events"
+    with site.events(address) as one:
+        one.until("open")
+        with site.events(address) as other:
+            other.until("open")
+            assert followers() == 1
+        append(path, user("and this"))
+        one.until("grown")
+        assert followers() == 1
+    wait_until(lambda: followers() == 0)
 
 
 def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
@@ -481,8 +544,8 @@ def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
     with site.events(f"/api/sessions/{path.stem}/events") as events:
         events.until("open")
         (folder / "agent-a1.jsonl").write_bytes(jsonl(*told(user("look", isSidechain=True, agentId="a1"))))
-        grown = events.until("grown")
-        assert grown["agents"] == ["a1"]
+        update = events.until("update")
+        assert update["agents"] == ["a1"]
         assert site.get(f"/api/sessions/{path.stem}")["agents"][0]["call"] == "t"
 
 
@@ -494,10 +557,10 @@ def test_a_file_that_is_rewritten_or_deleted_sends_an_update(live: tuple[Site, P
         again = path.with_suffix(".new")
         again.write_bytes(jsonl(*told(user("another"), reply("file"), user("now"))))
         again.replace(path)
-        grown = events.until("grown")
-        assert (grown["rewritten"], grown["first"], grown["turns"]) == (True, 0, 2)
+        update = events.until("update")
+        assert (update["rewritten"], update["first"], update["turns"]) == (True, 0, 2)
         path.unlink()
-        assert events.until("grown")["gone"]
+        assert events.until("update")["gone"]
         assert site.get(f"{base}/items")["total"] == 3, "what was read stays visible"
         assert site.get(base)["replaced"]
 
@@ -527,8 +590,8 @@ def test_a_rewind_sends_an_update_from_the_fork_on(live: tuple[Site, Path]) -> N
     with site.events(f"/api/sessions/{path.stem}/events") as events:
         assert events.until("open")["branch"] == 0
         append(path, user("right", parentUuid="u2"))
-        grown = events.until("grown")
-        assert (grown["branch"], grown["first"], grown["items"]) == (1, 1, 3)
+        update = events.until("update")
+        assert (update["branch"], update["first"], update["items"]) == (1, 1, 3)
 
 
 def test_changes_are_visible_without_listening(live: tuple[Site, Path]) -> None:
@@ -561,19 +624,24 @@ def test_new_sessions_send_an_event(live: tuple[Site, Path]) -> None:
         assert events.next()[0] == "library"
 
 
-def test_idle_sessions_are_closed(tmp_path: Path) -> None:
+def test_idle_sessions_are_closed_the_least_recently_used_first(tmp_path: Path) -> None:
     for n in range(8):
         (tmp_path / f"s{n}.jsonl").write_bytes(jsonl(*told(user(f"session {n}"))))
     library = SessionLibrary(paths=sorted(tmp_path.glob("*.jsonl")), count=False)
-    app = make_app(library)
+    open_sessions = make_app(library).state.open_sessions
+    listened, used = open_sessions.get("s0"), open_sessions.get("s1")
+    listened.bus.listeners.add(Mock())
     views: list[weakref.ref[SessionView]] = []
-    for n in range(8):
-        with app.state.open_sessions.get(f"s{n}").locked_view() as view:
+    for n in range(2, 8):
+        with open_sessions.get(f"s{n}").locked_view() as view:
             assert view.overview().title == f"session {n}"
             views.append(weakref.ref(view))
+        with used.locked_view():
+            pass
     del view
-    assert len(app.state.open_sessions) <= 4
-    assert sum(view() is not None for view in views) <= 5
+    assert len(open_sessions) <= MAX_IDLE + 1
+    assert sum(view() is not None for view in views) <= MAX_IDLE
+    assert (open_sessions.get("s0"), open_sessions.get("s1")) == (listened, used)
 
 
 # Start and shutdown
@@ -594,6 +662,46 @@ def test_a_port_in_use_is_an_error_or_skipped(monkeypatch: pytest.MonkeyPatch) -
             assert other.getsockname()[1] != port
     with pytest.raises(reread.Misuse, match=r"Cannot listen on 203\.0\.113\.1"):
         bind("203.0.113.1", None)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str, Guard]]]:
+    """Call `serve` without running the server; return the printed address and the guard."""
+    guards: list[Any] = []
+
+    def run(server: Server, sockets: list[socket.socket]) -> None:
+        guards.append(server.config.app)
+        for each in sockets:
+            each.close()
+
+    def start(*paths: Path, **options: Any) -> tuple[str, Guard]:
+        lines: list[str] = []
+        serve(*paths, port=0, open_browser=False, echo=lines.append, **options)
+        return lines[0].split()[2], guards[-1]
+
+    monkeypatch.setattr(Server, "run", run)
+    monkeypatch.setattr(sys, "setswitchinterval", lambda seconds: None)
+    yield start
+    for guard in guards:
+        guard.app.state.open_sessions.close()
+        guard.app.state.library.close()
+
+
+def test_only_a_server_on_loopback_has_no_token(started: Callable[..., tuple[str, Guard]]) -> None:
+    address, guard = started(roots=[SAMPLES])
+    assert guard.token is None and re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+    for host in ("0.0.0.0", "::"):
+        address, guard = started(roots=[SAMPLES], host=host)
+        assert guard.token and len(guard.token) > 20 and address.endswith(f"/?token={guard.token}")
+        assert address.removeprefix("http://").split("/")[0].lower() in guard.hosts
+
+
+def test_a_single_session_is_opened_at_once(started: Callable[..., tuple[str, Guard]]) -> None:
+    path = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
+    address, guard = started(path)
+    assert address.endswith(f"/#/s/{path.stem}") and len(guard.app.state.open_sessions) == 1
+    address, guard = started(path, roots=[SAMPLES])
+    assert address.endswith("/") and len(guard.app.state.open_sessions) == 0
 
 
 def test_a_server_with_open_streams_stops_quickly(live: tuple[Site, Path]) -> None:

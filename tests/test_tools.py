@@ -1,4 +1,4 @@
-"""The contract of every tool: any input and any result is drawn, in every view, and nothing it says is lost."""
+"""The contract of every tool: any input and any result is drawn, in every view, without losing text."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from reread.tools.tool_call import ToolCall
 HERE = Path(__file__).parent
 SAMPLES = Path(reread.__file__).parent / "samples"
 REAL = [HERE / "real", *(Path(p) / "data" for p in [os.environ.get("REREAD_REAL_CLIENT")] if p)]
-NAMES = sorted(tools.names())
+NAMES = sorted(tools.tool_names())
 BUILT_IN = """
     Agent Artifact AskUserQuestion Bash ClaudeDesign CronCreate CronDelete CronList Edit EndConversation
     EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep ListAgents ListMcpResourcesTool LSP Monitor
@@ -39,7 +39,7 @@ OLDER = """
 """.split()
 
 NO_TEXT = ("signature", "base64", "data", "status")
-"""Fields that hold no text: signatures, the bytes of images, and states, which are drawn as marks."""
+"""Fields that are not text: signatures, the bytes of images, and states, which are drawn as marks."""
 WORDS = "some words here"
 RESULTS: dict[str, tuple[Any, Any, bool | None]] = {
     "a string": (WORDS, WORDS, True),
@@ -90,7 +90,7 @@ def drawn_in_both_views(nodes: list[Node]) -> str:
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *OLDER])
-def test_every_tool_of_the_client_has_a_drawing_of_its_own(name: str) -> None:
+def test_every_tool_of_the_client_has_its_own_drawing(name: str) -> None:
     assert tools.tool_for(name) is not generic.TOOL
 
 
@@ -100,7 +100,7 @@ def test_any_mcp_tool_has_the_drawing_of_mcp_tools() -> None:
 
 @pytest.mark.parametrize("shape", RESULTS)
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
-def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> None:
+def test_every_result_shape_is_drawn(name: str, shape: str) -> None:
     content, data, ok = RESULTS[shape]
     seen = tool_call(name, {"command": "ls"}, content, data, ok)
     tool = tools.tool_for(name)
@@ -111,7 +111,7 @@ def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> Non
         assert WORDS in text
     if ok is False:
         notes = [node for node in _flat(tools.draw(seen)) if isinstance(node, Note) and node.level != "info"]
-        assert notes, "a failure that nothing points out"
+        assert notes, "no note points out the failure"
 
 
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
@@ -134,36 +134,6 @@ def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, o
     assert isinstance(tool.title(seen), str)
     list(tool.draw(seen))
     drawn_in_both_views(tools.draw(seen, full=True))
-
-
-def test_a_plug_in_that_fails_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: ToolCall) -> Any:
-        raise RuntimeError("boom")
-
-    monkeypatch.setitem(tools.tools(), "Broken", tools.Tool(("Broken",), broken, broken))
-    nodes = tools.draw(tool_call("Broken", {"command": WORDS}, "out"))
-    assert tools.title(tool_call("Broken", {"command": WORDS})) == f"Broken {WORDS}"
-    assert "boom" in drawn_in_both_views(nodes) and WORDS in drawn_in_both_views(nodes)
-
-
-def test_an_installed_plug_in_takes_its_names_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (HERE.parent / "docs" / "extending.md").read_text()
-    written: dict[str, Any] = {}
-    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], written)
-
-    class Point:
-        def load(self) -> Any:
-            return written["DEPLOY"]
-
-    monkeypatch.setattr(tools, "entry_points", lambda group: [Point()] if group == "reread.tools" else [])
-    tools.tools.cache_clear()
-    try:
-        seen = tool_call("mcp__ops__deploy", {"service": "api", "stage": "live"}, "done")
-        assert tools.title(seen) == "Deploy api"
-        assert [node.__struct_config__.tag for node in tools.draw(seen)] == ["facts", "terminal"]
-    finally:
-        monkeypatch.undo()
-        tools.tools.cache_clear()
 
 
 def _flat(nodes: list[Node]) -> Iterator[Node]:

@@ -133,18 +133,18 @@ def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
     first = run("--demo", "usage", "--json", "--no-cache").stdout
     assert not (tmp_path / "cache").exists()
     assert run("--demo", "usage", "--json").stdout == first
-    assert (tmp_path / "cache" / "usage.sqlite").exists()
+    assert (tmp_path / "cache" / "cache.sqlite").exists()
     assert run("--demo", "usage", "--json").stdout == first
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--by", "colour"], "cannot group by 'colour'"),
-        (["--tz", "Mars/Base"], "is no time zone"),
-        (["--since", "someday"], "is no time"),
+        (["--by", "colour"], "Cannot group by 'colour'"),
+        (["--tz", "Mars/Base"], "time zone"),
+        (["--since", "someday"], "'someday'"),
         (["/nonexistent.jsonl"], "no such file"),
-        (["--price-file", "/nonexistent.json"], "price file"),
+        (["--price-file", "/nonexistent.json"], "Cannot read price file"),
     ],
 )
 def test_misuse_is_said_in_one_line(run: Any, words: list[str], said: str) -> None:

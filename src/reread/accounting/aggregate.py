@@ -1,4 +1,4 @@
-"""Openings: responses while their rows come in, and how they are summed into a file's digest."""
+"""Responses whose rows are still coming in, and their aggregation into the digest of a file."""
 
 from __future__ import annotations
 
@@ -9,197 +9,216 @@ from typing import Any, final
 import msgspec
 from msgspec import Raw
 
-from reread.accounting.billing import Figures, charge_of, extra_charges, figures_of, nano_dollars
+from reread.accounting.best_row import replaces
+from reread.accounting.billing import ChargeFields, charge_fields, charge_of, extra_charges, to_nanos
 from reread.accounting.cost_counters import CounterReading
 from reread.accounting.digest import (
-    ANYWHERE,
-    BANDS,
-    NO_ROWS,
-    OWN,
+    ANY_REQUEST,
+    NO_RESPONSES,
+    OWN_ROW,
+    PROMPT_THRESHOLDS,
     SLOT_MS,
     Digest,
     FileResponse,
     Origin,
     UsageCell,
-    packed,
+    encode,
 )
 from reread.accounting.rows import AnyRow, PlainRow
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records.envelope import UsageFields
 
 Key = tuple[str, str | None]
-"""A response within a file: its message id, and its request id or else its session."""
+"""Identifies a response within a file: its message id, and its request id or else its session."""
 
 
 @final
 class PendingResponse(msgspec.Struct, gc=False):
-    """A response that is more than plain rows; what it comes to is worked out at the end, for most rows lose."""
+    """A response that is more than plain rows. Its charge is computed at the end, since most rows do not count."""
 
     line: AnyRow | None
-    """The first row; None where the response was known before."""
+    """The first row; None if it is in the cached digest."""
     usage: UsageFields | None
-    """The best row; None where that was known before."""
+    """The usage of the best row; None if that is in the cached digest."""
     model: str | None
     ended: bool
-    place: Origin | None = None
-    """Where it belongs; None where that is just what the line says."""
-    reported: int | None = None
-    stamp: str | None = None
-    """A later row's time, where the first has none."""
-    proofs: tuple[str, ...] = ()
-    before: FileResponse | None = None
-    """The response as it was known before."""
+    origin: Origin | None = None
+    """None if it follows from the line."""
+    reported_nanos: int | None = None
+    later_timestamp: str | None = None
+    """The timestamp of a later row, for a first row that has none."""
+    copy_keys: tuple[str, ...] = ()
+    cached: FileResponse | None = None
+    """The response in the cached digest, if the file was read before."""
 
     @property
     def output(self) -> int:
-        """What the best row says was made."""
+        """Output tokens of the best row."""
         if self.usage is not None:
             return self.usage.output_tokens or 0
-        return self.before.charge.output if self.before is not None else 0
+        return self.cached.charge.output if self.cached is not None else 0
 
-    def go_on(self, line: AnyRow, model: str | None, stop: str | None, usage: UsageFields) -> None:
-        """A later row counts if it is better: it ended, or has more output, or is as good."""
-        ended = bool(stop)
-        if (usage.output_tokens or 0) >= self.output if ended == self.ended else ended:
-            self.usage, self.model, self.ended = usage, model, ended
+    def add(self, line: AnyRow, model: str | None, stop_reason: str | None, usage: UsageFields) -> None:
+        """Add a later row."""
+        if replaces(stop_reason, usage.output_tokens, self.ended, self.output):
+            self.usage, self.model, self.ended = usage, model, bool(stop_reason)
         if line.costUSD is not None:
-            self.reported = nano_dollars(line.costUSD)
-        if self.stamp is None:
-            self.stamp = line.timestamp
+            self.reported_nanos = to_nanos(line.costUSD)
+        if self.later_timestamp is None:
+            self.later_timestamp = line.timestamp
 
 
-Opening = PlainRow | PendingResponse
-"""A response whose best row may still come: its first row with the best one's message, or more than that."""
+OpenResponse = PlainRow | PendingResponse
+"""A response to which rows can be added. A PlainRow is the first row with the message of the best one."""
 
 
-def pending(row: PlainRow) -> PendingResponse:
-    """A response that was plain so far."""
+def pending_from_row(row: PlainRow) -> PendingResponse:
+    """Return a response that had only plain rows so far."""
     message = row.message
     return PendingResponse(row, message.usage, message.model, bool(message.stop_reason))
 
 
-def pending_again(response: FileResponse) -> PendingResponse:
-    """A response that was known before; a better row may still come."""
-    return PendingResponse(None, None, None, response.ended, None, response.reported, None, response.proofs, response)
+def pending_from_cache(response: FileResponse) -> PendingResponse:
+    """Return a response of a cached digest, to which better rows may still be added."""
+    return PendingResponse(
+        None,
+        None,
+        None,
+        response.ended,
+        reported_nanos=response.reported_nanos,
+        copy_keys=response.copy_keys,
+        cached=response,
+    )
 
 
-LOW, HIGH = BANDS
+LOW_THRESHOLD, HIGH_THRESHOLD = PROMPT_THRESHOLDS
 
 
 class DigestBuilder:
-    """Open responses made into a digest: the plain ones summed in cells."""
+    """Aggregates responses into a digest."""
 
-    def __init__(self, known: Digest, place_of: Callable[[AnyRow], Origin]) -> None:
-        self.known = known
-        self.place_of = place_of
-        self.places = {place: n for n, place in enumerate(known.places)}
-        self.said: tuple[object, ...] = ()
-        self.here = 0
+    def __init__(self, digest: Digest, origin_of: Callable[[AnyRow], Origin]) -> None:
+        self.digest = digest
+        self.origin_of = origin_of
+        self.origins = {origin: n for n, origin in enumerate(digest.origins)}
+        self.last_fields: tuple[object, ...] = ()
+        self.last_index = 0
         self.cells: dict[tuple[int | None, int, str | None, int, int], list[tuple[int, ...]]] = {}
-        self.rows: list[tuple[Any, ...]] = []
-        self.odd: list[FileResponse] = []
+        self.plain: list[tuple[Any, ...]] = []
+        self.special: list[FileResponse] = []
 
-    def sum(self, index: dict[Key, Opening]) -> None:
-        """Put every response into the digest."""
-        add_row, add_to_cell, number_of = self.rows.append, self._add_to_cell, self._number
-        number = -1
-        for (id, request), known in index.items():
-            number += 1
-            if type(known) is PendingResponse:
-                self._add_odd(number, id, request, known)
+    def build(self, responses: dict[Key, OpenResponse]) -> None:
+        """Put all responses of the file into the digest."""
+        add_plain, add_to_cell, origin_index = self.plain.append, self._add_to_cell, self._origin_index
+        index = -1
+        for (message_id, request), response in responses.items():
+            index += 1
+            if type(response) is PendingResponse:
+                self._add_pending(index, message_id, request, response)
                 continue
-            message, place, when = known.message, number_of(known), milliseconds(known.timestamp)
-            ended, figures = bool(message.stop_reason), figures_of(message.usage, message.model)
-            add_row((number, request, place, when, ended, figures, known.uuid))
-            add_to_cell(place, when, figures, ended)
-        digest = self.known
+            message, origin, time_ms = response.message, origin_index(response), timestamp_ms(response.timestamp)
+            ended, charge = bool(message.stop_reason), charge_fields(message.usage, message.model)
+            add_plain((index, request, origin, time_ms, ended, charge, response.uuid))
+            add_to_cell(origin, time_ms, charge, ended)
+        digest = self.digest
         digest.cells = [
             UsageCell(*key, len(rows), *map(sum, zip(*rows, strict=True))) for key, rows in self.cells.items()
         ]
-        digest.odd, digest.ids = self.odd, [id for id, _ in index]
-        self._pack()
+        digest.special, digest.ids = self.special, [message_id for message_id, _ in responses]
+        self._encode_plain()
         for reading in digest.readings:
-            self._locate(reading, index)
+            self._locate(reading, responses)
 
-    def _pack(self) -> None:
-        """Keep the plain responses packed; where a count is beyond 64 bits, as they are."""
-        rows = packed(self.rows)
-        if rows is not None:
-            self.known.rows = Raw(rows)
+    def _encode_plain(self) -> None:
+        """Encode the plain responses; if a count is beyond 64 bits, none of them is plain."""
+        encoded = encode(self.plain)
+        if encoded is not None:
+            self.digest.plain = Raw(encoded)
             return
-        plain = [msgspec.convert((*row, self.known.ids[row[0]]), FileResponse) for row in self.rows]
-        self.known.rows, self.known.cells = NO_ROWS, []
-        self.known.odd = sorted([*plain, *self.odd], key=lambda response: response.number)
+        plain = [msgspec.convert((*fields, self.digest.ids[fields[0]]), FileResponse) for fields in self.plain]
+        self.digest.plain, self.digest.cells = NO_RESPONSES, []
+        self.digest.special = sorted([*plain, *self.special], key=lambda response: response.index)
 
-    def _add_to_cell(self, place: int, when: int | None, figures: Figures, ended: bool) -> None:
-        model, given, made, five, hour, read, searches, mode = figures
-        prompt = given + five + hour + read
-        slot = None if when is None else when // SLOT_MS
-        key = (slot, place, model, mode, 0 if prompt <= LOW else 1 if prompt <= HIGH else 2)
-        counts = (given, made, five, hour, read, searches, not ended)
+    def _add_to_cell(self, origin_index: int, time_ms: int | None, charge: ChargeFields, ended: bool) -> None:
+        model, input_tokens, output_tokens, write_5m, write_1h, read, searches, mode = charge
+        prompt = input_tokens + write_5m + write_1h + read
+        band = 0 if prompt <= LOW_THRESHOLD else 1 if prompt <= HIGH_THRESHOLD else 2
+        key = (None if time_ms is None else time_ms // SLOT_MS, origin_index, model, mode, band)
+        counts = (input_tokens, output_tokens, write_5m, write_1h, read, searches, not ended)
         rows = self.cells.get(key)
         if rows is None:
             self.cells[key] = [counts]
         else:
             rows.append(counts)
 
-    def _add_odd(self, number: int, id: str, request: str | None, known: PendingResponse) -> None:
-        """A response that is not plain, or that was known before."""
-        line, usage, response = known.line, known.usage, known.before
-        if response is None and line is not None:
-            named = request if line.requestId or request == ANYWHERE else None
-            place = self._numbered(known.place or self.place_of(line))
-            response = FileResponse(number, named, place, milliseconds(line.timestamp), uuid=line.uuid, id=id)
+    def _add_pending(self, index: int, message_id: str, request: str | None, pending: PendingResponse) -> None:
+        response = self._finish(index, message_id, request, pending)
         if response is None:
             return
-        if usage is not None:
-            response.charge, response.ended = charge_of(usage, known.model), known.ended
-            response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
-        if response.when is None:
-            response.when = milliseconds(known.stamp)
-        response.reported, response.proofs = known.reported, known.proofs
-        when, ended, figures = response.when, response.ended, msgspec.structs.astuple(response.charge)
         if self._is_plain(response):
-            self.rows.append((number, response.request, response.place, when, ended, figures, response.uuid))
-            self._add_to_cell(response.place, when, figures, ended)
+            origin, time_ms, ended = response.origin_index, response.time_ms, response.ended
+            charge = msgspec.structs.astuple(response.charge)
+            self.plain.append((index, response.request, origin, time_ms, ended, charge, response.uuid))
+            self._add_to_cell(origin, time_ms, charge, ended)
         else:
-            self.odd.append(response)
+            self.special.append(response)
+
+    def _finish(
+        self, index: int, message_id: str, request: str | None, pending: PendingResponse
+    ) -> FileResponse | None:
+        """Return a pending response with its charge."""
+        line, usage, response = pending.line, pending.usage, pending.cached
+        if response is None and line is not None:
+            request_id = request if line.requestId or request == ANY_REQUEST else None
+            origin = self._add_origin(pending.origin or self.origin_of(line))
+            time_ms = timestamp_ms(line.timestamp)
+            response = FileResponse(index, request_id, origin, time_ms, uuid=line.uuid, id=message_id)
+        if response is None:
+            return None
+        if usage is not None:
+            response.charge, response.ended = charge_of(usage, pending.model), pending.ended
+            response.extras = tuple(extra_charges(usage, pending.model)) if usage.iterations else ()
+        if response.time_ms is None:
+            response.time_ms = timestamp_ms(pending.later_timestamp)
+        response.reported_nanos, response.copy_keys = pending.reported_nanos, pending.copy_keys
+        return response
 
     def _is_plain(self, response: FileResponse) -> bool:
-        place = self.known.places[response.place]
-        named = response.request is not None and response.request != ANYWHERE
-        special = response.extras or response.proofs or response.reported is not None
-        return named and not special and not place.printed and place.source == OWN
+        origin = self.digest.origins[response.origin_index]
+        has_request = response.request is not None and response.request != ANY_REQUEST
+        is_special = response.extras or response.copy_keys or response.reported_nanos is not None
+        return has_request and not is_special and not origin.streamed and origin.source == OWN_ROW
 
-    def _locate(self, reading: CounterReading, index: dict[Key, Opening]) -> None:
-        """Find where what a counter says was paid is noted: at the last response of the main thread before it."""
-        if reading.when is not None or not reading.after:
+    def _locate(self, reading: CounterReading, responses: dict[Key, OpenResponse]) -> None:
+        """Give a reading the origin and time of the main thread's last response before it."""
+        if reading.time_ms is not None or not reading.after:
             return
-        for known in reversed(list(islice(index.values(), reading.after))):
-            place, when = self._where(known)
-            if place.session == reading.session and place.agent is None:
-                reading.place, reading.when = self._numbered(place), when
+        for response in reversed(list(islice(responses.values(), reading.after))):
+            origin, time_ms = self._origin_and_time(response)
+            if origin.session == reading.session and origin.agent is None:
+                reading.origin_index, reading.time_ms = self._add_origin(origin), time_ms
                 return
 
-    def _where(self, known: Opening) -> tuple[Origin, int | None]:
-        if isinstance(known, PlainRow):
-            return self.place_of(known), milliseconds(known.timestamp)
-        if known.before is not None:
-            return self.known.places[known.before.place], known.before.when
-        line = known.line
+    def _origin_and_time(self, response: OpenResponse) -> tuple[Origin, int | None]:
+        if isinstance(response, PlainRow):
+            return self.origin_of(response), timestamp_ms(response.timestamp)
+        if response.cached is not None:
+            return self.digest.origins[response.cached.origin_index], response.cached.time_ms
+        line = response.line
         if line is None:
-            return known.place or Origin(None, None, None, None), None
-        return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
+            return response.origin or Origin(None, None, None, None), None
+        return response.origin or self.origin_of(line), timestamp_ms(line.timestamp or response.later_timestamp)
 
-    def _number(self, line: AnyRow) -> int:
-        """The number of the place where a row belongs; most belong where the one before does."""
-        said = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
-        if said != self.said:
-            self.said, self.here = said, self._numbered(self.place_of(line))
-        return self.here
+    def _origin_index(self, line: AnyRow) -> int:
+        """Return the index of a row's origin, which is mostly that of the row before."""
+        fields = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+        if fields != self.last_fields:
+            self.last_fields, self.last_index = fields, self._add_origin(self.origin_of(line))
+        return self.last_index
 
-    def _numbered(self, place: Origin) -> int:
-        number = self.places.setdefault(place, len(self.places))
-        if number == len(self.known.places):
-            self.known.places.append(place)
-        return number
+    def _add_origin(self, origin: Origin) -> int:
+        """Return the index of an origin in the digest, adding it if it is new."""
+        index = self.origins.setdefault(origin, len(self.origins))
+        if index == len(self.digest.origins):
+            self.digest.origins.append(origin)
+        return index

@@ -1,228 +1,112 @@
-"""A cache of digests: files that have not changed are not read again, and of grown ones only what is new."""
+"""Cached usage: the digest of each file, and the entries of the last sets of files that were counted.
+
+Unchanged files are not read again, and of files that grew only the new part is read.
+"""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import sys
 from collections.abc import Collection, Generator, Iterable
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
+from contextlib import contextmanager
 
 import msgspec
 
 from reread.accounting.digest import FORMAT
-from reread.disk.layout import named
+from reread.disk.cache import CacheFile, FileState, Statement, Table
 
-VARIABLE = "REREAD_CACHE"
-NAME = "usage.sqlite"
-APPLICATION = 0x72657264
-"""Marks the database as ours."""
-PROOF = 64
-"""How many bytes before the place where reading stopped are compared, to see that a file was only appended to."""
-WAIT_SECONDS = 5.0
-FEW = 200
+FILES = Table(
+    "usage_files",
+    "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
+    " offset INTEGER, tail BLOB, digest BLOB",
+    FORMAT,
+)
+RESULTS = Table("usage_results", "key BLOB PRIMARY KEY, entries BLOB", FORMAT)
+RESULTS_KEPT = 16
+FEW_PATHS = 200
+"""Up to this many digests are fetched one by one, more with one query for all."""
 
-_SCHEMA = """
-CREATE TABLE files (
-    path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, changed INTEGER,
-    read INTEGER, proof BLOB, digest BLOB
-);
-CREATE TABLE settled (key BLOB PRIMARY KEY, spends BLOB);
-"""
-
-
-LAST = 16
-_FORGET_OLD = f"""
-DELETE FROM settled WHERE rowid NOT IN (SELECT rowid FROM settled ORDER BY rowid DESC LIMIT {LAST})
+_INSERT_FILE = f"REPLACE INTO {FILES.name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_DELETE_FILE = f"DELETE FROM {FILES.name} WHERE path = ?"
+_INSERT_RESULT = f"REPLACE INTO {RESULTS.name} VALUES (?, ?)"
+_DELETE_OLD_RESULTS = f"""
+DELETE FROM {RESULTS.name} WHERE rowid NOT IN (
+    SELECT rowid FROM {RESULTS.name} ORDER BY rowid DESC LIMIT {RESULTS_KEPT}
+)
 """
 
 
 class CachedDigest(msgspec.Struct, frozen=True):
-    """What is kept of one file."""
+    """The digest of one file, with the state of the file when it was read."""
 
     path: str
-    device: int
-    inode: int
-    size: int
-    changed: int
-    """When it was last written to, in nanoseconds."""
-    read: int
-    """How many bytes the digest stands for: whole lines."""
-    proof: bytes
+    state: FileState
+    offset: int
+    """Number of bytes that the digest covers: whole lines."""
+    tail: bytes
+    """The last bytes before the offset: if they are still there, the file was only appended to."""
     digest: bytes = b""
-    """Left out of what `entries` gives; see `digests`."""
+    """The encoded digest; empty in the result of `UsageCache.files`."""
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the digest stands for the whole file."""
-        return self.read == self.size and bool(self.digest)
+    def is_complete(self) -> bool:
+        """True if the digest covers the whole file."""
+        return self.offset == self.state.size and bool(self.digest)
 
-    def is_of(self, stat: os.stat_result) -> bool:
-        """Whether the file is as it was."""
-        same = (self.device, self.inode, self.size, self.changed)
-        return same == (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-
-    def may_have_grown(self, stat: os.stat_result) -> bool:
-        """Whether the file may be the same and only longer; the proof must show it."""
-        return (self.device, self.inode) == (stat.st_dev, stat.st_ino) and stat.st_size > self.size
+    def may_have_grown_to(self, state: FileState) -> bool:
+        """True if the file may be the same one with more at its end; the tail must prove it."""
+        same_file = (self.state.device, self.state.inode) == (state.device, state.inode)
+        return same_file and state.size > self.state.size
 
 
-def folder() -> Path:
-    """Where caches are kept on this machine."""
-    told = os.environ.get(VARIABLE)
-    if told:
-        return named(told)
-    if sys.platform == "linux":  # what platformdirs says, without the 30 ms of loading it
-        return named(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache") / "reread"
-    from platformdirs import user_cache_dir
+class UsageCache:
+    """Digests by path, and usage entries by the set of files they were computed from."""
 
-    return Path(user_cache_dir("reread", appauthor=False))
+    def __init__(self) -> None:
+        self._cache = CacheFile(FILES, RESULTS)
 
-
-class Cache:
-    """Digests by path, in one SQLite file. It never raises: without it, files are read again."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or folder() / NAME
-        self._database = _open(self.path)
-
-    def entries(self) -> dict[str, CachedDigest]:
-        """All files that are known, by path."""
-        columns = "path, device, inode, size, changed, read, proof"
-        return {row[0]: CachedDigest(*row) for row in self._rows(f"SELECT {columns} FROM files")}
+    def files(self) -> dict[str, CachedDigest]:
+        """Return all cached files by path, without their digests."""
+        rows = self._cache.read(f"SELECT path, device, inode, size, modified, offset, tail FROM {FILES.name}")
+        return {path: CachedDigest(path, FileState(*state), offset, tail) for path, *state, offset, tail in rows}
 
     def digests(self, paths: Collection[str]) -> dict[str, bytes]:
-        """What is kept of some files, by path."""
-        if len(paths) < FEW:
-            rows = [row for path in paths for row in self._rows("SELECT path, digest FROM files WHERE path = ?", path)]
-        else:
-            rows = self._rows("SELECT path, digest FROM files")
-        wanted = set(paths)
-        return {path: digest for path, digest in rows if path in wanted}
+        """Return the encoded digests of some files by path."""
+        query = f"SELECT path, digest FROM {FILES.name}"
+        if len(paths) <= FEW_PATHS:
+            return dict(row for path in paths for row in self._cache.read(f"{query} WHERE path = ?", path))
+        asked = set(paths)
+        return {path: digest for path, digest in self._cache.read(query) if path in asked}
 
-    def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        if self._database is None:
-            return []
-        try:
-            return self._database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            if not _is_busy(error):
-                self._rebuild()
-            return []
-
-    def settled(self, key: bytes) -> bytes | None:
-        """What was settled for just these files, if that is among the last that was asked for."""
-        if self._database is None:
-            return None
-        with suppress(sqlite3.Error):
-            row = self._database.execute("SELECT spends FROM settled WHERE key = ?", (key,)).fetchone()
-            return row[0] if row else None
-        return None
+    def result(self, key: bytes) -> bytes | None:
+        """Return the encoded entries stored under a key; None if they are not among the last ones stored."""
+        rows = self._cache.read(f"SELECT entries FROM {RESULTS.name} WHERE key = ?", key)
+        return rows[0][0] if rows else None
 
     def save(
-        self, entries: Iterable[CachedDigest], gone: Iterable[str], key: bytes | None = None, settled: bytes = b""
+        self,
+        files: Iterable[CachedDigest],
+        deleted: Iterable[str],
+        result: tuple[bytes, bytes] | None = None,
     ) -> None:
-        """Keep digests, forget files, and keep what was settled; where another run is writing, nothing."""
-        rows = [msgspec.structs.astuple(entry) for entry in entries if _is_text(entry.path)]
-        if self._database is None:
-            return
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
-            self._database.executemany("REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            self._database.executemany("DELETE FROM files WHERE path = ?", [(path,) for path in gone])
-            if key is not None:
-                self._database.execute("REPLACE INTO settled VALUES (?, ?)", (key, settled))
-                self._database.execute(_FORGET_OLD)
-            self._database.execute("COMMIT")
-        except sqlite3.Error as error:
-            if not _is_busy(error):
-                self._rebuild()
+        """Store digests, drop deleted files, and store a result: its key and its encoded entries."""
+        statements = [
+            Statement(_INSERT_FILE, [(file.path, *file.state, file.offset, file.tail, file.digest) for file in files]),
+            Statement(_DELETE_FILE, [(path,) for path in deleted]),
+        ]
+        if result is not None:
+            statements += [Statement(_INSERT_RESULT, [result]), Statement(_DELETE_OLD_RESULTS)]
+        self._cache.write(*statements)
 
     def close(self) -> None:
-        """Let go of the file."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
-    def _rebuild(self) -> None:
-        self.close()
-        self._database = _fresh(self.path)
+        """Close the cache."""
+        self._cache.close()
 
 
 @contextmanager
-def opened(wanted: bool) -> Generator[Cache | None]:
-    """The cache while it is needed, where it is wanted."""
-    cache = Cache() if wanted else None
+def open_cache(enabled: bool) -> Generator[UsageCache | None]:
+    """Open the cache for a while; None if it is not to be used."""
+    cache = UsageCache() if enabled else None
     try:
         yield cache
     finally:
         if cache is not None:
             cache.close()
-
-
-def _open(path: Path) -> sqlite3.Connection | None:
-    """The database, made anew where it is not ours, not of this format, or broken; None where that cannot be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
-    except (OSError, sqlite3.Error):
-        return None
-    try:
-        database.execute("PRAGMA synchronous = OFF")  # a cache that a crash breaks is made again
-        marks = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-        if marks == [APPLICATION, FORMAT]:
-            return database
-        if marks == [0, 0] and _is_empty(database):
-            return _made(database)
-    except sqlite3.DatabaseError as error:
-        if _is_busy(error):
-            database.close()
-            return None
-    database.close()
-    return _fresh(path)
-
-
-def _is_text(path: str) -> bool:
-    """Whether a path can be kept: a name that is no UTF-8 cannot."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    """Whether another run holds the database, which is no fault of it."""
-    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _is_empty(database: sqlite3.Connection) -> bool:
-    return database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-
-
-def _made(database: sqlite3.Connection) -> sqlite3.Connection | None:
-    """A new database with its tables; another run may be making it at the same time."""
-    try:
-        database.execute("BEGIN IMMEDIATE")
-        if _is_empty(database):
-            for statement in _SCHEMA.split(";"):
-                database.execute(statement)
-            database.execute(f"PRAGMA application_id = {APPLICATION}")
-            database.execute(f"PRAGMA user_version = {FORMAT}")
-        database.execute("COMMIT")
-    except sqlite3.Error:
-        database.close()
-        return None
-    return database
-
-
-def _fresh(path: Path) -> sqlite3.Connection | None:
-    """A new database in place of whatever is there."""
-    try:
-        for name in (path, *(Path(f"{path}{end}") for end in ("-journal", "-wal", "-shm"))):
-            name.unlink(missing_ok=True)
-        return _made(sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None))
-    except (OSError, sqlite3.Error):
-        return None

@@ -1,4 +1,4 @@
-"""Surveys: all digests of the files that are wanted, from the cache where it knows them, and what they come to."""
+"""Collect the digests of the files to count, from the cache if possible, and compute their usage entries."""
 
 from __future__ import annotations
 
@@ -11,182 +11,176 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.cache import Cache, CachedDigest, opened
-from reread.accounting.digest import FORMAT, FileDigest, file_digest, packed
+from reread.accounting.cache import CachedDigest, UsageCache, open_cache
+from reread.accounting.digest import FORMAT, FileDigest, decode_digest, encode, file_digest
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
-from reread.accounting.workers import Progress, ScanJob, kept_digest, read_all
+from reread.accounting.workers import Progress, ScanJob, read_all
 from reread.base import jsontext
-from reread.base.gc_pause import no_collection
+from reread.base.gc_pause import gc_paused
 from reread.disk import layout
+from reread.disk.cache import FileState
 from reread.errors import NotFound, Unreadable
 
-BESIDE = frozenset({"tool-results", "memory"})
-"""Folders that belong to a session and hold no records."""
-
-
+WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
+"""Folders that belong to a session and contain no records."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-"""A file of this name is its own session's, whatever its first rows, which a fork copies, say."""
-LARGE = 8 << 20
-"""From so many bytes on, looking into the cache takes less time than reading."""
-
-
-class InputFile(msgspec.Struct):
-    """A file to count."""
-
-    path: str
-    stat: os.stat_result
+"""A file with such a name is that of this session, although its first rows may be copied from another one."""
+CACHED_FROM = 8 << 20
+"""Size in bytes from which looking into the cache takes less time than reading a session."""
 
 
 class Inputs:
-    """What is to be counted: files, and bytes that are in no file."""
+    """Everything to count: files, and data that is in no file."""
 
     def __init__(self) -> None:
-        self.found: dict[str, InputFile] = {}
+        self.files: dict[str, FileState] = {}
+        """The state of each file by its absolute path."""
         self.folders: list[str] = []
-        """Everything below these is counted, so that what was there and is not was deleted."""
-        self.loose: list[bytes] = []
+        """Folders that are counted completely: cached files below them that are gone have been deleted."""
+        self.data: list[bytes] = []
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What changes when something of it does."""
-        stats = ((path, found.stat) for path, found in sorted(self.found.items()))
-        return tuple((path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for path, s in stats)
+        """A value that changes when one of the files does."""
+        return tuple((path, *state) for path, state in sorted(self.files.items()))
 
     def add(self, other: Inputs) -> None:
-        """All that another one has."""
-        self.found |= other.found
+        """Add all that other inputs have."""
+        self.files |= other.files
         self.folders += other.folders
-        self.loose += other.loose
+        self.data += other.data
 
     def add_session(self, path: Path) -> None:
-        """A session's file, and those of its agents."""
+        """Add the file of a session and those of its agents."""
         self.add_file(str(path.absolute()))
-        head = None if _UUID.fullmatch(path.stem) else layout.first_head(path)
+        head = None if _UUID.fullmatch(path.stem) else layout.first_envelope(path)
         name = head.sessionId if head is not None and head.sessionId else path.stem
         for agent in layout.agent_files(path, [name]).values():
             self.add_file(str(agent.absolute()))
 
     def add_folder(self, folder: Path) -> None:
-        """Everything below a folder."""
+        """Add all files below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.files_below(whole, beside=BESIDE):
-            if os.path.basename(path) not in layout.NO_SESSIONS:
+        for path, _ in layout.jsonl_files(whole, beside=WITHOUT_RECORDS):
+            if os.path.basename(path) not in layout.NON_SESSION_FILES:
                 self.add_file(path)
 
     def add_file(self, path: str) -> None:
-        """One file, by its whole path."""
-        if path in self.found:
+        """Add one file by its absolute path."""
+        if path in self.files:
             return
         try:
-            stat = os.stat(path)  # noqa: PTH116 (of thousands of files, and `pathlib` takes its time)
+            stat = os.stat(path)  # noqa: PTH116 (`pathlib` is too slow for thousands of files)
         except FileNotFoundError:
-            raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=path) from None
+            message = f"Cannot read {path}: no such file; run `reread ls` to list sessions."
+            raise NotFound(message, path=path) from None
         except OSError as error:
             raise Unreadable.at(path, error) from error
-        self.found[path] = InputFile(path, stat)
+        self.files[path] = FileState.of(stat)
 
 
 class Collection:
-    """Digests of all that was asked for, from the cache where it has them."""
+    """The usage of some inputs, from the cache as far as it has them."""
 
     def __init__(
         self,
-        wanted: Inputs,
-        cache: Cache | None,
+        inputs: Inputs,
+        cache: UsageCache | None,
         prices: Prices,
         *,
         keep_deleted: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.wanted = wanted
+        self.inputs = inputs
         self.cache = cache
         self.prices = prices
         self.progress = progress
-        self.known = cache.entries() if cache is not None else {}
-        gone = [path for path in self.known if path not in wanted.found and _is_below(path, wanted.folders)]
-        self.deleted = [path for path in gone if not os.path.exists(path)]
-        self.forgotten = [] if keep_deleted else self.deleted
-        self.kept = self.deleted if keep_deleted else []
+        self.cached = cache.files() if cache is not None else {}
+        gone = [path for path in self.cached if path not in inputs.files and _is_below(path, inputs.folders)]
+        deleted = [path for path in gone if not os.path.exists(path)]
+        self.dropped = [] if keep_deleted else deleted
+        """Deleted files to remove from the cache."""
+        self.kept = deleted if keep_deleted else []
+        """Deleted files to count nevertheless."""
         self.unread: set[str] = set()
-        """Files that were found and could not be read."""
+        """Files that could not be read."""
 
     def entries(self, *, exact: bool = False) -> list[UsageEntry]:
-        """Everything that was spent; unless exact, what happened in the same quarter of an hour is one."""
+        """Return all usage entries; unless exact, responses of the same quarter of an hour are one entry."""
         key = self._key()
-        known = None if exact else self._settled(key)
+        known = None if exact else self._cached_entries(key)
         if known is not None:
             return known
         fresh: list[CachedDigest] = []
-        files = [*self._files(fresh), *map(_loose, self.wanted.loose)]
+        files = [*self._digests(fresh), *map(_scan_data, self.inputs.data)]
         entries = resolve(files, self.prices, exact=exact)
-        settled = None if self.cache is None or exact or self.wanted.loose else packed(entries)
-        if self.cache is not None and settled is not None:
-            self.cache.save(fresh, self.forgotten, key, settled)
-        elif self.cache is not None and (fresh or self.forgotten):
-            self.cache.save(fresh, self.forgotten)
+        if self.cache is not None:
+            encoded = None if exact or self.inputs.data else encode(entries)
+            if encoded is not None or fresh or self.dropped:
+                self.cache.save(fresh, self.dropped, (key, encoded) if encoded is not None else None)
         return entries
 
-    def _settled(self, key: bytes) -> list[UsageEntry] | None:
-        """What was settled for just these files when they were as they are."""
-        unchanged = all(self._entry(found) is not None for found in self.wanted.found.values())
-        if self.cache is None or self.wanted.loose or self.forgotten or not unchanged:
+    def _cached_entries(self, key: bytes) -> list[UsageEntry] | None:
+        """Return the entries that were computed from the same files in the same state."""
+        unchanged = all(self._is_unchanged(path, state) for path, state in self.inputs.files.items())
+        if self.cache is None or self.inputs.data or self.dropped or not unchanged:
             return None
-        settled = self.cache.settled(key)
+        encoded = self.cache.result(key)
         try:
-            return None if settled is None else msgspec.msgpack.decode(settled, type=list[UsageEntry])
+            return None if encoded is None else msgspec.msgpack.decode(encoded, type=list[UsageEntry])
         except (msgspec.DecodeError, UnicodeError):
             return None
 
-    def _entry(self, found: InputFile) -> CachedDigest | None:
-        """What is kept of a file that has not changed."""
-        entry = self.known.get(found.path)
-        return entry if entry is not None and entry.is_of(found.stat) else None
+    def _is_unchanged(self, path: str, state: FileState) -> bool:
+        cached = self.cached.get(path)
+        return cached is not None and cached.state == state
 
     def _key(self) -> bytes:
-        """What a settlement depends on."""
-        said = (FORMAT, self.wanted.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
-        return hashlib.blake2b(jsontext.dumps(said), digest_size=16).digest()
+        """Return a hash of everything the entries depend on."""
+        content = (FORMAT, self.inputs.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
+        return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
 
-    def _files(self, fresh: list[CachedDigest]) -> Iterator[FileDigest]:
-        """Every file's digest; those that were read now are to be kept."""
-        wanted = [path for path in (*self.wanted.found, *self.kept) if path in self.known]
-        blobs = self.cache.digests(wanted) if self.cache is not None else {}
+    def _digests(self, fresh: list[CachedDigest]) -> Iterator[FileDigest]:
+        """Yield the digest of every file; those that were read now are added to `fresh`."""
+        paths = [path for path in (*self.inputs.files, *self.kept) if path in self.cached]
+        encoded = self.cache.digests(paths) if self.cache is not None else {}
         jobs: list[ScanJob] = []
-        for path, found in self.wanted.found.items():
-            entry = self._entry(found)
-            digest = kept_digest(blobs[path]) if path in blobs and entry and entry.read == entry.size else None
+        for path, state in self.inputs.files.items():
+            cached = self.cached.get(path) if path in encoded else None
+            is_complete = cached is not None and cached.state == state and cached.offset == state.size
+            digest = decode_digest(encoded[path]) if is_complete else None
             if digest is not None:
                 yield file_digest(path, digest)
             else:
-                before = self.known.get(path) if path in blobs else None
-                before = msgspec.structs.replace(before, digest=blobs[path]) if before is not None else None
-                jobs.append(ScanJob(path, found.stat.st_size, before))
+                if cached is not None:
+                    cached = msgspec.structs.replace(cached, digest=encoded[path])
+                jobs.append(ScanJob(path, state.size, cached))
         self.unread = {job.path for job in jobs}
         for path in self.kept:
-            digest = kept_digest(blobs[path]) if path in blobs else None
+            digest = decode_digest(encoded[path]) if path in encoded else None
             if digest is not None:
                 yield file_digest(path, digest)
-        for entry, digest in read_all(jobs, self.progress):
-            self.unread.discard(entry.path)
-            fresh.append(entry)
-            yield file_digest(entry.path, digest)
+        for cached, digest in read_all(jobs, self.progress):
+            self.unread.discard(cached.path)
+            fresh.append(cached)
+            yield file_digest(cached.path, digest)
 
 
-def total_usage(wanted: Inputs, prices: Prices) -> Usage:
-    """What some files say was spent, in all."""
-    size = sum(found.stat.st_size for found in wanted.found.values())
-    with no_collection(), opened(size >= LARGE) as cache:
-        return sum_entries(Collection(wanted, cache, prices).entries()).usage()
+def total_usage(inputs: Inputs, prices: Prices) -> Usage:
+    """Return the total usage of some inputs."""
+    size = sum(state.size for state in inputs.files.values())
+    with gc_paused(), open_cache(size >= CACHED_FROM) as cache:
+        return sum_entries(Collection(inputs, cache, prices).entries()).to_usage()
 
 
 def _is_below(path: str, folders: list[str]) -> bool:
     return any(path.startswith(folder + os.sep) for folder in folders)
 
 
-def _loose(data: bytes) -> FileDigest:
+def _scan_data(data: bytes) -> FileDigest:
     from reread.accounting.scan import Scanner
 
     scanner = Scanner()

@@ -1,4 +1,4 @@
-"""Readings: what the client's own counters say, in `result` and `cost-state` records."""
+"""Readings of the client's own cost counters, from `result` and `cost-state` records."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.accounting.billing import Charge, charges_of, nano_dollars
+from reread.accounting.billing import Charge, charge_of, to_nanos
 from reread.base.coerce import as_str
 from reread.records.envelope import to_usage
 
 
 class ModelCounters(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What a counter says of one model."""
+    """The counters of one model."""
 
     input: int = 0
     output: int = 0
@@ -21,148 +21,145 @@ class ModelCounters(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """All cache writes."""
     write_5m: int | None = None
     write_1h: int | None = None
-    """The split, where the client gives one."""
+    """The two parts of the cache writes, if the client states them."""
     searches: int = 0
-    cost: int | None = None
-    """Nano-dollars."""
+    cost_nanos: int | None = None
 
     @property
-    def figures(self) -> tuple[int, ...]:
-        """What can only grow while a counter runs."""
-        return (self.input, self.output, self.read, self.write, self.searches, self.cost or 0)
+    def counts(self) -> tuple[int, ...]:
+        """The numbers that never decrease while a counter runs."""
+        return (self.input, self.output, self.read, self.write, self.searches, self.cost_nanos or 0)
 
     @property
     def prompt(self) -> int:
-        """The tokens that went in."""
+        """All prompt tokens."""
         return self.input + self.read + self.write
 
-    def minus(self, other: ModelCounters) -> ModelCounters:
-        """What was counted since an earlier reading."""
-        return self._with(other, -1)
-
-    def plus(self, other: ModelCounters) -> ModelCounters:
-        """Two stretches of counting together."""
-        return self._with(other, 1)
-
-    def _with(self, other: ModelCounters, sign: int) -> ModelCounters:
+    def minus(self, earlier: ModelCounters) -> ModelCounters:
+        """Return what was counted since an earlier reading."""
         return ModelCounters(
-            self.input + sign * other.input,
-            self.output + sign * other.output,
-            self.read + sign * other.read,
-            self.write + sign * other.write,
-            _known(self.write_5m, other.write_5m, sign),
-            _known(self.write_1h, other.write_1h, sign),
-            self.searches + sign * other.searches,
-            _known(self.cost, other.cost, sign),
+            self.input - earlier.input,
+            self.output - earlier.output,
+            self.read - earlier.read,
+            self.write - earlier.write,
+            _minus(self.write_5m, earlier.write_5m),
+            _minus(self.write_1h, earlier.write_1h),
+            self.searches - earlier.searches,
+            _minus(self.cost_nanos, earlier.cost_nanos),
         )
 
 
-def _known(mine: int | None, other: int | None, sign: int) -> int | None:
-    return None if mine is None and other is None else (mine or 0) + sign * (other or 0)
+def _minus(now: int | None, earlier: int | None) -> int | None:
+    return None if now is None and earlier is None else (now or 0) - (earlier or 0)
 
 
 Models = dict[str, ModelCounters]
-NOTHING = ModelCounters()
+NO_COUNTERS = ModelCounters()
 
 
 class CounterReading(msgspec.Struct, gc=False, array_like=True):
-    """One state of a counter that runs through a process, and in newer versions through a session's life."""
+    """A reading of a counter that runs for one process, or in newer versions through resumes and forks."""
 
     session: str | None
-    cost: int | None
-    """All that was spent so far, in nano-dollars."""
+    cost_nanos: int | None
+    """The total cost so far."""
     models: Models
-    """The same by model, with tokens."""
+    """The totals of each model so far."""
     after: int
-    """How many responses the file had told of before."""
-    since: Models | None = None
-    """What the client says was spent since its last reading."""
+    """Number of responses in the file before this reading."""
+    since_last: Models | None = None
+    """What the client states was counted since its last reading."""
     turn: Charge | None = None
     """The usage of the main thread in the turn that ended."""
     by_model: bool = True
-    """Whether the client says what it spent on each model."""
+    """True if the client states totals for each model."""
     start: float | None = None
-    """When the counter was started: another start is another counter."""
+    """When the counter started: a reading with another start is of another counter."""
     uuid: str | None = None
-    printed: bool = False
-    place: int | None = None
-    """Where the last response of the main thread before it belongs: what was paid is noted there."""
-    when: int | None = None
-    """When that was."""
+    streamed: bool = False
+    """True if the reading comes from a stream."""
+    origin_index: int | None = None
+    """Index into `Digest.origins` of the main thread's last response before this reading: the cost belongs there."""
+    time_ms: int | None = None
+    """The time of that response."""
 
     @property
     def prompt(self) -> int | None:
-        """All tokens that went in; None where the client did not say."""
+        """All prompt tokens; None if the client does not state them."""
         return sum(model.prompt for model in self.models.values()) if self.models else None
 
     def follows(self, earlier: CounterReading) -> bool:
-        """Whether a counter that stood there can stand here now: nothing is smaller than it was."""
-        if self.cost is not None and earlier.cost is not None and self.cost < earlier.cost:
+        """True if one counter can have gone from an earlier reading to this one: no number has decreased."""
+        if self.cost_nanos is not None and earlier.cost_nanos is not None and self.cost_nanos < earlier.cost_nanos:
             return False
         if not self.models or not earlier.models:
             return True
         return all(
-            all(a >= b for a, b in zip(self.models.get(name, NOTHING).figures, then.figures, strict=True))
-            for name, then in earlier.models.items()
+            all(a >= b for a, b in zip(self.models.get(name, NO_COUNTERS).counts, before.counts, strict=True))
+            for name, before in earlier.models.items()
         )
 
 
 class CounterDelta(msgspec.Struct, frozen=True):
-    """What a counter counted between two readings."""
+    """The difference between two readings of a counter."""
 
     reading: CounterReading
-    """The reading at its end."""
-    cost: int | None
+    """The later reading."""
+    cost_nanos: int | None
     models: Models
 
 
 def counter_delta(reading: CounterReading, base: CounterReading | None) -> CounterDelta:
-    """What was counted from `base` (or from nothing) to a reading."""
+    """Return what was counted from `base`, or from zero, to a reading."""
     if base is None:
-        return CounterDelta(reading, reading.cost, reading.models)
-    models = {name: now.minus(base.models.get(name, NOTHING)) for name, now in reading.models.items()}
-    spent = None if reading.cost is None else reading.cost - (base.cost or 0)
-    return CounterDelta(reading, spent, {name: m for name, m in models.items() if any(m.figures)})
+        return CounterDelta(reading, reading.cost_nanos, reading.models)
+    models = {name: now.minus(base.models.get(name, NO_COUNTERS)) for name, now in reading.models.items()}
+    cost = None if reading.cost_nanos is None else reading.cost_nanos - (base.cost_nanos or 0)
+    return CounterDelta(reading, cost, _nonzero(models))
 
 
 def stated_delta(reading: CounterReading) -> CounterDelta | None:
-    """What the client itself says was counted since its last reading, where it does."""
-    if reading.since is None:
+    """Return what the client itself states was counted since its last reading; None if it states nothing."""
+    if reading.since_last is None:
         return None
-    costs = [model.cost for model in reading.since.values() if model.cost is not None]
-    return CounterDelta(reading, sum(costs), {name: m for name, m in reading.since.items() if any(m.figures)})
+    costs = [model.cost_nanos for model in reading.since_last.values() if model.cost_nanos is not None]
+    return CounterDelta(reading, sum(costs), _nonzero(reading.since_last))
+
+
+def _nonzero(models: Models) -> Models:
+    return {name: model for name, model in models.items() if any(model.counts)}
 
 
 def read_result(value: dict[str, Any], after: int) -> CounterReading | None:
-    """The reading in a `result` record (native tongue), if it has one."""
+    """Return the reading in a `result` record in the native format; None if it has none."""
     models = _models(value.get("modelUsage"))
-    cost = _all_cost(value.get("total_cost_usd"), models)
+    cost = _total_cost(value.get("total_cost_usd"), models)
     usage = value.get("usage")
     if cost is None and models is None and not isinstance(usage, dict):
         return None
     return CounterReading(
         session=as_str(value.get("sessionId")),
-        cost=cost,
+        cost_nanos=cost,
         models=models or {},
         after=after,
-        since=_models(value.get("model_usage_since_last_result")),
-        turn=_turn(usage),
+        since_last=_models(value.get("model_usage_since_last_result")),
+        turn=charge_of(to_usage(cast(dict[str, Any], usage)), None) if isinstance(usage, dict) else None,
         by_model=models is not None,
         uuid=as_str(value.get("uuid")),
-        printed=True,
+        streamed=True,
     )
 
 
 def read_cost_state(value: dict[str, Any], after: int) -> CounterReading | None:
-    """The reading in a `cost-state` record."""
+    """Return the reading in a `cost-state` record; None if it has none."""
     models = _models(value.get("modelUsage"))
-    cost = _all_cost(value.get("totalCostUSD"), models)
+    cost = _total_cost(value.get("totalCostUSD"), models)
     if cost is None and models is None:
         return None
     start = value.get("startTime")
     return CounterReading(
         session=as_str(value.get("sessionId")),
-        cost=cost,
+        cost_nanos=cost,
         models=models or {},
         after=after,
         start=float(start) if isinstance(start, int | float) else None,
@@ -173,45 +170,41 @@ def _models(value: Any) -> Models | None:
     if not isinstance(value, dict):
         return None
     models = cast(dict[str, Any], value)
-    return {name: _model(cast(dict[str, Any], it)) for name, it in models.items() if isinstance(it, dict)}
+    return {name: _model(cast(dict[str, Any], model)) for name, model in models.items() if isinstance(model, dict)}
 
 
 def _model(value: dict[str, Any]) -> ModelCounters:
-    five, hour = (_split(value.get(f"cacheCreationEphemeral{life}InputTokens")) for life in ("5m", "1h"))
+    write_5m, write_1h = (_part(value.get(f"cacheCreationEphemeral{life}InputTokens")) for life in ("5m", "1h"))
     return ModelCounters(
-        _int(value.get("inputTokens")),
-        _int(value.get("outputTokens")),
-        _int(value.get("cacheReadInputTokens")),
-        max(_int(value.get("cacheCreationInputTokens")), (five or 0) + (hour or 0)),
-        five,
-        hour,
-        _int(value.get("webSearchRequests")),
+        _count(value.get("inputTokens")),
+        _count(value.get("outputTokens")),
+        _count(value.get("cacheReadInputTokens")),
+        max(_count(value.get("cacheCreationInputTokens")), (write_5m or 0) + (write_1h or 0)),
+        write_5m,
+        write_1h,
+        _count(value.get("webSearchRequests")),
         _cost(value.get("costUSD")),
     )
 
 
-def _turn(usage: Any) -> Charge | None:
-    return charges_of(to_usage(cast(dict[str, Any], usage)), None)[0] if isinstance(usage, dict) else None
+def _part(value: Any) -> int | None:
+    return _count(value) if isinstance(value, int) else None
 
 
-def _split(value: Any) -> int | None:
-    return _int(value) if isinstance(value, int) else None
-
-
-def _int(value: Any) -> int:
+def _count(value: Any) -> int:
     return max(0, int(value)) if _is_number(value) else 0
 
 
 def _cost(value: Any) -> int | None:
-    return nano_dollars(value) if _is_number(value) else None
+    return to_nanos(value) if _is_number(value) else None
 
 
-def _all_cost(value: Any, models: Models | None) -> int | None:
-    """What was paid in all; where that is not said, what was paid for the models."""
-    paid = [model.cost for model in (models or {}).values() if model.cost is not None]
-    return _cost(value) if _is_number(value) or not paid else sum(paid)
+def _total_cost(value: Any, models: Models | None) -> int | None:
+    """Return the stated total cost; if it is missing, the sum over the models."""
+    costs = [model.cost_nanos for model in (models or {}).values() if model.cost_nanos is not None]
+    return _cost(value) if _is_number(value) or not costs else sum(costs)
 
 
 def _is_number(value: Any) -> bool:
-    """Whether this is a number that can be one of tokens or dollars."""
+    """True if a value can be a number of tokens or dollars."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15

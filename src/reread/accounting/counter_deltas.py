@@ -1,4 +1,4 @@
-"""Counters: the client's own, by session and along its lineage, and what each reading adds to the one before it."""
+"""Differences between the readings of a client's cost counter, along the lineage of a session."""
 
 from __future__ import annotations
 
@@ -7,72 +7,75 @@ from collections.abc import Iterator
 
 from reread.accounting.cost_counters import CounterDelta, CounterReading, counter_delta, stated_delta
 from reread.accounting.dedupe import ResponseCopy
-from reread.accounting.digest import OWN, FileDigest, FileResponse
+from reread.accounting.digest import OWN_ROW, FileDigest, FileResponse
 
 PER_PROCESS = (2, 1, 220)
-"""Up to this version a counter began anew with each process; later it goes on through resumes and forks."""
+"""Up to this version each process starts a new counter; later versions carry it through resumes and forks."""
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 class CounterDeltas:
-    """The client's counters by session, and what each reading adds to the one before it."""
+    """All counter readings by session, and what each one adds to the one before it."""
 
     def __init__(self, files: list[FileDigest]) -> None:
         self.ancestors: dict[str | None, set[str | None]] = {}
-        """The sessions from which each has rows."""
-        self.copied: set[tuple[int, int]] = set()
-        """Responses that stand in a file as copies: the file, the how-manieth."""
+        """For each session, the sessions whose rows it copied."""
+        self.copies: set[tuple[int, int]] = set()
+        """Responses that are copies: `id` of the file digest, index of the response."""
         self.readings: dict[tuple[str | None, bool], list[tuple[FileDigest, CounterReading]]] = {}
-        for file in sorted(files, key=lambda file: (file.digest.began or 0, file.path)):
+        """By session and whether they were streamed: readings in the order of the files."""
+        for file in sorted(files, key=lambda file: (file.digest.start_ms or 0, file.path)):
             for reading in file.digest.readings:
-                self.readings.setdefault((reading.session, reading.printed), []).append((file, reading))
+                self.readings.setdefault((reading.session, reading.streamed), []).append((file, reading))
 
-    def note_copies(self, first: ResponseCopy, copies: list[ResponseCopy]) -> None:
-        """Learn from a response that several files hold which session comes from which."""
+    def add_copies(self, first: ResponseCopy, copies: list[ResponseCopy]) -> None:
+        """Learn from the copies of a response which session descends from which."""
         for copy in copies:
-            if copy.place.session != first.place.session:
-                self.ancestors.setdefault(copy.place.session, set()).add(first.place.session)
-                self.copied.add((id(copy.file), copy.response.number))
+            if copy.origin.session != first.origin.session:
+                self.ancestors.setdefault(copy.origin.session, set()).add(first.origin.session)
+                self.copies.add((id(copy.file), copy.response.index))
 
-    def know_cost(self, session: str | None) -> bool:
-        """Whether some counter says what a session cost."""
-        both = (*self.readings.get((session, False), ()), *self.readings.get((session, True), ()))
-        return any(reading.cost is not None for _, reading in both)
+    def has_cost(self, session: str | None) -> bool:
+        """True if some reading states the cost of a session."""
+        readings = (*self.readings.get((session, False), ()), *self.readings.get((session, True), ()))
+        return any(reading.cost_nanos is not None for _, reading in readings)
 
-    def reported(self, file: FileDigest, session: str | None) -> list[CounterDelta]:
-        """What a file's readings say was paid, and no other file's does."""
-        found = self.chain(file, session, printed=False)
-        written = self.readings.get((session, False), ())
-        found += self._beyond(file, session) if written else self.chain(file, session, printed=True)
-        return [part for part in found if part.cost is not None]
+    def cost_deltas(self, file: FileDigest, session: str | None) -> list[CounterDelta]:
+        """Return the costs that the readings of a file report and no other file does."""
+        deltas = self.deltas(file, session, streamed=False)
+        if (session, False) in self.readings:
+            deltas += self._stream_remainder(file, session)
+        else:
+            deltas += self.deltas(file, session, streamed=True)
+        return [delta for delta in deltas if delta.cost_nanos is not None]
 
-    def _beyond(self, file: FileDigest, session: str | None) -> list[CounterDelta]:
-        """Of a session whose transcript has readings, what was printed after the last of them."""
-        _, last = max(self.readings[(session, False)], key=_amount)
-        where, top = max(self.readings.get((session, True), ()), key=_amount, default=(None, last))
-        fresh = where is file and (top.cost or 0) > (last.cost or 0) and top.follows(last)
-        return [counter_delta(top, last)] if fresh else []
+    def _stream_remainder(self, file: FileDigest, session: str | None) -> list[CounterDelta]:
+        """Return what a stream counted after the last reading in the session's transcript."""
+        _, last = max(self.readings[(session, False)], key=_cost_of)
+        stream, highest = max(self.readings.get((session, True), ()), key=_cost_of, default=(None, last))
+        is_more = (highest.cost_nanos or 0) > (last.cost_nanos or 0)
+        return [counter_delta(highest, last)] if stream is file and is_more and highest.follows(last) else []
 
-    def chain(self, file: FileDigest, session: str | None, *, printed: bool) -> list[CounterDelta]:
-        """What each reading of a file adds to the one before it."""
+    def deltas(self, file: FileDigest, session: str | None, *, streamed: bool) -> list[CounterDelta]:
+        """Return what each reading of a session in a file adds to the reading before it."""
         out: list[CounterDelta] = []
-        before: CounterReading | None = None
-        one_process = printed and is_per_process(file.digest.client)
+        previous: CounterReading | None = None
+        one_process = streamed and is_per_process(file.digest.client_version)
         for reading in file.digest.readings:
-            if reading.printed != printed or self._told_before(file, reading):
+            if reading.streamed != streamed or self._is_repeated(file, reading):
                 continue
             if reading.session != session:
-                before = reading if one_process else before
+                previous = reading if one_process else previous
                 continue
-            base = self._base(file, reading) if before is None else before
-            goes_on = base is not None and reading.follows(base) and _same_start(reading, base)
-            out.append(stated_delta(reading) or counter_delta(reading, base if goes_on else None))
-            before = reading
+            base = self._base(file, reading) if previous is None else previous
+            continues = base is not None and reading.follows(base) and _same_start(reading, base)
+            out.append(stated_delta(reading) or counter_delta(reading, base if continues else None))
+            previous = reading
         return out
 
-    def _told_before(self, file: FileDigest, reading: CounterReading) -> bool:
-        """Whether another file, which comes first, has this very reading."""
-        for other, earlier in self.readings[(reading.session, reading.printed)]:
+    def _is_repeated(self, file: FileDigest, reading: CounterReading) -> bool:
+        """True if an earlier file has the same reading."""
+        for other, earlier in self.readings[(reading.session, reading.streamed)]:
             if other is file:
                 return False
             if _is_copy(earlier, reading):
@@ -80,44 +83,46 @@ class CounterDeltas:
         return False
 
     def _base(self, file: FileDigest, reading: CounterReading) -> CounterReading | None:
-        """Where the counter stood before a file's first reading: at an earlier file's, or an ancestor's."""
-        if reading.printed and is_per_process(file.digest.client):
+        """Return the reading before the first one of a file: that of an earlier file or of an ancestor."""
+        if reading.streamed and is_per_process(file.digest.client_version):
             return None
         lineage = list(self._lineage(file, reading))
-        begun, spent = self._own(file, reading) if lineage else (None, 0)
+        start_ms, own_prompt = self._own_part(file, reading) if lineage else (None, 0)
         found: list[tuple[FileDigest, CounterReading]] = []
         for other, earlier in lineage:
-            later = begun is not None and (earlier.when or 0) > begun
-            if not later and reading.follows(earlier) and _same_start(reading, earlier):
+            is_later = start_ms is not None and (earlier.time_ms or 0) > start_ms
+            if not is_later and reading.follows(earlier) and _same_start(reading, earlier):
                 known = reading.prompt is not None and earlier.prompt is not None
-                if not known or (earlier.prompt or 0) + spent <= (reading.prompt or 0):
+                if not known or (earlier.prompt or 0) + own_prompt <= (reading.prompt or 0):
                     found.append((other, earlier))
-        return max(found, key=_amount)[1] if found else None
+        return max(found, key=_cost_of)[1] if found else None
 
     def _lineage(self, file: FileDigest, reading: CounterReading) -> Iterator[tuple[FileDigest, CounterReading]]:
-        for other, earlier in self.readings[(reading.session, reading.printed)]:
+        """Yield the readings from which a counter may have continued."""
+        for other, earlier in self.readings[(reading.session, reading.streamed)]:
             if other is file:
                 break
             yield other, earlier
         for ancestor in self.ancestors.get(reading.session, ()):
-            for printed in (False, True):
-                yield from self.readings.get((ancestor, printed), ())
+            for streamed in (False, True):
+                yield from self.readings.get((ancestor, streamed), ())
 
-    def _own(self, file: FileDigest, reading: CounterReading) -> tuple[int | None, int]:
-        """When a session's own part of a file begins, and the prompt tokens its rows show before a reading."""
+    def _own_part(self, file: FileDigest, reading: CounterReading) -> tuple[int | None, int]:
+        """Return when the session's own responses in a file begin, and their prompt tokens before a reading."""
         digest = file.digest
-        rows: dict[str, FileResponse] = {}
-        for number, response in enumerate(digest.responses()[: reading.after]):
-            place = digest.places[response.place]
-            if place.session == reading.session and place.source == OWN and (id(file), number) not in self.copied:
-                rows.setdefault(response.id, response)
-        begun = next((response.when for response in rows.values() if response.when is not None), None)
-        shown = sum(response.charge.prompt for response in rows.values())
-        return begun, max(shown, reading.turn.prompt if reading.turn is not None else 0)
+        own: dict[str, FileResponse] = {}
+        for index, response in enumerate(digest.responses()[: reading.after]):
+            origin = digest.origins[response.origin_index]
+            is_copy = (id(file), index) in self.copies
+            if origin.session == reading.session and origin.source == OWN_ROW and not is_copy:
+                own.setdefault(response.id, response)
+        start_ms = next((response.time_ms for response in own.values() if response.time_ms is not None), None)
+        prompt = sum(response.charge.prompt for response in own.values())
+        return start_ms, max(prompt, reading.turn.prompt if reading.turn is not None else 0)
 
 
-def _amount(found: tuple[FileDigest, CounterReading]) -> int:
-    return found[1].cost or 0
+def _cost_of(found: tuple[FileDigest, CounterReading]) -> int:
+    return found[1].cost_nanos or 0
 
 
 def _same_start(a: CounterReading, b: CounterReading) -> bool:
@@ -127,10 +132,10 @@ def _same_start(a: CounterReading, b: CounterReading) -> bool:
 def _is_copy(a: CounterReading, b: CounterReading) -> bool:
     if a.uuid or b.uuid:
         return a.uuid == b.uuid
-    return (a.cost, a.models, a.start, a.after) == (b.cost, b.models, b.start, b.after)
+    return (a.cost_nanos, a.models, a.start, a.after) == (b.cost_nanos, b.models, b.start, b.after)
 
 
-def is_per_process(client: str | None) -> bool:
-    """Whether a client of that version counts anew in each process."""
-    found = _VERSION.match(client or "")
+def is_per_process(client_version: str | None) -> bool:
+    """True if each process of this client version starts a new counter."""
+    found = _VERSION.match(client_version or "")
     return found is not None and tuple(map(int, found.groups())) <= PER_PROCESS

@@ -1,4 +1,4 @@
-"""Copies: which rows, in whatever files, are one API response."""
+"""Find the rows that are copies of one API response, in any number of files."""
 
 from __future__ import annotations
 
@@ -6,161 +6,172 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from reread.accounting.digest import OWN, RETOLD, SIDECHAIN, SUMMED, FileDigest, FileResponse, Origin
+from reread.accounting.best_row import row_rank
+from reread.accounting.digest import CALL_RESULT, OWN_ROW, PROGRESS, SIDECHAIN, FileDigest, FileResponse, Origin
 
 
 class ResponseCopy(msgspec.Struct, gc=False):
-    """One file's word on a response."""
+    """A response as one file has it."""
 
     file: FileDigest
     response: FileResponse
-    place: Origin
+    origin: Origin
 
 
-def wanted_places(files: Sequence[FileDigest]) -> Callable[[Origin], bool]:
-    """Whether the responses of a place count: second-hand ones only where the agent's own are missing."""
-    places = [place for file in files for place in file.digest.places]
-    own = {(place.session, place.agent) for place in places if place.source == OWN}
+def origin_filter(files: Sequence[FileDigest]) -> Callable[[Origin], bool]:
+    """Return a test for origins whose responses count: second-hand ones only if the agent's own rows are missing."""
+    origins = [origin for file in files for origin in file.digest.origins]
+    own = {(origin.session, origin.agent) for origin in origins if origin.source == OWN_ROW}
     own |= {(file.session, file.agent) for file in files}
-    agents = {agent for _, agent in own}
-    retold = {place.agent for place in places if place.source == RETOLD}
-    metered = {reading.session for file in files for reading in file.digest.readings if reading.printed}
+    own_agents = {agent for _, agent in own}
+    progress_agents = {origin.agent for origin in origins if origin.source == PROGRESS}
+    stream_counters = {reading.session for file in files for reading in file.digest.readings if reading.streamed}
 
-    def summed(place: Origin) -> bool:
-        # Rows of agents that do not say whose they are: such a session has its agents' rows in its own file.
-        inline = (place.session, SIDECHAIN) in own
-        told = place.agent != SIDECHAIN and (place.agent in agents or place.agent in retold)
-        return not inline and not told and not (place.printed and place.session in metered)
+    def call_result_counts(origin: Origin) -> bool:
+        # Sidechain rows that name no agent: such a session has the rows of its agents in its own file.
+        has_inline_rows = (origin.session, SIDECHAIN) in own
+        has_rows = origin.agent != SIDECHAIN and (origin.agent in own_agents or origin.agent in progress_agents)
+        in_counter = origin.streamed and origin.session in stream_counters
+        return not has_inline_rows and not has_rows and not in_counter
 
     tests: dict[int, Callable[[Origin], bool]] = {
-        OWN: lambda place: True,
-        RETOLD: lambda place: (place.session, place.agent) not in own,
-        SUMMED: summed,
+        OWN_ROW: lambda origin: True,
+        PROGRESS: lambda origin: (origin.session, origin.agent) not in own,
+        CALL_RESULT: call_result_counts,
     }
-    return lambda place: tests[place.source](place)
+    return lambda origin: tests[origin.source](origin)
+
+
+def copy_rank(copy: ResponseCopy) -> tuple[object, ...]:
+    """Return the sort key of a copy: the greatest counts, by the rule of `best_row`.
+
+    The later copy is the one with the later time. What follows only makes the choice independent of the order of files.
+    """
+    response, charge = copy.response, copy.response.charge
+    content = (charge.model or "", charge.mode, str(response.extras))
+    return (row_rank(response.ended, charge.output), response.time_ms or 0, charge.counts, content)
 
 
 def group_copies(copies: list[ResponseCopy]) -> list[list[ResponseCopy]]:
-    """Copies of one message id as responses: the same request, or without one the same session or a proof."""
+    """Group the copies with one message id into responses.
+
+    Copies with the same request id are one response. A copy without one belongs to the copies that share its session,
+    its uuid, or its time and usage.
+    """
     groups = _UnionFind(len(copies))
-    named: dict[object, int] = {}
+    with_request: dict[object, int] = {}
     for n in sorted(range(len(copies)), key=lambda n: _precedence(copies[n])):
         request = copies[n].response.request
-        for mark in _marks(copies[n]) if request else ():
-            named.setdefault(mark, n)
-        for mark in [("request", request)] if request else _marks(copies[n]):
-            groups.join(mark, n)
-    found: dict[int, list[int]] = {}
+        for key in _shared_keys(copies[n]) if request else ():
+            with_request.setdefault(key, n)
+        for key in [("request", request)] if request else _shared_keys(copies[n]):
+            groups.join(key, n)
+    matches: dict[int, list[int]] = {}
     for n, copy in enumerate(copies):
         if copy.response.request is None:
-            found.setdefault(groups.root(n), []).extend(named[mark] for mark in _marks(copy) if mark in named)
-    for root, others in found.items():
-        if others:
-            groups.union(min(others, key=lambda n: _precedence(copies[n])), root)
+            found = (with_request[key] for key in _shared_keys(copy) if key in with_request)
+            matches.setdefault(groups.root(n), []).extend(found)
+    for root, found in matches.items():
+        if found:
+            groups.union(min(found, key=lambda n: _precedence(copies[n])), root)
     out: dict[int, list[ResponseCopy]] = {}
     for n, copy in enumerate(copies):
         out.setdefault(groups.root(n), []).append(copy)
-    return _without_replays(list(out.values()))
+    return _drop_replays(list(out.values()))
 
 
 def _precedence(copy: ResponseCopy) -> tuple[bool, str]:
-    """Of several requests under one id, a row that names none goes with the main thread's, and with one for good."""
-    return (copy.place.agent is not None, copy.response.request or "")
+    """Sort key for the requests that a copy without one may belong to: the main thread's first."""
+    return (copy.origin.agent is not None, copy.response.request or "")
 
 
-def _marks(copy: ResponseCopy) -> Iterator[object]:
-    """What a row without a request id has in common with the others of its response, or their copies."""
+def _shared_keys(copy: ResponseCopy) -> Iterator[object]:
+    """Yield the keys that a copy without a request id shares with other copies of its response."""
     response = copy.response
-    yield ("session", copy.place.session)
-    yield from response.proofs or ([response.uuid] if response.uuid else [])
-    if response.when is not None:
-        yield (response.when, response.charge.counts)
+    yield ("session", copy.origin.session)
+    yield from response.copy_keys or ([response.uuid] if response.uuid else [])
+    if response.time_ms is not None:
+        yield (response.time_ms, response.charge.counts)
 
 
 class _UnionFind:
-    """Numbers in groups that grow together."""
+    """Disjoint sets of the numbers from 0 to count."""
 
     def __init__(self, count: int) -> None:
-        self._above = list(range(count))
+        self._parents = list(range(count))
         self._first: dict[object, int] = {}
 
     def root(self, n: int) -> int:
-        """The number that stands for a group."""
-        while self._above[n] != n:
-            self._above[n] = self._above[self._above[n]]
-            n = self._above[n]
+        """Return the number that represents the set of a number."""
+        while self._parents[n] != n:
+            self._parents[n] = self._parents[self._parents[n]]
+            n = self._parents[n]
         return n
 
     def union(self, a: int, b: int) -> None:
-        """Make one group of two."""
-        self._above[self.root(b)] = self.root(a)
+        """Merge the sets of two numbers."""
+        self._parents[self.root(b)] = self.root(a)
 
-    def join(self, mark: object, n: int) -> None:
-        """Put a number with the others of that mark."""
-        self.union(self._first.setdefault(mark, n), n)
-
-
-def _without_replays(groups: list[list[ResponseCopy]]) -> list[list[ResponseCopy]]:
-    """Drop what an agent's file replays of the main thread under another request."""
-    mains = [group for group in groups if any(copy.place.agent is None for copy in group)]
-    told = {copy.place.session for group in mains for copy in group}
-    return [group for group in groups if group in mains or not any(copy.place.session in told for copy in group)]
+    def join(self, key: object, n: int) -> None:
+        """Merge the set of a number with those of the other numbers that have the same key."""
+        self.union(self._first.setdefault(key, n), n)
 
 
-def row_rank(copy: ResponseCopy) -> tuple[object, ...]:
-    """Orders rows: the one that ended, then the one with more output, then the later one."""
-    response, charge = copy.response, copy.response.charge
-    said = (charge.model or "", charge.mode, str(response.extras))
-    return (response.ended, charge.output, response.when or 0, charge.counts, said)
+def _drop_replays(groups: list[list[ResponseCopy]]) -> list[list[ResponseCopy]]:
+    """Drop responses of agents that replay a message of the main thread under another request id."""
+    main = [group for group in groups if any(copy.origin.agent is None for copy in group)]
+    sessions = {copy.origin.session for group in main for copy in group}
+    return [group for group in groups if group in main or not any(copy.origin.session in sessions for copy in group)]
 
 
 class ForkPoints:
-    """When sessions with responses in common went their own ways. A set of sessions is a number: a bit for each."""
+    """The times at which sessions with common responses diverged. A set of sessions is a bit mask."""
 
     def __init__(self, shared: Iterable[list[ResponseCopy]] = (), single: Iterable[ResponseCopy] = ()) -> None:
         self._bits: dict[str | None, int] = {}
         self._first: dict[str | None, dict[int, int]] = {}
-        """Of each session, by those that have a response too, when the first such response was."""
-        self._left: dict[str | None, list[tuple[int, int]]] = {}
-        """When which others parted from a session, the first first; at the end, with 0, those that never did."""
-        self._known: dict[tuple[str | None, int], tuple[int, int]] = {}
+        """For each session: by the sessions that share a response with it, the time of the first such response."""
+        self._departures: dict[str | None, list[tuple[int, int]]] = {}
+        """For each session: the times at which others diverged, in order, then 0 with those that never did."""
+        self._times: dict[tuple[str | None, int], tuple[int, int]] = {}
         for copies in shared:
             sessions = self.sessions(copies)
             for copy in copies:
-                self._note(copy, sessions)
+                self._add(copy, sessions)
         for copy in single:
-            if copy.place.session in self._bits:
-                self._note(copy, self._bits[copy.place.session])
+            if copy.origin.session in self._bits:
+                self._add(copy, self._bits[copy.origin.session])
 
     def sessions(self, copies: list[ResponseCopy]) -> int:
-        """The sessions that have a response."""
-        found = 0
+        """Return the sessions that have a response, as a bit mask."""
+        mask = 0
         for copy in copies:
-            found |= self._bits.setdefault(copy.place.session, 1 << len(self._bits))
-        return found
+            mask |= self._bits.setdefault(copy.origin.session, 1 << len(self._bits))
+        return mask
 
-    def _note(self, copy: ResponseCopy, sessions: int) -> None:
-        when = copy.response.when
-        if when is not None:
-            first = self._first.setdefault(copy.place.session, {})
-            first[sessions] = min(when, first.get(sessions, when))
+    def _add(self, copy: ResponseCopy, sessions: int) -> None:
+        time_ms = copy.response.time_ms
+        if time_ms is not None:
+            first = self._first.setdefault(copy.origin.session, {})
+            first[sessions] = min(time_ms, first.get(sessions, time_ms))
 
-    def when(self, session: str | None, sessions: int) -> tuple[int, int]:
-        """When a session parted from the first of some others, and from the last of them; 0 for never."""
-        if (session, sessions) not in self._known:
-            left, others = self._left_by(session), sessions & ~self._bits[session]
-            first = next((when for when, gone in left if gone & others), 0)
-            last = next((when for when, gone in reversed(left) if gone & others), 0)
-            self._known[session, sessions] = (first, last)
-        return self._known[session, sessions]
+    def times(self, session: str | None, sessions: int) -> tuple[int, int]:
+        """Return when a session diverged from the first and from the last of others; 0 if it never did."""
+        if (session, sessions) not in self._times:
+            departures, others = self._departures_from(session), sessions & ~self._bits[session]
+            first = next((time_ms for time_ms, gone in departures if gone & others), 0)
+            last = next((time_ms for time_ms, gone in reversed(departures) if gone & others), 0)
+            self._times[session, sessions] = (first, last)
+        return self._times[session, sessions]
 
-    def _left_by(self, session: str | None) -> list[tuple[int, int]]:
-        if session not in self._left:
-            left = self._left[session] = []
+    def _departures_from(self, session: str | None) -> list[tuple[int, int]]:
+        if session not in self._departures:
+            departures = self._departures[session] = []
             together = (1 << len(self._bits)) - 1
-            for when, sessions in sorted((when, sessions) for sessions, when in self._first.get(session, {}).items()):
+            by_time = sorted((time_ms, sessions) for sessions, time_ms in self._first.get(session, {}).items())
+            for time_ms, sessions in by_time:
                 if gone := together & ~sessions:
-                    left.append((when, gone))
+                    departures.append((time_ms, gone))
                     together &= sessions
-            left.append((0, together))
-        return self._left[session]
+            departures.append((0, together))
+        return self._departures[session]

@@ -1,4 +1,4 @@
-"""Digests: what one file says of usage."""
+"""The digest of a file: the usage in it, small enough to keep in the cache."""
 
 from __future__ import annotations
 
@@ -8,60 +8,66 @@ from reread.accounting.billing import Charge
 from reread.accounting.cost_counters import CounterReading
 from reread.disk import layout
 
-FORMAT = 9
-"""Changes when a digest that was kept cannot be read as one made now."""
+FORMAT = 10
+"""Change it when cached digests can no longer be read, or would be built differently now."""
 
-OWN, RETOLD, SUMMED = range(3)
-"""Where a response is told of: in its own row, in a progress record, or only in the result of a call."""
-ANYWHERE = "*"
-"""In place of a request id: what has this id is the same response wherever it stands."""
+OWN_ROW, PROGRESS, CALL_RESULT = range(3)
+"""Where the usage of a response was found: in its own row, in a progress record, or only in the result of a call."""
+ANY_REQUEST = "*"
+"""Stands in for a request id if all rows with the message id are one response, wherever they are."""
 SIDECHAIN = "sidechain"
-"""The agent of rows that are a subagent's and do not say whose."""
+"""The agent of sidechain rows that do not name one."""
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """Where a response belongs, by its first row."""
+    """Where a response belongs, according to its first row."""
 
     session: str | None
     project: str | None
     branch: str | None
     agent: str | None
     """None in the main thread."""
-    copied: bool = False
-    """Whether the row says that it was copied from another session."""
-    printed: bool = False
-    source: int = OWN
+    forked: bool = False
+    """True if the row states that it was copied from another session."""
+    streamed: bool = False
+    """True if the row comes from a stream (stream-json), not from a transcript."""
+    source: int = OWN_ROW
 
 
 class FileResponse(msgspec.Struct, gc=False, array_like=True):
-    """One API response as one file tells it: where it belongs by its first row, what it used by its best."""
+    """One API response in one file: its origin is that of its first row, its usage that of its best row."""
 
-    number: int
-    """The how-manieth response of the file it is."""
+    index: int
+    """Index of this response within its file."""
     request: str | None
-    place: int
-    when: int | None = None
+    origin_index: int
+    """Index into `Digest.origins`."""
+    time_ms: int | None = None
     """Milliseconds since 1970."""
     ended: bool = False
+    """True if a row has a stop reason."""
     charge: Charge = Charge()
     uuid: str | None = None
-    """That of the first row."""
+    """The uuid of the first row."""
     id: str = ""
     extras: tuple[Charge, ...] = ()
-    reported: int | None = None
-    proofs: tuple[str, ...] = ()
-    """Of rows without a request id: what shows that they are copies of others, or others of them."""
+    """Charges of iterations that are billed apart."""
+    reported_nanos: int | None = None
+    """The cost on its rows, in nano-dollars."""
+    copy_keys: tuple[str, ...] = ()
+    """If rows have no request id: keys that a copy of one of them in another session shares."""
 
 
 class UsageCell(msgspec.Struct, gc=False, array_like=True):
-    """Plain responses of one place, model, kind of request and quarter of an hour, summed."""
+    """The sum of plain responses with the same time slot, origin, model, mode and band."""
 
     slot: int | None
-    place: int
+    """Number of SLOT_MS intervals since 1970."""
+    origin_index: int
     model: str | None
     mode: int
     band: int
-    """How many of BANDS their prompts are longer than."""
+    """How many of PROMPT_THRESHOLDS their prompts exceed."""
     responses: int = 0
     input: int = 0
     output: int = 0
@@ -73,96 +79,109 @@ class UsageCell(msgspec.Struct, gc=False, array_like=True):
 
 
 SLOT_MS = 900_000
-"""A quarter of an hour: every time zone's day begins on one."""
-BANDS = (100_000, 200_000)
-"""The prompt lengths above which some model is dearer; a table with others counts response by response."""
+"""A quarter of an hour: in every time zone the day begins on one."""
+PROMPT_THRESHOLDS = (100_000, 200_000)
+"""Prompt lengths above which some model costs more; with a price table that has others, every response is priced."""
 
 
-NO_ROWS = msgspec.Raw(msgspec.msgpack.encode([]))
+NO_RESPONSES = msgspec.Raw(msgspec.msgpack.encode([]))
 
 
 class Digest(msgspec.Struct, array_like=True):
-    """All that one file says of usage: plain responses in sums, and each of them for when it stands elsewhere too."""
+    """All usage in one file: plain responses summed in cells, and each response for files that share some of them."""
 
     format: int = FORMAT
-    places: list[Origin] = []
+    origins: list[Origin] = []
     cells: list[UsageCell] = []
     ids: list[str] = []
-    """The ids of all responses, plain or odd."""
-    rows: msgspec.Raw = NO_ROWS
-    """The plain responses, as MessagePack of a list of them without id and last fields: read only when needed."""
-    odd: list[FileResponse] = []
-    """The others: printed, second-hand, without a request id, with more than one charge, a reported cost or counts
-    beyond 64 bits."""
+    """The message ids of all responses."""
+    plain: msgspec.Raw = NO_RESPONSES
+    """The plain responses as MessagePack, without their ids and last fields: decoded only when needed."""
+    special: list[FileResponse] = []
+    """All other responses: from a stream, a progress record or a call's result, without a request id, with extra
+    charges, a reported cost or counts beyond 64 bits."""
     readings: list[CounterReading] = []
-    lines: int = 0
-    """How many lines were looked at, at most FIRST_LINES."""
-    began: int | None = None
+    lines_peeked: int = 0
+    """Number of first lines examined for the start time, at most `scan.PEEKED_LINES`."""
+    start_ms: int | None = None
     """The first time in the file."""
-    client: str | None = None
-    """The version that printed it, where that is said."""
-    folder: str | None = None
-    """The folder that a printed run worked in."""
-    printed: bool = False
+    client_version: str | None = None
+    """The version of the client that printed the stream, if stated."""
+    cwd: str | None = None
+    """The working directory of a stream."""
+    streamed: bool = False
+    """True if the file holds a stream."""
     resumable: bool = True
-    """Whether what is appended can be read alone."""
+    """True if appended lines can be read without the lines before them."""
 
-    def packed(self) -> bytes:
-        """The digest as it is kept; nothing where a number in it is beyond 64 bits: such a file is read again."""
-        return packed(self) or b""
+    def encode(self) -> bytes:
+        """Return the digest for the cache; empty if it cannot be encoded, so that the file is read again."""
+        return encode(self) or b""
 
     def responses(self) -> list[FileResponse]:
-        """Every response, in the order of the file."""
-        plain = msgspec.msgpack.decode(self.rows, type=list[FileResponse])
+        """Return every response, in the order of the file."""
+        plain = msgspec.msgpack.decode(self.plain, type=list[FileResponse])
         for response in plain:
-            response.id = self.ids[response.number]
-        return sorted([*plain, *self.odd], key=lambda response: response.number) if self.odd else plain
+            response.id = self.ids[response.index]
+        return sorted([*plain, *self.special], key=lambda response: response.index) if self.special else plain
 
 
-def packed(value: object) -> bytes | None:
-    """A value as MessagePack; None where that cannot hold it: a number beyond 64 bits, a name that is no UTF-8."""
+def encode(value: object) -> bytes | None:
+    """Encode a value as MessagePack; None if it has a number beyond 64 bits or text that is not Unicode."""
     try:
         return msgspec.msgpack.encode(value)
     except (OverflowError, UnicodeError):
         return None
 
 
+_decode_digest = msgspec.msgpack.Decoder(Digest).decode
+
+
+def decode_digest(data: bytes) -> Digest | None:
+    """Decode a digest from the cache; None if it is broken or of another format."""
+    try:
+        digest = _decode_digest(data)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    return digest if digest.format == FORMAT else None
+
+
 class FileDigest(msgspec.Struct):
-    """A file's digest, and what its place says of it."""
+    """The digest of a file with what the path of the file tells."""
 
     digest: Digest
     path: str = ""
     project: str | None = None
-    """The project of rows that do not say: what another row says, or a guess by the folder's name."""
+    """The project of rows that name none: that of another row, else a guess from the name of the folder."""
     agent: str | None = None
-    """Whose file it is, where it is an agent's own."""
+    """The agent whose file this is, if it is an agent's."""
     session: str | None = None
-    """The session it belongs to, by its place."""
+    """The session to which the file belongs."""
 
 
 def file_digest(path: str, digest: Digest) -> FileDigest:
-    """A digest with what the place of its file says."""
-    project = next((place.project for place in digest.places if place.project), None) or guessed_project(path)
-    return FileDigest(digest, path, project, *owner(path))
+    """Return a digest with what the path of its file tells."""
+    project = next((origin.project for origin in digest.origins if origin.project), None) or guess_project(path)
+    return FileDigest(digest, path, project, *file_owner(path))
 
 
-def owner(path: str) -> tuple[str | None, str | None]:
-    """The agent and the session whose file this is, by its place."""
+def file_owner(path: str) -> tuple[str | None, str | None]:
+    """Return the agent and the session to which a file belongs, judging by its path."""
     parts = _parts(path)
     stem = parts[-1].rpartition(".")[0] or parts[-1]
-    if not stem.startswith(layout.AGENT):
+    if not stem.startswith(layout.AGENT_PREFIX):
         return None, stem
-    session = parts[parts.index("subagents") - 1] if "subagents" in parts else None
-    return stem.removeprefix(layout.AGENT), session
+    session = parts[parts.index(layout.SUBAGENTS) - 1] if layout.SUBAGENTS in parts else None
+    return stem.removeprefix(layout.AGENT_PREFIX), session
 
 
-def guessed_project(path: str) -> str | None:
-    """The project by the folder's name, where the file lies as the client puts it."""
+def guess_project(path: str) -> str | None:
+    """Guess the project from the name of the folder, if the file is where the client puts its files."""
     parts = _parts(path)
-    at = next((n for n, part in enumerate(parts) if part in layout.FOLDERS), len(parts))
-    return layout.named_project(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
+    at = next((n for n, part in enumerate(parts) if part in layout.SESSION_FOLDERS), len(parts))
+    return layout.project_from_folder(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
 
 
 def _parts(path: str) -> list[str]:
-    """The parts of a path: of thousands of files, and `pathlib` takes its time."""
+    """Split a path; `pathlib` is too slow for thousands of files."""
     return path.replace("\\", "/").split("/")

@@ -1,4 +1,4 @@
-"""Spends: what was spent when, by whom, on what."""
+"""Usage entries: the tokens and cost of one response, or of many that share an origin and a time slot."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from reread.accounting.billing import UsageSum
 
 
 class UsageEntry(msgspec.Struct, gc=False, array_like=True):
-    """Something that was spent: when, by whom, on what."""
+    """Tokens and cost with everything they can be grouped by."""
 
-    when: int | None
+    time_ms: int | None
     session: str | None
     project: str | None
     branch: str | None
@@ -27,14 +27,14 @@ class UsageEntry(msgspec.Struct, gc=False, array_like=True):
     write_1h: int = 0
     read: int = 0
     searches: int = 0
-    picos: int | None = None
-    """What the tokens cost, in pico-dollars; None where their model has no price."""
-    reported: int | None = None
-    """What the client said, in nano-dollars."""
+    cost_picos: int | None = None
+    """Cost of the tokens in pico-dollars; None if the model has no price."""
+    reported_nanos: int | None = None
+    """Cost as the client reported it, in nano-dollars."""
     unconfirmed: int = 0
 
-    def join(self, other: UsageEntry) -> None:
-        """Take in another that belongs to the same place and time."""
+    def add(self, other: UsageEntry) -> None:
+        """Add the numbers of another entry with the same origin and time."""
         self.responses += other.responses
         self.input += other.input
         self.output += other.output
@@ -43,25 +43,25 @@ class UsageEntry(msgspec.Struct, gc=False, array_like=True):
         self.read += other.read
         self.searches += other.searches
         self.unconfirmed += other.unconfirmed
-        if other.picos is not None:
-            self.picos = (self.picos or 0) + other.picos
-        if other.reported is not None:
-            self.reported = (self.reported or 0) + other.reported
+        if other.cost_picos is not None:
+            self.cost_picos = (self.cost_picos or 0) + other.cost_picos
+        if other.reported_nanos is not None:
+            self.reported_nanos = (self.reported_nanos or 0) + other.reported_nanos
 
 
 _counts_of = attrgetter("responses", "unconfirmed", "input", "output", "write_5m", "write_1h", "read", "searches")
 
 
 def sum_entries(entries: Sequence[UsageEntry]) -> UsageSum:
-    """The figures of several."""
+    """Return the total of some entries."""
     out = UsageSum()
     if entries:
         out.responses, out.unconfirmed, *out.counts = map(sum, zip(*map(_counts_of, entries), strict=True))
-    paid = [entry.picos for entry in entries if entry.picos is not None]
-    out.picos, out.priced = sum(paid), bool(paid)
+    costs = [entry.cost_picos for entry in entries if entry.cost_picos is not None]
+    out.cost_picos, out.priced = sum(costs), bool(costs)
     for entry in entries:
-        if entry.picos is None and (entry.reported is None or entry.responses):
-            out.pay(entry.model, None)
-        if entry.reported is not None:
-            out.report(entry.reported)
+        if entry.cost_picos is None and (entry.reported_nanos is None or entry.responses):
+            out.add_cost(entry.model, None)
+        if entry.reported_nanos is not None:
+            out.add_reported(entry.reported_nanos)
     return out

@@ -1,4 +1,4 @@
-"""Tallies: what was spent, filtered, put into groups and summed. No I/O."""
+"""Filter usage entries, group them and sum each group. No I/O."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ import msgspec
 from reread.accounting.billing import Usage, UsageSum
 from reread.accounting.digest import SLOT_MS
 from reread.accounting.entries import UsageEntry, sum_entries
-from reread.accounting.prices import Prices, read_name
+from reread.accounting.prices import Prices, parse_model_id
 from reread.disk import layout
 from reread.errors import Misuse
 
 MAIN, SUBAGENTS = "main", "subagents"
-BLOCK = timedelta(hours=5)
+MS_PER_HOUR = 3_600_000
+BLOCK_MS = 5 * MS_PER_HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Key = Callable[[UsageEntry], str | None]
+"""Returns the group to which an entry belongs; None if unknown."""
+Test = Callable[[UsageEntry], bool]
 
 
 class UsageGroup(msgspec.Struct, frozen=True):
-    """One group and its figures. `row["day"]` and `row["cost_usd"]` work alike."""
+    """One group and its usage. `row["day"]` and `row["cost_usd"]` work alike."""
 
     group: dict[str, str | None]
     usage: Usage
@@ -35,7 +38,7 @@ class UsageGroup(msgspec.Struct, frozen=True):
 
 
 class UsageReport(msgspec.Struct, frozen=True):
-    """What was spent, by group and in all."""
+    """Usage by group, and the totals."""
 
     by: tuple[str, ...]
     rows: list[UsageGroup]
@@ -43,42 +46,42 @@ class UsageReport(msgspec.Struct, frozen=True):
     prices: str
     """The day of the price table that was used."""
     unread: tuple[str, ...] = ()
-    """Files that could not be read: what they say is in no figure."""
+    """Files that could not be read and are not included."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
 
 class UsageFilter(msgspec.Struct, frozen=True):
-    """Which spends to count."""
+    """Which entries to count."""
 
     since: int | None = None
     until: int | None = None
-    """Milliseconds since 1970; `since` is in, `until` is out."""
+    """Milliseconds since 1970; `since` is included, `until` is not."""
     projects: tuple[str, ...] = ()
-    """Folders: what was spent there or below."""
+    """Only these folders and those below them."""
     models: tuple[str, ...] = ()
 
-    def passes(self, prices: Prices) -> Callable[[UsageEntry], bool] | None:
-        """The test, or None where all pass."""
-        tests = [test for test in (self._in_time(), self._in_projects(), self._of_models(prices)) if test is not None]
+    def test(self, prices: Prices) -> Test | None:
+        """Return a test for entries; None if all of them count."""
+        tests = [test for test in (self._time_test(), self._project_test(), self._model_test(prices)) if test]
         if not tests:
             return None
         return lambda entry: all(test(entry) for test in tests)
 
-    def _in_time(self) -> Callable[[UsageEntry], bool] | None:
+    def _time_test(self) -> Test | None:
         if self.since is None and self.until is None:
             return None
         first = self.since if self.since is not None else -(1 << 62)
         last = self.until if self.until is not None else 1 << 62
-        return lambda entry: entry.when is not None and first <= entry.when < last
+        return lambda entry: entry.time_ms is not None and first <= entry.time_ms < last
 
-    def _in_projects(self) -> Callable[[UsageEntry], bool] | None:
+    def _project_test(self) -> Test | None:
         if not self.projects:
             return None
         return lambda entry: layout.is_within(entry.project, self.projects)
 
-    def _of_models(self, prices: Prices) -> Callable[[UsageEntry], bool] | None:
+    def _model_test(self, prices: Prices) -> Test | None:
         if not self.models:
             return None
         known: dict[str | None, bool] = {}
@@ -86,21 +89,21 @@ class UsageFilter(msgspec.Struct, frozen=True):
         def test(entry: UsageEntry) -> bool:
             model = entry.model
             if model not in known:
-                known[model] = any(is_model(model, pattern, prices) for pattern in self.models)
+                known[model] = any(matches_model(model, pattern, prices) for pattern in self.models)
             return known[model]
 
         return test
 
 
-def is_model(model: str | None, pattern: str, prices: Prices) -> bool:
-    """Whether a model is meant by an id, a pattern (`claude-opus-*`) or a family (`opus`); never by a neighbour's."""
+def matches_model(model: str | None, pattern: str, prices: Prices) -> bool:
+    """True if a model matches an id, a glob pattern (`claude-opus-*`) or a family (`opus`)."""
     if model is None:
         return False
-    asked = prices.name(pattern)
-    if model == pattern or (asked is not None and prices.name(model) == asked):
+    name = prices.name(pattern)
+    if model == pattern or (name is not None and prices.name(model) == name):
         return True
-    plain = read_name(model).model
-    return fnmatch.fnmatchcase(plain, pattern) or (pattern.isalpha() and pattern in plain.split("-"))
+    base = parse_model_id(model).model
+    return fnmatch.fnmatchcase(base, pattern) or (pattern.isalpha() and pattern in base.split("-"))
 
 
 def group_entries(
@@ -111,21 +114,21 @@ def group_entries(
     prices: Prices,
     keep: UsageFilter | None = None,
 ) -> UsageReport:
-    """The figures of each group, ascending, and of all; `zone` None is the local time."""
+    """Return the usage of each group, ascending, and the totals; `zone` None is local time."""
     clock = ZoneClock(zone)
     keys = [_key(name, clock, entries) for name in by]
-    test = keep.passes(prices) if keep is not None else None
+    test = keep.test(prices) if keep is not None else None
     kept = entries if test is None else list(filter(test, entries))
     groups: defaultdict[tuple[str | None, ...], list[UsageEntry]] = defaultdict(list)
     for entry, *group in zip(kept, *(map(key, kept) for key in keys), strict=True):
         groups[tuple(group)].append(entry)
-    everything = UsageSum()
+    totals = UsageSum()
     rows: list[UsageGroup] = []
     for group in sorted(groups, key=_ascending):
-        figures = sum_entries(groups[group])
-        everything.add(figures)
-        rows.append(UsageGroup(dict(zip(by, group, strict=True)), figures.usage()))
-    return UsageReport(tuple(by), rows if by else [], everything.usage(), prices.table.as_of)
+        subtotal = sum_entries(groups[group])
+        totals.add(subtotal)
+        rows.append(UsageGroup(dict(zip(by, group, strict=True)), subtotal.to_usage()))
+    return UsageReport(tuple(by), rows if by else [], totals.to_usage(), prices.table.as_of)
 
 
 def _ascending(group: tuple[str | None, ...]) -> list[tuple[bool, str]]:
@@ -133,70 +136,68 @@ def _ascending(group: tuple[str | None, ...]) -> list[tuple[bool, str]]:
 
 
 class ZoneClock:
-    """Milliseconds as days of a time zone; each quarter of an hour is looked up once."""
+    """Converts milliseconds to times in a time zone; each quarter of an hour is converted once."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self.zone = zone
-        self._days: dict[int, datetime] = {}
+        self._slots: dict[int, datetime] = {}
 
-    def time(self, when: int) -> datetime:
-        """A moment in the zone; of one that its calendar does not have, the first or the last that there is."""
+    def time(self, time_ms: int) -> datetime:
+        """Return a time in the zone, or the first or last one of the calendar if it lies beyond it."""
         try:
-            return (EPOCH + timedelta(0, 0, 0, when)).astimezone(self.zone)
+            return (EPOCH + timedelta(0, 0, 0, time_ms)).astimezone(self.zone)
         except (OverflowError, ValueError, OSError):
-            return (datetime.min if when < 0 else datetime.max).replace(tzinfo=UTC)
+            return (datetime.min if time_ms < 0 else datetime.max).replace(tzinfo=UTC)
 
-    def slot(self, when: int) -> datetime:
-        """The quarter of an hour in which a moment lies."""
-        slot = when // SLOT_MS
-        if slot not in self._days:
-            self._days[slot] = self.time(slot * SLOT_MS)
-        return self._days[slot]
-
-
-def _day(clock: ZoneClock) -> Key:
-    return _dated(clock, lambda day: day.date().isoformat())
+    def slot(self, time_ms: int) -> datetime:
+        """Return the start of the quarter of an hour that contains a time."""
+        slot = time_ms // SLOT_MS
+        if slot not in self._slots:
+            self._slots[slot] = self.time(slot * SLOT_MS)
+        return self._slots[slot]
 
 
-def _week(clock: ZoneClock) -> Key:
-    return _dated(clock, lambda day: (day.date() - timedelta(days=day.weekday())).isoformat())
+def _day_key(clock: ZoneClock) -> Key:
+    return _time_key(clock, lambda day: day.date().isoformat())
 
 
-def _month(clock: ZoneClock) -> Key:
-    return _dated(clock, lambda day: f"{day.year:04}-{day.month:02}")
+def _week_key(clock: ZoneClock) -> Key:
+    return _time_key(clock, lambda day: (day.date() - timedelta(days=day.weekday())).isoformat())
 
 
-def _dated(clock: ZoneClock, name: Callable[[datetime], str]) -> Key:
-    known: dict[int, str] = {}
+def _month_key(clock: ZoneClock) -> Key:
+    return _time_key(clock, lambda day: f"{day.year:04}-{day.month:02}")
+
+
+def _time_key(clock: ZoneClock, name: Callable[[datetime], str]) -> Key:
+    names: dict[int, str] = {}
 
     def key(entry: UsageEntry) -> str | None:
-        if entry.when is None:
+        if entry.time_ms is None:
             return None
-        slot = entry.when // SLOT_MS
-        if slot not in known:
-            known[slot] = name(clock.slot(entry.when))
-        return known[slot]
+        slot = entry.time_ms // SLOT_MS
+        if slot not in names:
+            names[slot] = name(clock.slot(entry.time_ms))
+        return names[slot]
 
     return key
 
 
-def _block(clock: ZoneClock, entries: Iterable[UsageEntry]) -> Key:
-    """The five hours that begin on the hour of the first response after the last such five ended."""
-    length = int(BLOCK.total_seconds() * 1000)
-    hour = 3_600_000
-    starts: dict[int, str] = {}
+def _block_key(clock: ZoneClock, entries: Iterable[UsageEntry]) -> Key:
+    """Key for blocks of five hours, each from the full hour of the first response after the block before it."""
+    names: dict[int, str] = {}
     start: int | None = None
     name = ""
-    for when in sorted({entry.when for entry in entries if entry.when is not None}):
-        if start is None or when - start >= length:
-            start = when // hour * hour
+    for time_ms in sorted({entry.time_ms for entry in entries if entry.time_ms is not None}):
+        if start is None or time_ms - start >= BLOCK_MS:
+            start = time_ms // MS_PER_HOUR * MS_PER_HOUR
             name = clock.time(start).isoformat()
-        starts[when] = name
-    return lambda entry: None if entry.when is None else starts[entry.when]
+        names[time_ms] = name
+    return lambda entry: None if entry.time_ms is None else names[entry.time_ms]
 
 
-_TIMES: dict[str, Callable[[ZoneClock], Key]] = {"day": _day, "week": _week, "month": _month}
-_PLAIN: dict[str, Key] = {
+_TIME_KEYS: dict[str, Callable[[ZoneClock], Key]] = {"day": _day_key, "week": _week_key, "month": _month_key}
+_KEYS: dict[str, Key] = {
     "session": lambda entry: entry.session,
     "project": lambda entry: entry.project,
     "model": lambda entry: entry.model,
@@ -204,15 +205,16 @@ _PLAIN: dict[str, Key] = {
     "agent": lambda entry: entry.agent or MAIN,
     "thread": lambda entry: SUBAGENTS if entry.agent else MAIN,
 }
-GROUPS = (*_TIMES, *_PLAIN, "block")
-"""What usage can be grouped by: `thread` tells the main thread from subagents, `block` is five hours."""
+BLOCK = "block"
+GROUPS = (*_TIME_KEYS, *_KEYS, BLOCK)
+"""What usage can be grouped by: `thread` is the main thread or subagents, `block` is five hours."""
 
 
 def _key(name: str, clock: ZoneClock, entries: Sequence[UsageEntry]) -> Key:
-    if name in _TIMES:
-        return _TIMES[name](clock)
-    if name == "block":
-        return _block(clock, entries)
-    if name not in _PLAIN:
-        raise Misuse(f"cannot group by {name!r}: say {', '.join(GROUPS)}, several with commas")
-    return _PLAIN[name]
+    if name in _TIME_KEYS:
+        return _TIME_KEYS[name](clock)
+    if name == BLOCK:
+        return _block_key(clock, entries)
+    if name not in _KEYS:
+        raise Misuse(f"Cannot group by {name!r}; use {', '.join(GROUPS)}, or several of them with commas.")
+    return _KEYS[name]

@@ -1,4 +1,4 @@
-"""Prices: what a token of each model costs on each day, from a table that is data."""
+"""Token prices by model and day, read from a table that is data."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.disk.layout import named
+from reread.disk.layout import expand_path
 from reread.errors import Misuse
 
 VARIABLE = "REREAD_PRICES"
-"""Names a file whose prices go before the bundled ones."""
-BUNDLED = Path(__file__).with_name("prices.json")
+"""Environment variable with the path of a price file that overrides the bundled prices."""
+BUNDLED_FILE = Path(__file__).with_name("prices.json")
 
 FAST, US, BATCH = 1, 2, 4
-"""What may be special about a request, as bits."""
+"""Request modes that change the price, as bits: fast mode, inference in the US, batch processing."""
 
-PICO = 10**6
-"""A dollar per million tokens is so many pico-dollars a token."""
+PICOS_PER_TOKEN = 10**6
+"""One dollar per million tokens, in pico-dollars per token."""
+PICOS_PER_SEARCH = 10**9
+"""One dollar per thousand web searches, in pico-dollars per search."""
 
-_VARIANT = re.compile(
+_MODEL_ID = re.compile(
     r"""(?: (?P<region> [a-z]{2,6} (?:-gov)? ) \. )?      # us. eu. jp. au. global. : an inference profile
         (?P<bedrock> anthropic\. )?
         (?P<name> claude-[a-z0-9.-]+? )
@@ -38,11 +40,11 @@ _VARIANT = re.compile(
 )
 GLOBAL = "global"
 CACHE_FACTORS = {"cache_write_5m": Decimal("1.25"), "cache_write_1h": Decimal(2), "cache_read": Decimal("0.1")}
-"""What the cache costs, times the input price, where a table does not say."""
+"""Cache prices as multiples of the input price, for price files that do not state them."""
 
 
 class Tier(msgspec.Struct, frozen=True):
-    """What is billed for all of a request whose prompt is longer than so many tokens."""
+    """Prices for the whole of a request whose prompt has more than `over` tokens."""
 
     over: int
     input: Decimal
@@ -53,7 +55,7 @@ class Tier(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a model costs from some day on, in USD per million tokens."""
+    """Prices of a model from some day on, in USD per million tokens."""
 
     input: Decimal
     output: Decimal
@@ -65,16 +67,18 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class PricedModel(msgspec.Struct, frozen=True):
-    """A model, its other names, and its prices, the oldest first."""
+    """A model with its prices, oldest first."""
 
     prices: list[Price]
     aliases: list[str] = []
     window: int | None = None
-    """How many tokens its context holds."""
+    """Size of the context window in tokens."""
     fast: Decimal | None = None
-    """The factor of its fast mode, where it has one."""
+    """Price factor of fast mode; None if the model has no such mode."""
     us_inference: bool = False
+    """True if inference in the US costs more."""
     regional: bool = False
+    """True if a regional endpoint costs more."""
 
 
 class PriceTable(msgspec.Struct, frozen=True):
@@ -92,15 +96,17 @@ class PriceTable(msgspec.Struct, frozen=True):
 
 
 class ModelName(msgspec.Struct, frozen=True):
-    """What a model's id says: which model, and through whose door."""
+    """The parts of a model id: which model, and how it was reached."""
 
     model: str
     regional: bool = False
+    """True if the id names a regional Bedrock endpoint."""
     first_party: bool = True
+    """False if the model was reached through Bedrock or Vertex."""
 
 
 class Rates(msgspec.Struct, frozen=True, gc=False):
-    """What one request is billed, in pico-dollars a token or search."""
+    """Prices of one request, in pico-dollars per token or search."""
 
     input: int
     output: int
@@ -109,11 +115,11 @@ class Rates(msgspec.Struct, frozen=True, gc=False):
     read: int
     search: int
     over: int = 0
-    """Above so many prompt tokens, `long` holds; 0 where nothing does."""
+    """Prompts with more tokens are billed at the `long` rates; 0 if there are none."""
     long: Rates | None = None
 
-    def price(self, input: int, output: int, write_5m: int, write_1h: int, read: int, searches: int) -> int:
-        """What so many tokens and searches cost."""
+    def cost(self, input: int, output: int, write_5m: int, write_1h: int, read: int, searches: int) -> int:
+        """Return the cost of these tokens and searches in pico-dollars."""
         return (
             input * self.input
             + output * self.output
@@ -125,55 +131,56 @@ class Rates(msgspec.Struct, frozen=True, gc=False):
 
 
 class Prices:
-    """A price table, looked up by a model's id as it is written, a day and what is special about the request."""
+    """Looks up a price table by model id, day and request mode."""
 
     def __init__(self, table: PriceTable) -> None:
         self.table = table
-        self._names = {alias: name for name, model in table.models.items() for alias in model.aliases}
+        self._aliases = {alias: name for name, model in table.models.items() for alias in model.aliases}
         self._rates: dict[tuple[str | None, int | None, int], Rates | None] = {}
 
-    def model(self, id: str | None) -> PricedModel | None:
-        """The model of that id, or None: an unknown one is never taken for its neighbour."""
-        name = self.name(id)
+    def model(self, model_id: str | None) -> PricedModel | None:
+        """Return the model with this id; None if the table lacks it: no other model is ever used in its place."""
+        name = self.name(model_id)
         return self.table.models.get(name.model) if name else None
 
     @cached_property
     def thresholds(self) -> frozenset[int]:
-        """The prompt lengths above which some model is dearer."""
+        """The prompt lengths above which some model has higher prices."""
         prices = (price for model in self.table.models.values() for price in model.prices)
         return frozenset(price.long.over for price in prices if price.long is not None)
 
-    def name(self, id: str | None) -> ModelName | None:
-        """The model that an id means, or None where the table has no such model."""
-        if not id:
+    def name(self, model_id: str | None) -> ModelName | None:
+        """Return the name in the table of the model with this id; None if the table lacks it."""
+        if not model_id:
             return None
-        if id in self.table.models:
-            return ModelName(id)
-        found = read_name(id)
-        model = self._names.get(found.model, found.model)
-        return msgspec.structs.replace(found, model=model) if model in self.table.models else None
+        if model_id in self.table.models:
+            return ModelName(model_id)
+        parsed = parse_model_id(model_id)
+        model = self._aliases.get(parsed.model, parsed.model)
+        return msgspec.structs.replace(parsed, model=model) if model in self.table.models else None
 
-    def rates(self, id: str | None, day: int | None, mode: int = 0) -> Rates | None:
-        """What a request is billed; None where the model is not known. `day` counts from 1970-01-01 (UTC)."""
-        key = (id, day, mode)
+    def rates(self, model_id: str | None, day: int | None, mode: int = 0) -> Rates | None:
+        """Return the rates of a request on a day, counted from 1970-01-01 (UTC); None if the model is unknown."""
+        key = (model_id, day, mode)
         if key not in self._rates:
-            self._rates[key] = self._look_up(id, day, mode)
+            self._rates[key] = self._compute_rates(model_id, day, mode)
         return self._rates[key]
 
-    def _look_up(self, id: str | None, day: int | None, mode: int) -> Rates | None:
-        name = self.name(id)
+    def _compute_rates(self, model_id: str | None, day: int | None, mode: int) -> Rates | None:
+        name = self.name(model_id)
         if name is None:
             return None
         model = self.table.models[name.model]
         price = price_on(model, day)
         factor = self._factor(model, name, mode)
-        search = int(self.table.web_searches * 10**9)
+        search = int(self.table.web_searches * PICOS_PER_SEARCH)
         if price.long is None:
-            return _rates(price, factor, search)
-        long = _rates(price.long, factor, search)
-        return msgspec.structs.replace(_rates(price, factor, search), over=price.long.over, long=long)
+            return _to_rates(price, factor, search)
+        long = _to_rates(price.long, factor, search)
+        return msgspec.structs.replace(_to_rates(price, factor, search), over=price.long.over, long=long)
 
     def _factor(self, model: PricedModel, name: ModelName, mode: int) -> Decimal:
+        """Return the product of all price factors that apply to a request."""
         table = self.table
         factors = (
             (mode & FAST and model.fast is not None, model.fast or Decimal(1)),
@@ -182,13 +189,13 @@ class Prices:
             (name.regional and model.regional, table.regional),
         )
         product = Decimal(1)
-        for holds, factor in factors:
-            product *= factor if holds else 1
+        for applies, factor in factors:
+            product *= factor if applies else 1
         return product
 
 
 def price_on(model: PricedModel, day: int | None) -> Price:
-    """The price in force on a day; the newest where the day is not known."""
+    """Return the price in force on a day; the newest if the day is unknown."""
     if day is None:
         return model.prices[-1]
     started = [price for price in model.prices if price.start is None or _days(price.start) <= day]
@@ -199,9 +206,9 @@ def _days(text: str) -> int:
     return (date.fromisoformat(text) - date(1970, 1, 1)).days
 
 
-def _rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
+def _to_rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
     def rate(amount: Decimal) -> int:
-        return round(amount * factor * PICO)
+        return round(amount * factor * PICOS_PER_TOKEN)
 
     return Rates(
         input=rate(price.input),
@@ -213,85 +220,88 @@ def _rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
     )
 
 
-def read_name(id: str) -> ModelName:
-    """A model's id without provider, region, date and context size; the name is that of no table yet."""
-    last = id.strip().lower().rsplit("/", 1)[-1]
-    found = _VARIANT.fullmatch(last)
+def parse_model_id(model_id: str) -> ModelName:
+    """Strip provider, region, date and context size from a model id; the result need not be in any table."""
+    last = model_id.strip().lower().rsplit("/", 1)[-1]
+    found = _MODEL_ID.fullmatch(last)
     if found is None:
-        return ModelName(id)
-    door = bool(found["bedrock"] or found["vertex"])
+        return ModelName(model_id)
+    third_party = bool(found["bedrock"] or found["vertex"])
     regional = bool(found["bedrock"] and found["region"] and found["region"] != GLOBAL)
-    return ModelName(found["name"].replace(".", "-"), regional=regional, first_party=not door)
+    return ModelName(found["name"].replace(".", "-"), regional=regional, first_party=not third_party)
 
 
 @cache
-def bundled() -> Prices:
-    """The prices that come with this package."""
-    return Prices(msgspec.json.decode(BUNDLED.read_bytes(), type=PriceTable))
+def bundled_prices() -> Prices:
+    """Return the prices that come with this package."""
+    return Prices(msgspec.json.decode(BUNDLED_FILE.read_bytes(), type=PriceTable))
 
 
-def prices_from(path: str | Path) -> Prices:
-    """The bundled prices with those of a file before them.
+def read_price_file(path: str | Path) -> Prices:
+    """Return the bundled prices overridden by those of a file.
 
     The file has the shape of the bundled one. A model may also be just `{"input": 1, "output": 5}`.
     """
     try:
-        value: Any = jsontext.loads(named(path).read_bytes())
+        value: Any = jsontext.loads(expand_path(path).read_bytes())
         if not isinstance(value, dict):
-            raise Misuse(f"{path}: a price file is a JSON object")
-        given = cast(dict[str, Any], value)
-        models: dict[str, Any] = given.get("models", {})
-        own = {name: msgspec.convert(_whole(model), PricedModel, strict=False) for name, model in models.items()}
-        base = bundled().table
+            raise Misuse(f"Invalid price file {path}: expected a JSON object.")
+        content = cast(dict[str, Any], value)
+        models: dict[str, Any] = content.get("models", {})
+        own = {name: msgspec.convert(_expand_model(model), PricedModel, strict=False) for name, model in models.items()}
+        base = bundled_prices().table
         names = ("as_of", "web_searches", "batch", "us_inference", "regional")
-        said = {name: given[name] for name in names if name in given}
-        rest = msgspec.convert({"as_of": base.as_of, "models": {}, **said}, PriceTable, strict=False)
+        settings = {name: content[name] for name in names if name in content}
+        parsed = msgspec.convert({"as_of": base.as_of, "models": {}, **settings}, PriceTable, strict=False)
     except OSError as error:
-        raise Misuse(f"{path}: {error.strerror or error}; a price file cannot be read") from error
-    except (ValueError, ArithmeticError, AttributeError, KeyError, TypeError) as error:
-        raise Misuse(f"{path}: not a price file: {error}") from error
-    changed = {name: getattr(rest, name) for name in said}
+        reason = error.strerror or error
+        raise Misuse(f"Cannot read price file {path}: {reason}; check --price-file and {VARIABLE}.") from error
+    except KeyError as error:
+        raise Misuse(f"Invalid price file {path}: a price has no {error}.") from error
+    except (ValueError, ArithmeticError, AttributeError, TypeError) as error:
+        raise Misuse(f"Invalid price file {path}: {error}.") from error
+    changes = {name: getattr(parsed, name) for name in settings}
     sources = [*base.sources, str(path)]
-    return Prices(msgspec.structs.replace(base, models={**base.models, **own}, sources=sources, **changed))
+    return Prices(msgspec.structs.replace(base, models={**base.models, **own}, sources=sources, **changes))
 
 
-def _whole(model: Any) -> Any:
-    """A model with every price, where only some were given."""
+def _expand_model(model: Any) -> Any:
+    """Return a model of a price file with a list of prices, each one complete."""
     fields = cast(dict[str, Any], model)
     if "prices" not in fields:
         about = {name: fields[name] for name in ("aliases", "window", "fast") if name in fields}
-        fields = {**about, "prices": [{k: v for k, v in fields.items() if k not in about}]}
-    prices = [_filled(price) for price in fields["prices"]]
-    return {**fields, "prices": prices}
+        fields = {**about, "prices": [{name: value for name, value in fields.items() if name not in about}]}
+    return {**fields, "prices": [_complete_price(price) for price in fields["prices"]]}
 
 
-def _filled(price: dict[str, Any]) -> dict[str, Any]:
-    paid = Decimal(str(price["input"]))
-    cached = {name: str(paid * factor) for name, factor in CACHE_FACTORS.items()}
-    filled = {**cached, **{name: _text(value) for name, value in price.items()}}
+def _complete_price(price: dict[str, Any]) -> dict[str, Any]:
+    """Return a price with the cache prices it does not state."""
+    input_price = Decimal(str(price["input"]))
+    cache_prices = {name: str(input_price * factor) for name, factor in CACHE_FACTORS.items()}
+    complete = {**cache_prices, **{name: _exact(value) for name, value in price.items()}}
     if isinstance(price.get("long"), dict):
-        filled["long"] = _filled(price["long"])
-    return filled
+        complete["long"] = _complete_price(price["long"])
+    return complete
 
 
-def _text(value: Any) -> Any:
-    """A number as its digits, so that no float comes between the file and the price."""
+def _exact(value: Any) -> Any:
+    """Return a number as its digits, to keep floats out of the conversion to Decimal."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def in_force(path: str | Path | None = None) -> Prices:
-    """The prices to count with: a given file's, else those that the environment names, else the bundled."""
-    told = path or os.environ.get(VARIABLE)
-    return _read_once(str(told), _changed(told)) if told else bundled()
+def current_prices(path: str | Path | None = None) -> Prices:
+    """Return the prices to count with: of this file, else of the file in the environment, else the bundled ones."""
+    given = path or os.environ.get(VARIABLE)
+    return _read_once(str(given), _modified(given)) if given else bundled_prices()
 
 
 @lru_cache(maxsize=8)
-def _read_once(path: str, changed: int) -> Prices:
-    return prices_from(path)
+def _read_once(path: str, modified: int) -> Prices:
+    return read_price_file(path)
 
 
-def _changed(path: str | Path) -> int:
+def _modified(path: str | Path) -> int:
     try:
-        return named(path).stat().st_mtime_ns
+        return expand_path(path).stat().st_mtime_ns
     except OSError:
         return 0

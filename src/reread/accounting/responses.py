@@ -1,4 +1,4 @@
-"""Settlement: of all that several files say of usage, each response once, and what the client's counters add."""
+"""Count each response once over all files, and add what only the client's cost counters know."""
 
 from __future__ import annotations
 
@@ -8,135 +8,141 @@ from itertools import chain
 
 import msgspec
 
-from reread.accounting.billing import DAY_MS, Charge, cost
+from reread.accounting.billing import MS_PER_DAY, Charge, cost
 from reread.accounting.cost_counters import CounterDelta, CounterReading, ModelCounters
 from reread.accounting.counter_deltas import CounterDeltas
-from reread.accounting.dedupe import ForkPoints, ResponseCopy, group_copies, row_rank, wanted_places
-from reread.accounting.digest import BANDS, SIDECHAIN, SLOT_MS, SUMMED, FileDigest, FileResponse, Origin
+from reread.accounting.dedupe import ForkPoints, ResponseCopy, copy_rank, group_copies, origin_filter
+from reread.accounting.digest import (
+    CALL_RESULT,
+    PROMPT_THRESHOLDS,
+    SIDECHAIN,
+    SLOT_MS,
+    FileDigest,
+    FileResponse,
+    Origin,
+)
 from reread.accounting.entries import UsageEntry
-from reread.accounting.prices import Prices, read_name
+from reread.accounting.prices import Prices, parse_model_id
 
-NOWHERE = Origin(None, None, None, None)
+UNKNOWN_ORIGIN = Origin(None, None, None, None)
 
 
 class ResolvedResponse(msgspec.Struct, gc=False):
-    """A response with all its copies joined."""
+    """A response with all its copies merged."""
 
     first: ResponseCopy
-    """The copy that says where it belongs."""
+    """The original copy: the response belongs to its origin."""
     best: FileResponse
-    """The one whose row counts."""
+    """The copy whose usage counts."""
     ended: bool
-    reported: int | None
+    reported_nanos: int | None
 
 
 def resolve(files: Sequence[FileDigest], prices: Prices, *, exact: bool = True) -> list[UsageEntry]:
-    """Everything that was spent, by the files together; their order does not matter.
+    """Return the usage entries of some files together, in whatever order the files are given.
 
-    Unless exact, responses of one place and quarter of an hour are one spend.
+    Unless exact, responses with the same origin and quarter of an hour are one entry.
     """
     return _Resolver(files, prices, exact=exact).entries()
 
 
 def resolved_responses(files: Sequence[FileDigest], prices: Prices) -> list[ResolvedResponse]:
-    """Each response that the files tell of, once."""
-    settlement = _Resolver(files, prices)
-    single, shared = settlement.copies(list(files))
-    return settlement.joined(single, shared)
+    """Return each response in some files once."""
+    resolver = _Resolver(files, prices)
+    single, shared = resolver.copies(resolver.files)
+    return resolver.merge(single, shared)
 
 
 class _Resolver:
     def __init__(self, files: Sequence[FileDigest], prices: Prices, *, exact: bool = True) -> None:
         self.files = sorted(files, key=lambda file: file.path)
         self.prices = prices
-        self.exact = exact or not prices.thresholds <= set(BANDS)
-        self.wanted = wanted_places(self.files)
-        self.natives = {
-            place.session
+        self.exact = exact or not prices.thresholds <= set(PROMPT_THRESHOLDS)
+        self.counts = origin_filter(self.files)
+        in_transcripts = {
+            origin.session
             for file in files
-            for place in file.digest.places
-            if not place.printed and place.source != SUMMED
+            for origin in file.digest.origins
+            if not origin.streamed and origin.source != CALL_RESULT
         }
-        """The sessions whose rows stand in a transcript."""
-        printed = {reading.session for file in files for reading in file.digest.readings if reading.printed}
-        self.metered = printed - self.natives
-        """The sessions whose tokens are those of a printed counter."""
+        streamed = {reading.session for file in files for reading in file.digest.readings if reading.streamed}
+        self.counter_sessions = streamed - in_transcripts
+        """The sessions whose tokens come from the counter of a stream."""
         self.counters = CounterDeltas(self.files)
-        self.partings = ForkPoints()
+        self.fork_points = ForkPoints()
         self.originals: dict[int, dict[int, ResponseCopy]] = {}
-        """Of files, by the how-manieth, the printed responses that stand in a transcript too, as they stand there."""
+        """By `id` of the file digest and index: the originals in transcripts of streamed responses."""
 
     def entries(self) -> list[UsageEntry]:
-        """Each response once, then what only the counters know."""
+        """Return the entries of each response, then of what only the counters know."""
         out: list[UsageEntry] = []
-        covered: dict[tuple[int, str | None], list[ResolvedResponse]] = {}
-        tangled, apart = self._sorted_out()
-        single, shared = self.copies(tangled)
-        for file in apart:
-            out += self._cells(file)
-            single += [copy for response in file.digest.odd if (copy := self._copy(file, response)) is not None]
-        for settled in self.joined(single, shared):
-            place = settled.first.place
-            if settled.reported is not None and self.counters.know_cost(place.session):
-                settled.reported = None
-            if place.printed and place.session in self.metered:
-                covered.setdefault((id(settled.first.file), place.session), []).append(settled)
+        in_counters: dict[tuple[int, str | None], list[ResolvedResponse]] = {}
+        overlapping, separate = self._split_files()
+        single, shared = self.copies(overlapping)
+        for file in separate:
+            out += self._cell_entries(file)
+            single += [copy for response in file.digest.special if (copy := self._copy(file, response)) is not None]
+        for resolved in self.merge(single, shared):
+            origin = resolved.first.origin
+            if resolved.reported_nanos is not None and self.counters.has_cost(origin.session):
+                resolved.reported_nanos = None
+            if origin.streamed and origin.session in self.counter_sessions:
+                in_counters.setdefault((id(resolved.first.file), origin.session), []).append(resolved)
             else:
-                out += self._spent(settled)
+                out += self._response_entries(resolved)
         for file in self.files:
             for session in dict.fromkeys(reading.session for reading in file.digest.readings):
-                out += self._reported(file, session)
-                if session in self.metered:
-                    out += self._printed(file, session, covered.pop((id(file), session), []))
-        for rows in covered.values():
-            for settled in rows:
-                out += self._spent(settled)
+                out += self._cost_entries(file, session)
+                if session in self.counter_sessions:
+                    out += self._counter_entries(file, session, in_counters.pop((id(file), session), []))
+        for resolved in chain.from_iterable(in_counters.values()):
+            out += self._response_entries(resolved)
         return out
 
-    def _sorted_out(self) -> tuple[list[FileDigest], list[FileDigest]]:
-        """The files whose responses must be looked at one by one, for one stands elsewhere too, and the others."""
+    def _split_files(self) -> tuple[list[FileDigest], list[FileDigest]]:
+        """Split the files into those that share message ids, whose responses must be compared, and the others."""
         if self.exact:
             return self.files, []
         counts = Counter(chain.from_iterable(file.digest.ids for file in self.files))
-        twice = {id for id, count in counts.items() if count > 1}
-        tangled = [file for file in self.files if not twice.isdisjoint(file.digest.ids)]
-        known = {id(file) for file in tangled}
-        return tangled, [file for file in self.files if id(file) not in known]
+        repeated = {message_id for message_id, count in counts.items() if count > 1}
+        overlapping: list[FileDigest] = []
+        separate: list[FileDigest] = []
+        for file in self.files:
+            (separate if repeated.isdisjoint(file.digest.ids) else overlapping).append(file)
+        return overlapping, separate
 
-    def _cells(self, file: FileDigest) -> Iterator[UsageEntry]:
-        """The plain responses of a file that has them for itself."""
-        places = file.digest.places
+    def _cell_entries(self, file: FileDigest) -> Iterator[UsageEntry]:
+        """Yield the entries of the plain responses of a file that shares none of them."""
+        origins = file.digest.origins
         for cell in file.digest.cells:
-            place = places[cell.place]
-            when = None if cell.slot is None else cell.slot * SLOT_MS
+            origin = origins[cell.origin_index]
+            time_ms = None if cell.slot is None else cell.slot * SLOT_MS
             counts = (cell.input, cell.output, cell.write_5m, cell.write_1h, cell.read, cell.searches)
-            rates = self.prices.rates(cell.model, None if when is None else when // DAY_MS, cell.mode)
-            if rates is not None and rates.long is not None and rates.over in BANDS[: cell.band]:
+            rates = self.prices.rates(cell.model, None if time_ms is None else time_ms // MS_PER_DAY, cell.mode)
+            if rates is not None and rates.long is not None and rates.over in PROMPT_THRESHOLDS[: cell.band]:
                 rates = rates.long
-            picos = None if rates is None else rates.price(*counts)
-            project = place.project or file.project
             yield UsageEntry(
-                when,
-                place.session,
-                project,
-                place.branch,
-                place.agent,
+                time_ms,
+                origin.session,
+                origin.project or file.project,
+                origin.branch,
+                origin.agent,
                 cell.model,
                 cell.responses,
                 *counts,
-                picos,
+                None if rates is None else rates.cost(*counts),
                 None,
                 cell.unconfirmed,
             )
 
-    # One response, however many files tell of it
+    # Responses and their copies
 
     def _copy(self, file: FileDigest, response: FileResponse) -> ResponseCopy | None:
-        place = file.digest.places[response.place]
-        return ResponseCopy(file, response, place) if self.wanted(place) else None
+        origin = file.digest.origins[response.origin_index]
+        return ResponseCopy(file, response, origin) if self.counts(origin) else None
 
     def copies(self, files: list[FileDigest]) -> tuple[list[ResponseCopy], list[list[ResponseCopy]]]:
-        """The responses whose message id stands in one place, and those of which it stands in several."""
+        """Return the responses whose message id occurs once, and the others grouped by message id."""
         by_id: dict[str, list[ResponseCopy]] = {}
         for file in files:
             for response in file.digest.responses():
@@ -146,183 +152,193 @@ class _Resolver:
         single = [copies[0] for copies in by_id.values() if len(copies) == 1]
         return single, [copies for copies in by_id.values() if len(copies) > 1]
 
-    def joined(self, single: list[ResponseCopy], shared: list[list[ResponseCopy]]) -> list[ResolvedResponse]:
-        """Each response once, whether one row tells of it or several."""
+    def merge(self, single: list[ResponseCopy], shared: list[list[ResponseCopy]]) -> list[ResolvedResponse]:
+        """Return each response once, however many copies it has."""
         groups = [group for copies in shared for group in group_copies(copies)]
         if groups:
-            self.partings = ForkPoints(groups, single)
-        return [*map(self._join, groups), *map(_alone, single)]
+            self.fork_points = ForkPoints(groups, single)
+        return [*map(self._merge_copies, groups), *map(_single_copy, single)]
 
-    def _join(self, copies: list[ResponseCopy]) -> ResolvedResponse:
-        sessions = self.partings.sessions(copies)
-        first = min(copies, key=lambda copy: self._age(copy, sessions))
-        self.counters.note_copies(first, copies)
+    def _merge_copies(self, copies: list[ResponseCopy]) -> ResolvedResponse:
+        sessions = self.fork_points.sessions(copies)
+        first = min(copies, key=lambda copy: self._original_key(copy, sessions))
+        self.counters.add_copies(first, copies)
         for copy in copies:
-            if copy.place.printed and not first.place.printed:
-                self.originals.setdefault(id(copy.file), {})[copy.response.number] = first
-        best = max(copies, key=row_rank).response
-        reported = [copy.response.reported for copy in copies if copy.response.reported is not None]
-        ended = any(copy.response.ended for copy in copies)
-        return ResolvedResponse(
-            first, best, ended, best.reported if best.reported is not None else max(reported, default=None)
-        )
+            if copy.origin.streamed and not first.origin.streamed:
+                self.originals.setdefault(id(copy.file), {})[copy.response.index] = first
+        best = max(copies, key=copy_rank).response
+        reported = best.reported_nanos
+        if reported is None:
+            costs = (copy.response.reported_nanos for copy in copies)
+            reported = max((nanos for nanos in costs if nanos is not None), default=None)
+        return ResolvedResponse(first, best, any(copy.response.ended for copy in copies), reported)
 
-    def _age(self, copy: ResponseCopy, sessions: int) -> tuple[object, ...]:
-        """Orders the copies that some sessions have: the original first.
+    def _original_key(self, copy: ResponseCopy, sessions: int) -> tuple[object, ...]:
+        """Sort key for the copies that some sessions have: the original comes first.
 
-        A fork has the times of what it copies, so that the rest must tell: when its file was begun, whether its counter
-        was read before it parted from the others (then they went on from it, as they did if it never parted), when it
-        parted, how much it holds.
+        A fork keeps the times of the rows it copies. So the rest decides: when the file was started; whether the
+        session's counter was read before it diverged from the others (then they continued from it, as they did if it
+        never diverged); when it diverged; how much the file holds.
         """
-        file, place, when = copy.file, copy.place, copy.response.when
-        begun, parted = file.digest.began, self.partings.when(place.session, sessions)
-        readings = (reading.when for reading in file.digest.readings if reading.session == place.session)
-        read = next((when for when in readings if when is not None), None)
+        file, origin, time_ms = copy.file, copy.origin, copy.response.time_ms
+        start_ms, fork_times = file.digest.start_ms, self.fork_points.times(origin.session, sessions)
+        readings = (reading.time_ms for reading in file.digest.readings if reading.session == origin.session)
+        first_reading = next((reading_ms for reading_ms in readings if reading_ms is not None), None)
         return (
-            place.printed,
-            when is None,
-            when or 0,
-            place.copied,
-            place.source,
-            begun is None,
-            begun or 0,
-            any(parted) and (read is None or read >= parted[0]),
-            parted,
+            origin.streamed,
+            time_ms is None,
+            time_ms or 0,
+            origin.forked,
+            origin.source,
+            start_ms is None,
+            start_ms or 0,
+            any(fork_times) and (first_reading is None or first_reading >= fork_times[0]),
+            fork_times,
             len(file.digest.ids),
-            place.agent == SIDECHAIN,
+            origin.agent == SIDECHAIN,
             file.path,
         )
 
-    def _spent(self, settled: ResolvedResponse) -> Iterator[UsageEntry]:
-        best, first = settled.best, settled.first
-        entry = self._spend(first, best.charge)
-        entry.responses, entry.unconfirmed, entry.reported = 1, int(not settled.ended), settled.reported
+    def _response_entries(self, resolved: ResolvedResponse) -> Iterator[UsageEntry]:
+        best, first = resolved.best, resolved.first
+        entry = self._entry(first, best.charge)
+        entry.responses, entry.unconfirmed, entry.reported_nanos = 1, int(not resolved.ended), resolved.reported_nanos
         yield entry
         for extra in best.extras:
-            yield self._spend(first, extra)
+            yield self._entry(first, extra)
 
-    def _spend(self, copy: ResponseCopy, charge: Charge, *, long: bool | None = None) -> UsageEntry:
-        place, file, when = copy.place, copy.file, copy.response.when
-        picos = cost(charge, when, self.prices, long=long)
-        project = place.project or (file.digest.folder if place.printed else None) or file.project
+    def _entry(self, copy: ResponseCopy, charge: Charge, *, long: bool | None = None) -> UsageEntry:
+        """Return the entry of a charge that belongs to the origin of a copy, without counting a response."""
+        origin, file, time_ms = copy.origin, copy.file, copy.response.time_ms
+        cost_picos = cost(charge, time_ms, self.prices, long=long)
+        project = origin.project or (file.digest.cwd if origin.streamed else None) or file.project
         return UsageEntry(
-            when, place.session, project, place.branch, place.agent, charge.model, 0, *charge.counts, picos
+            time_ms, origin.session, project, origin.branch, origin.agent, charge.model, 0, *charge.counts, cost_picos
         )
 
-    # What the counters say
+    # Counters
 
-    def _reported(self, file: FileDigest, session: str | None) -> Iterator[UsageEntry]:
+    def _cost_entries(self, file: FileDigest, session: str | None) -> Iterator[UsageEntry]:
+        """Yield the costs that the counters in a file report, by model."""
         digest = file.digest
-        models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.odd]
-        names = {self._plain(model): model for model in models}
-        for part in self.counters.reported(file, session):
-            place, when = self._noted(file, part.reading)
-            project = place.project or digest.folder or file.project
-            for model, nanos in _by_model(part):
-                name = names.get(self._plain(model), model)
-                yield UsageEntry(when, session, project, place.branch, None, name, reported=nanos)
+        models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.special]
+        names = {self._base_model(model): model for model in models}
+        for delta in self.counters.cost_deltas(file, session):
+            origin, time_ms = self._reading_origin(file, delta.reading)
+            project = origin.project or digest.cwd or file.project
+            for model, nanos in _costs_by_model(delta):
+                name = names.get(self._base_model(model), model)
+                yield UsageEntry(time_ms, session, project, origin.branch, None, name, reported_nanos=nanos)
 
-    def _printed(self, file: FileDigest, session: str | None, rows: list[ResolvedResponse]) -> Iterator[UsageEntry]:
-        """The tokens of a printed session: its counter's where that says any, for the rows' own are stubs."""
-        coming = deque(sorted(rows, key=lambda row: row.first.response.number))
+    def _counter_entries(
+        self, file: FileDigest, session: str | None, responses: list[ResolvedResponse]
+    ) -> Iterator[UsageEntry]:
+        """Yield the entries of a streamed session: its tokens are those of the counter, for its rows are stubs."""
+        coming = deque(sorted(responses, key=lambda resolved: resolved.first.response.index))
         waiting: list[ResolvedResponse] = []
-        for part in self.counters.chain(file, session, printed=True):
-            while coming and coming[0].first.response.number < part.reading.after:
+        for delta in self.counters.deltas(file, session, streamed=True):
+            while coming and coming[0].first.response.index < delta.reading.after:
                 waiting.append(coming.popleft())
-            models = _models(part, waiting)
-            told = self._told(models, waiting, whole=part.reading.by_model)
-            for name, model in models.items():
-                yield from self._share_out(file, part.reading, name, model, told[name])
-            known = {id(row) for rows in told.values() for row in rows}
-            waiting = [row for row in waiting if id(row) not in known]
-        for row in chain(waiting, coming):
-            yield from self._spent(row)
+            models = _counters_by_model(delta, waiting)
+            counted = self._responses_by_model(models, waiting, whole=delta.reading.by_model)
+            for name, counters in models.items():
+                yield from self._distribute(file, delta.reading, name, counters, counted[name])
+            done = {id(resolved) for group in counted.values() for resolved in group}
+            waiting = [resolved for resolved in waiting if id(resolved) not in done]
+        for resolved in chain(waiting, coming):
+            yield from self._response_entries(resolved)
 
-    def _told(
-        self, models: dict[str | None, ModelCounters], rows: list[ResolvedResponse], *, whole: bool
+    def _responses_by_model(
+        self, models: dict[str | None, ModelCounters], responses: list[ResolvedResponse], *, whole: bool
     ) -> dict[str | None, list[ResolvedResponse]]:
-        """The responses of which a counter told, by model; unless whole, it is the main thread's."""
-        names = {self._plain(name): name for name in models}
+        """Return the responses that counters include, by model; unless `whole`, these are the main thread's."""
+        names = {self._base_model(name): name for name in models}
         out: dict[str | None, list[ResolvedResponse]] = {name: [] for name in models}
-        for row in rows:
-            name = names.get(self._plain(row.best.charge.model), "")
-            if name in out and (whole or row.first.place.agent is None):
-                out[name].append(row)
+        for resolved in responses:
+            name = names.get(self._base_model(resolved.best.charge.model), "")
+            if name in out and (whole or resolved.first.origin.agent is None):
+                out[name].append(resolved)
         return out
 
-    def _share_out(
+    def _distribute(
         self,
         file: FileDigest,
         reading: CounterReading,
         name: str | None,
-        model: ModelCounters,
-        rows: list[ResolvedResponse],
+        counters: ModelCounters,
+        responses: list[ResolvedResponse],
     ) -> Iterator[UsageEntry]:
-        """A model's total over its responses: each what its row says, the first what no row does."""
-        if not rows:
-            place, when = self._noted(file, reading)
-            place = msgspec.structs.replace(place, session=reading.session, printed=True)
-            yield self._spend(ResponseCopy(file, FileResponse(0, None, 0, when), place), _charge(model, name, 0))
+        """Yield a model's counters as entries: each response gets what its row states, the first one the rest."""
+        if not responses:
+            origin, time_ms = self._reading_origin(file, reading)
+            origin = msgspec.structs.replace(origin, session=reading.session, streamed=True)
+            copy = ResponseCopy(file, FileResponse(0, None, 0, time_ms), origin)
+            yield self._entry(copy, _counter_charge(counters, name, 0))
             return
-        known = [row.best.charge for row in rows]
-        kept = _charge(model, known[0].model, sum(charge.write_1h for charge in known))
-        rest = [a - sum(b) for a, *b in zip(kept.counts, *(charge.counts for charge in known), strict=True)]
-        rates = self.prices.rates(known[0].model, None)
-        over = rates.over if rates is not None and rates.long is not None else 1 << 62
-        long = sum(charge.prompt > over for charge in known) * 2 > len(known)
-        if len(rows) == 1 or min(rest) < 0:
-            rest = list(kept.counts)
-            known = [Charge(charge.model, mode=charge.mode) for charge in known]
-        for n, (row, share) in enumerate(zip(rows, known, strict=True)):
-            entry = self._spend(row.first, share)
+        charges = [resolved.best.charge for resolved in responses]
+        model = charges[0].model
+        counted = _counter_charge(counters, model, sum(charge.write_1h for charge in charges))
+        rest = [a - sum(b) for a, *b in zip(counted.counts, *(charge.counts for charge in charges), strict=True)]
+        rates = self.prices.rates(model, None)
+        threshold = rates.over if rates is not None and rates.long is not None else 1 << 62
+        long = sum(charge.prompt > threshold for charge in charges) * 2 > len(charges)
+        if len(responses) == 1 or min(rest) < 0:
+            rest = list(counted.counts)
+            charges = [Charge(charge.model, mode=charge.mode) for charge in charges]
+        for n, (resolved, charge) in enumerate(zip(responses, charges, strict=True)):
+            entry = self._entry(resolved.first, charge)
             if n == 0 and any(rest):
-                entry.join(self._spend(row.first, Charge(share.model, *rest, mode=share.mode), long=long))
-            entry.responses, entry.reported = 1, row.reported
+                entry.add(self._entry(resolved.first, Charge(charge.model, *rest, mode=charge.mode), long=long))
+            entry.responses, entry.reported_nanos = 1, resolved.reported_nanos
             yield entry
 
-    def _noted(self, file: FileDigest, reading: CounterReading) -> tuple[Origin, int | None]:
-        """Where and when what a counter says was spent is noted: with the main thread's last response before it."""
+    def _reading_origin(self, file: FileDigest, reading: CounterReading) -> tuple[Origin, int | None]:
+        """Return origin and time for the cost of a reading: those of the main thread's last response before it."""
         originals = self.originals.get(id(file), {})
-        for number in range(reading.after - 1, -1, -1) if originals else ():
-            original = originals.get(number)
-            if original is not None and original.place.session == reading.session and original.place.agent is None:
-                return original.place, original.response.when
-        if reading.place is None:
-            return NOWHERE, file.digest.began
-        return file.digest.places[reading.place], reading.when
+        for index in range(reading.after - 1, -1, -1) if originals else ():
+            original = originals.get(index)
+            if original is not None and original.origin.session == reading.session and original.origin.agent is None:
+                return original.origin, original.response.time_ms
+        if reading.origin_index is None:
+            return UNKNOWN_ORIGIN, file.digest.start_ms
+        return file.digest.origins[reading.origin_index], reading.time_ms
 
-    def _plain(self, model: str | None) -> str | None:
-        """What two ids of one model have in common."""
+    def _base_model(self, model: str | None) -> str | None:
+        """Return the part of a model id that all ids of the model share."""
         known = self.prices.name(model)
-        return known.model if known else read_name(model).model if model else None
+        return known.model if known else parse_model_id(model).model if model else None
 
 
-def _alone(copy: ResponseCopy) -> ResolvedResponse:
-    return ResolvedResponse(copy, copy.response, copy.response.ended, copy.response.reported)
+def _single_copy(copy: ResponseCopy) -> ResolvedResponse:
+    return ResolvedResponse(copy, copy.response, copy.response.ended, copy.response.reported_nanos)
 
 
-def _by_model(part: CounterDelta) -> list[tuple[str | None, int]]:
-    """A stretch's cost by model; what rounding leaves goes with the dearest."""
-    spent = part.cost or 0
-    costs = {name: model.cost for name, model in part.models.items() if model.cost}
+def _costs_by_model(delta: CounterDelta) -> list[tuple[str | None, int]]:
+    """Return the cost of a delta by model; what rounding leaves goes to the most expensive one."""
+    total = delta.cost_nanos or 0
+    costs = {name: model.cost_nanos for name, model in delta.models.items() if model.cost_nanos}
     if not costs:
-        return [(next(iter(part.models), None), spent)]
-    dearest = max(costs, key=lambda name: costs[name] or 0)
-    rest = spent - sum(nanos or 0 for nanos in costs.values())
-    return [(name, (nanos or 0) + (rest if name == dearest else 0)) for name, nanos in costs.items()]
+        return [(next(iter(delta.models), None), total)]
+    most_expensive = max(costs, key=lambda name: costs[name])
+    rest = total - sum(costs.values())
+    return [(name, nanos + (rest if name == most_expensive else 0)) for name, nanos in costs.items()]
 
 
-def _models(part: CounterDelta, rows: list[ResolvedResponse]) -> dict[str | None, ModelCounters]:
-    """What a stretch counted, by model; of a client that says only what the main thread used, by its last model."""
-    turn = part.reading.turn
-    if part.reading.by_model or turn is None or not any(turn.counts):
-        return {**part.models}
-    main = [row.best.charge.model for row in rows if row.first.place.agent is None]
+def _counters_by_model(delta: CounterDelta, responses: list[ResolvedResponse]) -> dict[str | None, ModelCounters]:
+    """Return the counters of a delta by model.
+
+    A client that states only what the main thread used in a turn has one counter, for the last model of that thread.
+    """
+    turn = delta.reading.turn
+    if delta.reading.by_model or turn is None or not any(turn.counts):
+        return {**delta.models}
+    main = [resolved.best.charge.model for resolved in responses if resolved.first.origin.agent is None]
     writes = (turn.write_5m + turn.write_1h, turn.write_5m, turn.write_1h)
     return {main[-1] if main else None: ModelCounters(turn.input, turn.output, turn.read, *writes, turn.searches)}
 
 
-def _charge(model: ModelCounters, name: str | None, known_1h: int) -> Charge:
-    """A model's total as a charge; how much was written for an hour, where it does not say, is what the rows know."""
-    hour = min(known_1h if model.write_1h is None else model.write_1h, model.write)
-    return Charge(name, model.input, model.output, model.write - hour, hour, model.read, model.searches)
+def _counter_charge(counters: ModelCounters, model: str | None, known_1h: int) -> Charge:
+    """Return a model's counters as a charge; one-hour cache writes they do not state are those that rows state."""
+    write_1h = min(known_1h if counters.write_1h is None else counters.write_1h, counters.write)
+    write_5m = counters.write - write_1h
+    return Charge(model, counters.input, counters.output, write_5m, write_1h, counters.read, counters.searches)

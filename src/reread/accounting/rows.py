@@ -1,4 +1,4 @@
-"""Rows: what counting needs of a line, in the native tongue."""
+"""The fields of a line that counting needs, in the native format."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Raw
 
+from reread.accounting.best_row import replaces
 from reread.records.envelope import NOTHING, UsageFields
 
 
 class MessageRow(msgspec.Struct, gc=False):
-    """The API message of a line, without its content."""
+    """The API message of a row, without its content."""
 
     model: str | None = None
     id: str | None = None
@@ -20,7 +21,7 @@ class MessageRow(msgspec.Struct, gc=False):
 
 
 class UsageLine(msgspec.Struct, gc=False):
-    """What counting needs of a row of a response, in the file's own order: that is fast."""
+    """The fields of a usage row, in the order of the file because that decodes fastest."""
 
     isSidechain: bool | None = None
     cwd: str | None = None
@@ -37,20 +38,20 @@ class UsageLine(msgspec.Struct, gc=False):
     costUSD: float | None = None
 
 
-Named = Annotated[str, msgspec.Meta(min_length=1)]
+NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class PlainMessage(msgspec.Struct, gc=False, kw_only=True):
     """The API message of a plain row."""
 
     model: str | None = None
-    id: Named
+    id: NonEmpty
     stop_reason: str | None = None
     usage: UsageFields
 
 
 class PlainRow(msgspec.Struct, gc=False, kw_only=True):
-    """A row of a response that names all it should: what is no such row is no value of this type."""
+    """A usage row that has everything it should have: any other line fails to decode as this type."""
 
     isSidechain: bool | None = None
     cwd: str | None = None
@@ -58,7 +59,7 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
     gitBranch: str | None = None
     agentId: str | None = None
     message: PlainMessage
-    requestId: Named
+    requestId: NonEmpty
     type: Literal["assistant"]
     uuid: str | None = None
     timestamp: str | None = None
@@ -66,14 +67,11 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
     forkedFrom: Raw = NOTHING
     costUSD: float | None = None
 
-    def go_on(self, row: PlainRow) -> None:
-        """Take in a later row of the response: this one says where it belongs, the better one what it used."""
-        message, best = row.message, self.message
-        if (not message.stop_reason) == (not best.stop_reason):
-            if (message.usage.output_tokens or 0) >= (best.usage.output_tokens or 0):
-                self.message = message
-        elif message.stop_reason:
-            self.message = message
+    def add(self, row: PlainRow) -> None:
+        """Add a later row of the same response: this row keeps the origin, the better one has the usage."""
+        new, best = row.message, self.message
+        if replaces(new.stop_reason, new.usage.output_tokens, best.stop_reason, best.usage.output_tokens):
+            self.message = new
         if self.timestamp is None:
             self.timestamp = row.timestamp
 
@@ -83,7 +81,7 @@ AnyRow = UsageLine | PlainRow
 
 
 class AnyLine(UsageLine, gc=False):
-    """What counting needs of lines of other types."""
+    """The fields of a line of any type."""
 
     subtype: str | None = None
     version: str | None = None
@@ -94,7 +92,7 @@ class AnyLine(UsageLine, gc=False):
 
 
 class ProgressRow(msgspec.Struct):
-    """An agent's record inside a progress record."""
+    """A record of an agent inside a progress record."""
 
     type: str = ""
     agentId: str | None = None
@@ -102,7 +100,7 @@ class ProgressRow(msgspec.Struct):
 
 
 class AgentResultRow(msgspec.Struct):
-    """What a call that ran an agent gave back."""
+    """The result of a call that ran an agent."""
 
     agentId: str | None = None
     resolvedModel: str | None = None
@@ -112,7 +110,7 @@ class AgentResultRow(msgspec.Struct):
 
 
 class EventDelta(msgspec.Struct):
-    """What an event changes."""
+    """The change in an event of the API's stream."""
 
     stop_reason: str | None = None
 

@@ -1,4 +1,4 @@
-"""Readers: files to digests, from where they were left, in several processes where that pays."""
+"""Read files into digests, in several processes if there is much to read."""
 
 from __future__ import annotations
 
@@ -12,162 +12,168 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.cache import PROOF, CachedDigest
-from reread.accounting.digest import FORMAT, Digest, owner, packed
+from reread.accounting.cache import CachedDigest
+from reread.accounting.digest import Digest, decode_digest, encode, file_owner
+from reread.disk.cache import FileState
 
 if TYPE_CHECKING:
     from reread.accounting.scan import ReadBuffer
 
 Progress = Callable[[int], None]
-SHARE_FROM = 32 << 20
-"""From so many bytes on, another process that reads half of them pays for its start."""
-MOST_PROCESSES = 8
+"""Called with the number of bytes that were read."""
+BYTES_PER_PROCESS = 16 << 20
+"""A second process pays for its start if both have this much to read."""
+MAX_PROCESSES = 8
+TAIL = 64
+"""How many bytes before the offset are compared to see that a file was only appended to."""
 
-Read = tuple[CachedDigest, Digest]
-"""What is to be kept of a file, and what it says, a torn tail included."""
-Sent = tuple[CachedDigest, Digest | None]
-"""The same between processes: what it says only where what is kept does not say all of it."""
-decode_digest = msgspec.msgpack.Decoder(Digest).decode
+ReadResult = tuple[CachedDigest, Digest]
+"""The digest of a file to be cached, and the digest with an incomplete last line."""
+SentResult = tuple[CachedDigest, Digest | None]
+"""The same as workers send it: None if both digests are the same."""
 
 
 class ScanJob(msgspec.Struct):
-    """A file to read, and what is known of its beginning."""
+    """A file to read, and the cached digest of its beginning."""
 
     path: str
     size: int
-    entry: CachedDigest | None = None
+    cached: CachedDigest | None = None
 
     @property
-    def rest(self) -> int:
-        """How many bytes are to be read, if the beginning is as it was."""
-        return self.size - (self.entry.read if self.entry is not None else 0)
+    def remaining(self) -> int:
+        """Number of bytes to read, provided that the beginning has not changed."""
+        return self.size - (self.cached.offset if self.cached is not None else 0)
 
 
-def kept_digest(blob: bytes) -> Digest | None:
-    """A digest that was kept; None where it is of another format or broken."""
-    try:
-        digest = decode_digest(blob)
-    except (msgspec.DecodeError, UnicodeError):
-        return None
-    return digest if digest.format == FORMAT else None
-
-
-def read_all(jobs: list[ScanJob], progress: Progress | None = None) -> Iterator[Read]:
-    """What the files say; those that cannot be read are passed over."""
+def read_all(jobs: list[ScanJob], progress: Progress | None = None) -> Iterator[ReadResult]:
+    """Yield the digests of files, skipping those that cannot be read."""
     from reread.accounting.scan import ReadBuffer
 
-    room = ReadBuffer()
-    count = min(processes(sum(job.rest for job in jobs)), max(1, len(jobs)))
-    mine, *others = _shares(jobs, count)
-    helpers = [_Worker(share, room) for share in others]
+    buffer = ReadBuffer()
+    count = min(process_count(sum(job.remaining for job in jobs)), max(1, len(jobs)))
+    own_jobs, *other_jobs = _split_jobs(jobs, count)
+    workers = [_Worker(share, buffer) for share in other_jobs]
     try:
-        yield from _read_some(mine, room, progress)
-        for helper in helpers:
-            yield from helper.result(progress)
+        yield from _read_jobs(own_jobs, buffer, progress)
+        for worker in workers:
+            yield from worker.results(progress)
     finally:
-        for helper in helpers:
-            helper.end()
+        for worker in workers:
+            worker.stop()
 
 
 class _Worker:
-    """Another process that reads a share of the files: forked, for to load a second Python costs more than it saves."""
+    """A process that reads some of the files; forked, because starting another Python costs more than it saves."""
 
-    def __init__(self, share: list[ScanJob], room: ReadBuffer) -> None:
-        self.share = share
-        self.room = room
-        here, there = os.pipe()
+    def __init__(self, jobs: list[ScanJob], buffer: ReadBuffer) -> None:
+        self.jobs = jobs
+        self.buffer = buffer
+        read_end, write_end = os.pipe()
         self.process = os.fork()
         if self.process == 0:
-            help_out(there, share, room)
-        os.close(there)
-        self.pipe = FileIO(here)
+            run_worker(write_end, jobs, buffer)
+        os.close(write_end)
+        self.pipe = FileIO(read_end)
 
-    def result(self, progress: Progress | None) -> Iterator[Read]:
-        """What it read; where it died, the files are read here."""
-        try:
-            sent = msgspec.msgpack.decode(self.pipe.readall(), type=list[Sent])
-            found = [(entry, digest or decode_digest(entry.digest)) for entry, digest in sent]
-        except (OSError, msgspec.DecodeError):
-            found = _read_some(self.share, self.room)
-        yield from found
+    def results(self, progress: Progress | None) -> Iterator[ReadResult]:
+        """Yield the results of the process; if it died, read the files in this one."""
+        found: list[ReadResult] | None = None
+        with suppress(OSError, msgspec.DecodeError):
+            found = _received(msgspec.msgpack.decode(self.pipe.readall(), type=list[SentResult]))
+        yield from found if found is not None else _read_jobs(self.jobs, self.buffer)
         if progress is not None:
-            progress(sum(job.rest for job in self.share))
+            progress(sum(job.remaining for job in self.jobs))
 
-    def end(self) -> None:
-        """End the process, if it has not ended by itself."""
+    def stop(self) -> None:
+        """Stop the process if it is still running."""
         self.pipe.close()
         os.kill(self.process, signal.SIGKILL)
         os.waitpid(self.process, 0)
 
 
-def help_out(pipe: int, jobs: list[ScanJob], room: ReadBuffer) -> NoReturn:
-    """Read some files and send what they say; what is wrong with a process shows in that it sends nothing."""
+def _received(sent: list[SentResult]) -> list[ReadResult] | None:
+    """Decode the digests that a worker sent; None if one is broken."""
+    results: list[ReadResult] = []
+    for cached, digest in sent:
+        digest = digest or decode_digest(cached.digest)
+        if digest is None:
+            return None
+        results.append((cached, digest))
+    return results
+
+
+def run_worker(pipe: int, jobs: list[ScanJob], buffer: ReadBuffer) -> NoReturn:
+    """Read files and send the results. A process that fails sends nothing."""
     with suppress(BaseException), os.fdopen(pipe, "wb") as out:
-        sent: list[Sent] = [(entry, None if entry.is_whole else digest) for entry, digest in _read_some(jobs, room)]
-        out.write(packed(sent) or b"")
-    os._exit(0)  # nothing of the parent's is to be done or written twice
+        sent: list[SentResult] = [
+            (cached, None if cached.is_complete else digest) for cached, digest in _read_jobs(jobs, buffer)
+        ]
+        out.write(encode(sent) or b"")
+    os._exit(0)  # skip the parent's exit handlers and buffers
 
 
-def processes(size: int) -> int:
-    """How many processes to read so many bytes with: one where others cannot be forked safely."""
+def process_count(size: int) -> int:
+    """Return how many processes to use for this many bytes: one if forking is impossible or unsafe."""
     if not hasattr(os, "fork") or threading.active_count() > 1:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, MOST_PROCESSES, size // (SHARE_FROM // 2)))
+    return max(1, min(cores, MAX_PROCESSES, size // BYTES_PER_PROCESS))
 
 
-def _shares(jobs: list[ScanJob], count: int) -> list[list[ScanJob]]:
-    """The jobs in shares of about the same size."""
+def _split_jobs(jobs: list[ScanJob], count: int) -> list[list[ScanJob]]:
+    """Split jobs into shares of about the same size."""
     shares: list[list[ScanJob]] = [[] for _ in range(count)]
     sizes = [0] * count
-    for job in sorted(jobs, key=lambda job: job.rest, reverse=True):
-        least = sizes.index(min(sizes))
-        shares[least].append(job)
-        sizes[least] += job.rest
+    for job in sorted(jobs, key=lambda job: job.remaining, reverse=True):
+        smallest = sizes.index(min(sizes))
+        shares[smallest].append(job)
+        sizes[smallest] += job.remaining
     return shares
 
 
-def _read_some(jobs: list[ScanJob], room: ReadBuffer, progress: Progress | None = None) -> Iterator[Read]:
+def _read_jobs(jobs: list[ScanJob], buffer: ReadBuffer, progress: Progress | None = None) -> Iterator[ReadResult]:
     for job in jobs:
         try:
-            yield read(job, room)
+            yield read(job, buffer)
         except OSError:
             continue
         if progress is not None:
-            progress(job.rest)
+            progress(job.remaining)
 
 
-def read(job: ScanJob, room: ReadBuffer | None = None) -> Read:
-    """Read a file from where it was left, or from its start where it is another."""
+def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
+    """Read a file from where its cached digest ends, or from the start if it is not the same file."""
     from reread.accounting.scan import Scanner
 
-    agent, session = owner(job.path)
+    agent, session = file_owner(job.path)
     with FileIO(job.path) as file:
-        stat = os.fstat(file.fileno())
-        before = kept_digest(job.entry.digest) if job.entry is not None and _goes_on(file, job.entry, stat) else None
-        scanner = Scanner(before, session=session, agent=agent, room=room)
-        if before is not None and job.entry is not None:
-            scanner.offset = job.entry.read
+        state = FileState.of(os.fstat(file.fileno()))
+        cached = job.cached if job.cached is not None and _is_continued(file, job.cached, state) else None
+        before = decode_digest(cached.digest) if cached is not None else None
+        scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
+        if cached is not None and before is not None:
+            scanner.offset = cached.offset
         file.seek(scanner.offset)
-        while count := file.readinto(scanner.room()):
-            scanner.filled(count)
-        proof = _proof(file, scanner.offset)
+        while count := file.readinto(scanner.free_space()):
+            scanner.commit(count)
+        tail = _tail(file, scanner.offset)
     if not scanner.digest.resumable:
         scanner.flush()
-        scanner.offset, proof = stat.st_size, b""
-    blob = scanner.digest.packed()
+        scanner.offset, tail = state.size, b""
+    encoded = scanner.digest.encode()
     scanner.flush()
-    identity = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    return CachedDigest(job.path, *identity, scanner.offset, proof, blob), scanner.digest
+    return CachedDigest(job.path, state, scanner.offset, tail, encoded), scanner.digest
 
 
-def _proof(file: FileIO, end: int) -> bytes:
-    file.seek(max(0, end - PROOF))
-    return file.read(min(PROOF, end)) or b""
+def _tail(file: FileIO, end: int) -> bytes:
+    """Return the last bytes before an offset."""
+    file.seek(max(0, end - TAIL))
+    return file.read(min(TAIL, end)) or b""
 
 
-def _goes_on(file: FileIO, entry: CachedDigest, stat: os.stat_result) -> bool:
-    """Whether a file is the one that was read, and at most longer."""
-    if not entry.proof or not (entry.is_of(stat) or entry.may_have_grown(stat)):
+def _is_continued(file: FileIO, cached: CachedDigest, state: FileState) -> bool:
+    """True if a file begins with the bytes that its cached digest covers."""
+    if not cached.tail or not (cached.state == state or cached.may_have_grown_to(state)):
         return False
-    return _proof(file, entry.read) == entry.proof
+    return _tail(file, cached.offset) == cached.tail

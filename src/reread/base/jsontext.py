@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-FAST_FAULTS = (msgspec.DecodeError, UnicodeError, RecursionError)
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What msgspec raises on content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
@@ -39,7 +39,7 @@ def loads(data: bytes) -> Any:
     """The value of one JSON text; raises ValueError only where it is no JSON at all."""
     try:
         return _decode(data)
-    except FAST_FAULTS:
+    except DECODE_ERRORS:
         text = data.decode("utf-8", "replace")
     try:
         return _lenient.decode(text)
@@ -51,11 +51,11 @@ def loads(data: bytes) -> Any:
         return _loads_deep(text)
 
 
-def readable(data: bytes) -> Any:
+def loads_clean(data: bytes) -> Any:
     """What `loads` gives, with every lone surrogate replaced, so that its strings can be encoded."""
     try:
         return _decode(data)
-    except FAST_FAULTS:
+    except DECODE_ERRORS:
         return clean(loads(data))
 
 

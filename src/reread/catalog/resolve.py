@@ -9,8 +9,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from reread.catalog.summaries import captures_of, sessions
 from reread.disk import layout
-from reread.disk.filenames import id_of, name_of
-from reread.disk.sources import plain_file
+from reread.disk.filenames import filename_for, id_from_filename
+from reread.disk.sources import require_regular_file
 from reread.errors import Ambiguous, Misuse, NotFound
 
 LATEST = "latest"
@@ -36,7 +36,7 @@ def looks_like_path(name: str | Path) -> bool:
 
 def missing_path(name: str | Path) -> Path | None:
     """Return the path that a name stands for if no file is there yet."""
-    path = layout.named(name)
+    path = layout.expand_path(name)
     return path if looks_like_path(name) and not os.path.exists(path) else None
 
 
@@ -59,14 +59,14 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
     """Return the file of a session by path, id, unique prefix or "latest"."""
     if name == "":
         raise Misuse("Empty session name; use a path, a session id or its beginning, or latest.")
-    path = layout.named(name)
+    path = layout.expand_path(name)
     if os.path.exists(path):
-        return plain_file(path)
+        return require_regular_file(path)
     if isinstance(name, Path):
         return path
     roots = [root] if isinstance(root, str | Path) else root
     if looks_like_path(name):  # a captured conversation may be called anything, so its id may look like a path
-        return next((file for file in layout.session_files(roots) if file.stem == name_of(name)), path)
+        return next((file for file in layout.session_files(roots) if file.stem == filename_for(name)), path)
     if name == LATEST:
         newest = next(iter(sessions(root=root)), None)
         if newest is None:
@@ -84,5 +84,5 @@ def _ids(file: Path, name: str) -> list[str]:
 
     The stem of a long id holds only a hash of it, so such an id is compared by its own file name.
     """
-    id = name if file.stem == name_of(name) else id_of(file.stem)
+    id = name if file.stem == filename_for(name) else id_from_filename(file.stem)
     return list(dict.fromkeys([file.stem, id or file.stem]))

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.base.times import When, edge, moment
+from reread.base.text import as_title
+from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
 from reread.errors import Unreadable
 from reread.model.prompt_text import parse_prompt, prompt_kind
@@ -26,7 +27,6 @@ TAIL = 1 << 16
 """Bytes read from the end of a file."""
 REACH = 1 << 18
 """The first prompt is looked for in this many bytes."""
-TITLE_LENGTH = 120
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What every line with a title contains."""
@@ -91,13 +91,13 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
         path=str(path),
         title=title or guess or NO_TITLE[size > 0],
         title_guessed=bool(guess),
-        project=cwd or layout.project_guess(Path(path)),
+        project=cwd or layout.guess_project(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
         version=last.version or first.version,
         model=last.model or first.model,
-        started=moment(first.stamp),
-        updated=moment(last.stamp) or datetime.fromtimestamp(modified, UTC),
+        started=parse_timestamp(first.stamp),
+        updated=parse_timestamp(last.stamp) or datetime.fromtimestamp(modified, UTC),
         size=size,
         captured=first.conversation is not None,
         sessions=found,
@@ -164,7 +164,7 @@ class _HeaderScan:
         envelope = record.envelope
         if record.dialect == dialects.stored.NAME:
             self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
-            self.prompted = self.prompted or dialects.stored.asked(record.value)
+            self.prompted = self.prompted or dialects.stored.run_prompt(record.value)
         self.session = self.session or envelope.sessionId
         self.cwd = self.cwd or envelope.cwd
         self.git_branch = self.git_branch or envelope.gitBranch
@@ -173,7 +173,7 @@ class _HeaderScan:
         self.custom_title = self.custom_title or envelope.customTitle
         self.ai_title = self.ai_title or envelope.aiTitle
         if envelope.summary and envelope.type == "summary" and self.summary is None and self._is_own(envelope.leafUuid):
-            summary = jsontext.readable(bytes(envelope.summary))
+            summary = jsontext.loads_clean(bytes(envelope.summary))
             self.summary = summary if isinstance(summary, str) else None
         model = (envelope.message.model if envelope.message else None) or envelope.model
         if model and not model.startswith("<"):
@@ -203,20 +203,15 @@ def first_prompt(envelope: RecordEnvelope) -> str | None:
     return None
 
 
-def as_title(text: str) -> str:
-    """Return the beginning of a text as a title."""
-    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
-
-
 def _text(block: BlockEnvelope) -> str:
-    value = jsontext.readable(bytes(block.text)) if block.text else ""
+    value = jsontext.loads_clean(bytes(block.text)) if block.text else ""
     return value if isinstance(value, str) else ""
 
 
 def sessions(
     *,
     project: str | Path | Sequence[str | Path] | None = None,
-    since: When | None = None,
+    since: TimeLike | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Header]:
     """Yield the headers of all sessions, newest first; no file is read in full.
@@ -230,7 +225,7 @@ def sessions(
             found.append(read_header(path))
         except Unreadable:
             continue
-    folders, earliest = layout.named_folders(project), edge(since, None)
+    folders, earliest = layout.expand_folders(project), parse_bound_ms(since, None)
     transcripts = {header.id: header for header in found if not header.captured}
     for header in sorted((with_transcript(header, transcripts) for header in found), key=_recency, reverse=True):
         if folders and not layout.is_within(header.project, folders):

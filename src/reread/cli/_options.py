@@ -157,8 +157,8 @@ def sessions_below(folder: Path) -> list[Path]:
     """Return the sessions of a configuration or projects folder, or every transcript below any other folder."""
     from reread.disk import layout
 
-    known = list(layout.session_files([layout.readable_folder(folder)]))
-    return known or [path for path in layout.transcripts_below(folder) if layout.is_session_name(path.name)]
+    known = list(layout.session_files([layout.require_folder(folder)]))
+    return known or [path for path in layout.transcripts_in(folder) if layout.is_session_filename(path.name)]
 
 
 def open_session(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:

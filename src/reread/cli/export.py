@@ -65,7 +65,7 @@ def export(
     if others or os.path.isdir(os.path.expanduser(first)):
         _export_site(ctx, sessions, form, output, root, selection_from(options))
         return
-    from reread.base.gc_pause import no_collection
+    from reread.base.gc_pause import gc_paused
     from reread.reader.export_formats import FORMATS, write_document
 
     if form == "html" and output == "-" and sys.stdout.isatty():
@@ -75,7 +75,7 @@ def export(
     if output == "-":
         sys.stdout.buffer.writelines(pieces)
         return
-    with no_collection():
+    with gc_paused():
         write_document(session, pieces, Path(output))
 
 
@@ -83,7 +83,7 @@ def _export_site(
     ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], selection: Selection
 ) -> None:
     from reread.catalog.resolve import resolve_session
-    from reread.disk.layout import named
+    from reread.disk.layout import expand_path
     from reread.reader.site_export import write_site
     from reread.render.sanitize import safe
 
@@ -91,7 +91,7 @@ def _export_site(
         raise Misuse("Several sessions can only be exported as a folder of pages; use -f html -o DIR.")
     paths: list[Path] = []
     for name in sessions:
-        folder = named(name)
+        folder = expand_path(name)
         roots = merged_roots(ctx, root) or None
         found = sessions_below(folder) if os.path.isdir(folder) else [resolve_session(name, root=roots)]
         paths += [path for path in found if path not in paths]

@@ -114,12 +114,12 @@ def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured
 
 def _empty_text(roots: Sequence[Path], captured: bool, filtered: bool) -> str:
     """Explain an empty list."""
-    from reread.disk.layout import store_home
+    from reread.disk.layout import default_store
 
     if filtered:
         return "No matching sessions. Run `reread ls` without options to list all."
     if captured:
-        where = ", ".join(map(str, roots)) or str(store_home())
+        where = ", ".join(map(str, roots)) or str(default_store())
         return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
     where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
     return f"No sessions in {where}. Run `reread --demo ls` to list the samples."

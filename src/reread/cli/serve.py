@@ -68,11 +68,11 @@ def _readable(path: Path) -> Path:
 def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
     """Return the files that the arguments name, including those in folders."""
     from reread.catalog.resolve import resolve_session
-    from reread.disk.layout import named
+    from reread.disk.layout import expand_path
 
     files: list[Path] = []
     for name in sessions:
-        folder = named(name)
+        folder = expand_path(name)
         files += (
             sessions_below(folder) if os.path.isdir(folder) else [_readable(resolve_session(name, root=roots or None))]
         )

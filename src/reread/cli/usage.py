@@ -59,14 +59,14 @@ def usage(
     reread usage --by project,model --json
     reread usage ./run.jsonl latest
     """
-    from reread.accounting.prices import in_force
+    from reread.accounting.prices import current_prices
     from reread.render.usage_table import unread_note, usage_csv, usage_lines
     from reread.reports.usage_report import report_value
     from reread.reports.usage_report import usage as count
 
     if as_json and as_csv:
         raise Misuse("say --json or --csv: it prints one of them")
-    table = in_force(price_file)
+    table = current_prices(price_file)
     if prices:
         _print_prices(table, as_json)
         return

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from reread.base.coerce import as_str
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.model.content import content_blocks
 from reread.records.blocks import Block, ToolResult
 from reread.records.decode import Records
-from reread.records.lines import Read
+from reread.records.lines import ReadAt
 
 CACHED = 16
 """How many bodies stay decoded: drawing one call asks for each of its records several times."""
@@ -20,7 +20,7 @@ CACHED = 16
 class Bodies:
     """Records by index, with their native objects and content blocks, and what others say of them."""
 
-    def __init__(self, read: Read, calls: Mapping[str, object]) -> None:
+    def __init__(self, read: ReadAt, calls: Mapping[str, object]) -> None:
         self.records = Records(read)
         self.superseded: set[str] = set()
         """The uuids of records that the stream took back."""
@@ -52,7 +52,7 @@ class Bodies:
 
     def time(self, index: int) -> datetime | None:
         """Return the timestamp of a record."""
-        return moment(as_str(self.native(index).get("timestamp")))
+        return parse_timestamp(as_str(self.native(index).get("timestamp")))
 
     def is_paired(self, block: Block, records: list[int]) -> bool:
         """True if a block of these records is a result that has been paired with its call."""

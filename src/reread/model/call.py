@@ -10,7 +10,7 @@ import msgspec
 
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies
-from reread.records.blocks import Answer, Block, ToolResult
+from reread.records.blocks import ResultBlock, Block, ToolResult
 
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 """Statuses of a call that failed."""
@@ -67,7 +67,7 @@ class CallContent(msgspec.Struct, eq=False):
         blocks = self.bodies.content(self.answer)
         if self.by_position:
             return blocks[self.result_place] if self.result_place < len(blocks) else None
-        return next((x for x in blocks if isinstance(x, Answer) and x.tool_use_id == self.id), None)
+        return next((x for x in blocks if isinstance(x, ResultBlock) and x.tool_use_id == self.id), None)
 
     @property
     def by_position(self) -> bool:

@@ -105,4 +105,4 @@ def _block_text(block: Any) -> str:
 
 def raw_value(raw: Raw) -> Any:
     """Decode JSON that was left raw; None if there is none."""
-    return jsontext.readable(bytes(raw)) if raw else None
+    return jsontext.loads_clean(bytes(raw)) if raw else None

@@ -12,9 +12,9 @@ import msgspec
 
 from reread import tools
 from reread.accounting.billing import Usage, UsageRow, row_usage, total
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_int, as_str
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.model.bodies import Bodies
 from reread.model.call import CallContent
 from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
@@ -23,7 +23,7 @@ from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.tree import NO_PARENT, RecordTree
 from reread.records.decode import Records
-from reread.records.lines import Line, Lines, Read
+from reread.records.lines import Line, Lines, ReadAt
 from reread.tools.nodes import Node
 from reread.tools.tool_call import AgentStats, ToolCall
 
@@ -42,7 +42,7 @@ class Message(MessageContent, eq=False, kw_only=True):
         """The tokens of its requests; zero for anything but a response."""
         if self.kind != "response":
             return Usage()
-        when, prices = milliseconds(self.stamp), in_force()
+        when, prices = timestamp_ms(self.stamp), current_prices()
         usages = [row_usage(row, when, prices) for row in self.rows]
         return usages[0] if len(usages) == 1 else total(usages)
 
@@ -221,7 +221,7 @@ class Compaction(msgspec.Struct, eq=False):
 class Conversation:
     """Messages, calls, branches and agents of one file or stream, folded from its records in file order."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadAt) -> None:
         self.calls_by_id: dict[str, Call] = {}
         self.bodies = Bodies(read, self.calls_by_id)
         """The bodies of its records, read when asked for."""
@@ -391,7 +391,7 @@ class Agent(Conversation):
     def __init__(
         self,
         id: str,
-        read: Read,
+        read: ReadAt,
         *,
         path: str | None = None,
         meta: dict[str, Any] | None = None,

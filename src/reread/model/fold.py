@@ -48,7 +48,7 @@ from reread.records.envelope import (
     MessageEnvelope,
     ProgressEnvelope,
     RecordEnvelope,
-    peek,
+    decode_payload,
     to_envelope,
 )
 
@@ -118,7 +118,7 @@ class Fold:
                 and (envelope.isSidechain or (envelope.parentToolUseID and type != "progress"))
                 and (agent := self._agent_for(envelope)) is not None
             ):
-                agent.conversation.records.add(*self.conversation.records.place(index))
+                agent.conversation.records.add(*self.conversation.records.position(index))
                 agent._push((envelope,))
                 self._add_outside(AGENT, self._number(agent))
             else:
@@ -353,7 +353,7 @@ class Fold:
         """Add an attachment record: a queued prompt, what a hook left, or context."""
         if self._place(index, envelope) == REPEATED:
             return
-        payload = peek(envelope.attachment, AttachmentEnvelope)
+        payload = decode_payload(envelope.attachment, AttachmentEnvelope)
         if payload.type == "queued_command":
             self._add_queued(index, envelope, payload)
         elif payload.type.startswith(HOOK_ATTACHMENTS):
@@ -390,7 +390,7 @@ class Fold:
         """Add a progress record: an agent's message, or a note of a running call."""
         if self._place(index, envelope) == REPEATED:
             return
-        payload = peek(envelope.data, ProgressEnvelope)
+        payload = decode_payload(envelope.data, ProgressEnvelope)
         if payload.type != "agent_progress" or not payload.agentId:
             self._attach(index, envelope.toolUseID, envelope.parentToolUseID)
             return
@@ -402,7 +402,7 @@ class Fold:
     def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
         """Add an event of the API's stream: a piece of a response."""
         self._metadata.note(envelope, index)
-        event = peek(envelope.event, EventEnvelope)
+        event = decode_payload(envelope.event, EventEnvelope)
         if event.type == "message_start" and event.message is not None:
             id = event.message.id
             self._streaming = self._messages_by_id.get(id) if id else None
@@ -479,7 +479,7 @@ class Fold:
 
 def _inner_record(record: Record, message: bytes) -> Record:
     """Return the message inside a progress record as a record of its own."""
-    envelope = to_envelope(as_dict(jsontext.readable(message)))
+    envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
     at = record.body.find(message)
     if at < 0:
         return Record(record.line, record.offset, record.body, envelope.type, envelope)

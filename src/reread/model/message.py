@@ -10,7 +10,7 @@ import msgspec
 
 from reread.accounting.billing import UsageRow
 from reread.base.coerce import as_str
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.model.bodies import Bodies
 from reread.model.partial import PartialResponse, join_blocks
 from reread.model.prompt_text import Aside, Command, PromptText, parse_prompt
@@ -61,7 +61,7 @@ class MessageContent(msgspec.Struct, eq=False):
     @property
     def timestamp(self) -> datetime | None:
         """When its first record was written, with a time zone."""
-        return moment(self.stamp)
+        return parse_timestamp(self.stamp)
 
     @property
     def uuids(self) -> list[str]:

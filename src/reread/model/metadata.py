@@ -82,7 +82,7 @@ class Metadata:
             return
         self._last = seen
         if envelope.forkedFrom and self.forked_from is None:
-            self.forked_from = as_dict(jsontext.readable(bytes(envelope.forkedFrom))) or None
+            self.forked_from = as_dict(jsontext.loads_clean(bytes(envelope.forkedFrom))) or None
         if envelope.sessionId and (not self.ids or envelope.sessionId != self.ids[-1]):
             self.ids.append(envelope.sessionId)
             self.ids_at.append(index)
@@ -126,5 +126,5 @@ def _append_change(values: list[str], value: str | None) -> None:
 
 
 def _text(raw: Raw) -> str:
-    value = jsontext.readable(bytes(raw))
+    value = jsontext.loads_clean(bytes(raw))
     return value if isinstance(value, str) else jsontext.dumps(value).decode()

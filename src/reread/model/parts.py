@@ -170,7 +170,7 @@ def message_kind(message: Message) -> str:
 
 def block_kind(message: Message, block: b.Block) -> str:
     """The kind of a block of a message."""
-    if isinstance(block, b.Use):
+    if isinstance(block, b.CallBlock):
         return TOOLS
     return THINKING if isinstance(block, b.Thinking | b.RedactedThinking) else message_kind(message)
 
@@ -260,11 +260,11 @@ def _block_parts(
                 yield MessageThinking(message, kind, text, took)
             case b.RedactedThinking():
                 yield MessageThinking(message, kind, "")
-            case b.Use():
+            case b.CallBlock():
                 call = _take_call(calls, block)
                 if call is not None:
                     yield MessageCall(message, kind, call)
-            case b.Answer() if _has_call(message, block):
+            case b.ResultBlock() if _has_call(message, block):
                 pass
             case _:
                 yield MessageBlocks(message, kind, [block])
@@ -274,7 +274,7 @@ def _calls_by_id(message: Message) -> dict[str, Call]:
     return {call.id: call for call in message.calls}
 
 
-def _take_call(calls: dict[str, Call], block: b.Use) -> Call | None:
+def _take_call(calls: dict[str, Call], block: b.CallBlock) -> Call | None:
     """Take the call of a block out of its message's calls: by its id, else by its name."""
     id = block.id if isinstance(block.id, str) else ""
     if id not in calls:
@@ -282,7 +282,7 @@ def _take_call(calls: dict[str, Call], block: b.Use) -> Call | None:
     return calls.pop(id, None)
 
 
-def _has_call(message: Message, block: b.Answer) -> bool:
+def _has_call(message: Message, block: b.ResultBlock) -> bool:
     id = block.tool_use_id
     return isinstance(id, str) and message.conversation.find_call(id) is not None
 
@@ -342,6 +342,6 @@ def strings(value: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, dict):
             pairs = cast(dict[str, Any], item).items()
-            stack += [inner for name, inner in reversed(pairs) if name not in generic.HIDDEN]
+            stack += [inner for name, inner in reversed(pairs) if name not in generic.NOT_TEXT]
         elif isinstance(item, list):
             stack += reversed(cast(list[Any], item))

@@ -6,12 +6,12 @@ other is session state.
 
 from __future__ import annotations
 
-from reread.records.types import RECORDS, Node
+from reread.records.types import RECORDS, TreeRecord
 
 TURN_STARTERS = frozenset({"prompt", "command"})
 """The kinds of message with which a person starts a turn."""
 
-TREE_TYPES = frozenset(name for name, struct in RECORDS.items() if issubclass(struct, Node))
+TREE_TYPES = frozenset(name for name, struct in RECORDS.items() if issubclass(struct, TreeRecord))
 """Types that hang in the tree of parents."""
 
 STATE_TYPES = frozenset(RECORDS) - TREE_TYPES - {"stream_event"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reread.accounting.billing import SYNTHETIC, UsageRow, join_row, overlay
-from reread.records.envelope import EventEnvelope, RecordEnvelope, parse_usage, peek
+from reread.records.envelope import EventEnvelope, RecordEnvelope, parse_usage, decode_payload
 
 
 def usage_rows(envelopes: Iterable[RecordEnvelope], model: str | None) -> list[UsageRow]:
@@ -20,7 +20,7 @@ def usage_rows(envelopes: Iterable[RecordEnvelope], model: str | None) -> list[U
 
 def _row(envelope: RecordEnvelope, model: str | None, first: UsageRow | None) -> UsageRow | None:
     """Return the usage row in a record; an event of a stream only states what changed since the first."""
-    event = peek(envelope.event, EventEnvelope) if envelope.event else None
+    event = decode_payload(envelope.event, EventEnvelope) if envelope.event else None
     api = envelope.message if event is None else event.message
     if api is not None:
         usage, stop, model = parse_usage(api.usage), api.stop_reason, api.model

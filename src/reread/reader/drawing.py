@@ -8,7 +8,7 @@ from typing import Any
 
 from reread import tools
 from reread.base.coerce import as_dict
-from reread.base.text import plural
+from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Call, Message
 from reread.reader import schema
@@ -17,9 +17,9 @@ from reread.reader.trim import CHARS, Trimmer
 from reread.records.blocks import Block
 from reread.render.selection import EVERYTHING, Selection
 from reread.tools import nodes as n
-from reread.tools._images import measured
+from reread.tools._images import with_dimensions
 from reread.tools.generic import block_node
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Ending, one_line
+from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Outcome
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that a browser may show: formats that cannot contain a script."""
@@ -90,9 +90,9 @@ class PartBuilder:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             category=category_of(call.name),
-            state=tool_call.ending.state,
+            state=tool_call.outcome.state,
             is_error=call.is_error,
-            note=_ending_note(tool_call.ending),
+            note=_outcome_note(tool_call.outcome),
             seconds=tool_call.seconds,
             line=call.line,
             agents=self._agents(call) if tool_call.agent is not None else [],
@@ -199,7 +199,7 @@ def _prose(text: str) -> list[n.Node]:
 
 
 def _block_nodes(blocks: Sequence[Block]) -> list[n.Node]:
-    return [measured(block_node(block)) for block in blocks]
+    return [with_dimensions(block_node(block)) for block in blocks]
 
 
 def _attachment_nodes(payload: Mapping[str, Any]) -> list[n.Node]:
@@ -228,10 +228,10 @@ def _attached_records(call: Call) -> list[n.Node]:
     return [n.Section(title=title, nodes=[n.Data(value=payload) for payload in payloads], open=False)]
 
 
-def _ending_note(ending: Ending) -> str:
+def _outcome_note(outcome: Outcome) -> str:
     """How a call failed, in a few words."""
-    if ending.state not in (FAILED, DENIED, INTERRUPTED):
+    if outcome.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
-    code = f"exit code {ending.exit_code}" if ending.exit_code is not None else ""
-    first = one_line(ending.message.strip().split("\n")[0], TITLE) if ending.message.strip() else ""
+    code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
+    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
     return ": ".join(part for part in (code, first) if part)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from reread.disk.atomic import write_whole
+from reread.disk.atomic import write_atomic
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
@@ -58,6 +58,6 @@ def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> Non
     if session.path is not None and os.path.realpath(path) == os.path.realpath(session.path):
         raise Misuse(f"Cannot write {path}: it is the session itself; choose another file.")
     try:
-        write_whole(path, pieces)
+        write_atomic(path, pieces)
     except OSError as error:
         raise Unwritable.at(path, error) from error

@@ -139,7 +139,7 @@ class _PageWriter:
             "threads": self._threads,
             "branches": self.view.thread().branch_marks(),
             "agents": list(map(self.view.agent_mark, agents)),
-            "spent": run_steps(self.view.usage())(),
+            "usage": run_steps(self.view.usage())(),
             "problems": schema.Problems(problems=[], more=0),
             "home": self.home,
         }
@@ -341,7 +341,7 @@ class _ThreadWriter:
             "agent": id,
             "branch": self.timeline.branch,
             "overview": replace(overview, **counts),
-            "spent": self._usage() if self.agent is not None else None,
+            "usage": self._usage() if self.agent is not None else None,
             "page": PAGE,
             "pages": self.pages,
             "map": map,

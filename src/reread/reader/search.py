@@ -32,7 +32,7 @@ class ItemFilter(NamedTuple):
     """Selects parts of one of the kinds, or calls of one of the tools; with `errors`, only those that failed.
 
     An item matches if one of its parts does. An exported page, which has no server, applies the same rule
-    (`filter.ts`); `tests/fixtures/finding.json` tests both.
+    (`filter.ts`); `tests/fixtures/search.json` tests both.
     """
 
     kinds: frozenset[str] = frozenset()
@@ -167,5 +167,5 @@ def _raw_records(message: Message) -> Iterator[bytes]:
     records = message.conversation.records
     answers = [call.answer for call in message.calls if call.answer >= 0]
     for index in dict.fromkeys([*message.records, *answers, *message.attached]):
-        _, offset, length = records.place(index)
+        _, offset, length = records.position(index)
         yield records.read(offset, length)

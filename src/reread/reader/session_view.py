@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from reread.accounting.billing import Usage, total
 from reread.base.text import plural
-from reread.base.times import moment, seconds_between
-from reread.disk.sources import FileSource, is_fresh
+from reread.base.times import parse_timestamp, seconds_between
+from reread.disk.sources import FileSource, is_being_written
 from reread.errors import Misuse, NotFound
 from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
@@ -81,7 +81,7 @@ class SessionView:
     def live(self) -> bool:
         """True if one of its files is being written."""
         paths = [self.session.path, *(loader.source.path for loader in self.session.agent_loaders.values())]
-        return any(is_fresh(path) for path in paths if path is not None)
+        return any(is_being_written(path) for path in paths if path is not None)
 
     def update(self) -> None:
         """Read what was added to the session since the last update."""
@@ -120,8 +120,8 @@ class SessionView:
             versions=list(metadata.versions),
             models=list(metadata.models),
             dialects=thread.dialects(),
-            started=moment(metadata.first_stamp),
-            ended=moment(metadata.last_stamp),
+            started=parse_timestamp(metadata.first_stamp),
+            ended=parse_timestamp(metadata.last_stamp),
             live=self.live,
             turns=timeline.turns,
             items=len(timeline),
@@ -138,7 +138,7 @@ class SessionView:
     def agent_mark(self, agent: Agent) -> schema.AgentMark:
         """An agent in a list of agents or with its call."""
         view = self.thread_of(agent)
-        first, last = moment(agent.metadata.first_stamp), moment(agent.metadata.last_stamp)
+        first, last = parse_timestamp(agent.metadata.first_stamp), parse_timestamp(agent.metadata.last_stamp)
         return schema.AgentMark(
             id=agent.id,
             type=agent.type,
@@ -147,7 +147,7 @@ class SessionView:
             errors=view.errors,
             figures=schema.Figures.of(view.usage()),
             seconds=seconds_between(first, last),
-            running=agent.path is not None and is_fresh(Path(agent.path)),
+            running=agent.path is not None and is_being_written(Path(agent.path)),
             parent=agent.parent.id if agent.parent is not None else None,
             call=agent.call.id if agent.call is not None else None,
         )

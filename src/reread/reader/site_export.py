@@ -11,17 +11,18 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.format import date_text, tokens_text
 from reread.base.text import plural
 from reread.base.version import __version__
 from reread.catalog.summaries import read_header
-from reread.disk.atomic import write_whole
+from reread.disk.atomic import write_atomic
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable
 from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
 from reread.reader.session_keys import session_key
-from reread.render.format import count_text, date_text, model_text
+from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session
@@ -101,9 +102,9 @@ class _SiteWriter:
             except RereadError as fault:
                 faults.append(str(fault) if fault.path is not None else f"{absolute}: {fault}")
             progress(1)
-        write_whole(self.folder / MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
+        write_atomic(self.folder / MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
         rows = {key: page.row for key, page in self.manifest.pages.items()}
-        write_whole(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        write_atomic(self.folder / INDEX, (line.encode() for line in index_html(rows)))
         return SiteResult(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
@@ -113,7 +114,7 @@ class _SiteWriter:
         state = repr(session.usage_inputs.state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        write_atomic(page, session_html(session, self.selection, assets=assets, home=INDEX))
         row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
         self.manifest.pages[key] = SitePage(_path_text(path), state, row)
         return True
@@ -121,7 +122,7 @@ class _SiteWriter:
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
         for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
-            write_whole(self.folder / ASSETS / name, [text.encode()])
+            write_atomic(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
         inputs = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
@@ -169,7 +170,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
 def _index_row(key: str, row: LibraryRow) -> str:
     figures = row.figures
     cost = f"${figures.cost_usd:,.2f}" if figures is not None and figures.cost_usd is not None else ""
-    tokens = count_text(figures.tokens) if figures is not None else ""
+    tokens = tokens_text(figures.tokens) if figures is not None else ""
     cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
     models = " ".join(map(model_text, row.models))
     agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from reread.accounting.billing import Usage, total
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict
-from reread.base.times import moment, seconds_between
+from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
 from reread.model.changes import touched_messages
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
@@ -137,7 +137,7 @@ class ThreadView:
         timeline = self.timeline()
         spans = ((turn, timeline.turn_messages(turn)) for turn in range(1, timeline.turns + 1))
         turns = (Turn(turn, None, timeline.messages[start:end]) for turn, (start, end) in spans)
-        return _fullest(self._gauge.fills(turns, in_force()))
+        return _fullest(self._gauge.fills(turns, current_prices()))
 
     # Branches
 
@@ -205,7 +205,7 @@ class ThreadView:
         prompt = next((m for m in messages[start : start + TURN_HEAD] if m.kind in TURN_STARTERS), messages[start])
         last = messages[end - 1]
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
-        stamps = [moment(self.conversation.records[index].envelope.timestamp) for index in ends]
+        stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
     def turn_mark(self, timeline: Timeline, turn: int) -> schema.TurnMark:
@@ -257,7 +257,7 @@ def _call_mark(call: Call) -> str:
     if call.answer < 0:
         return "r"
     if call.is_error:
-        return "?" if call.tool_call.ending.state in (DENIED, INTERRUPTED) else "x"
+        return "?" if call.tool_call.outcome.state in (DENIED, INTERRUPTED) else "x"
     return {"edit": "e", "agent": "a"}.get(category_of(call.name), ".")
 
 

@@ -12,7 +12,7 @@ import msgspec
 from reread.base import jsontext
 from reread.records import dialects
 from reread.records.envelope import RecordEnvelope, decode_head, to_envelope
-from reread.records.lines import LineSplitter, Read
+from reread.records.lines import IndexedLineSplitter, ReadAt
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
@@ -85,7 +85,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     def native(self) -> dict[str, Any]:
         """The object in the native tongue, every string of it encodable; empty where it could not be read."""
         try:
-            value = jsontext.readable(self.body)
+            value = jsontext.loads_clean(self.body)
         except ValueError:
             return {}
         return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
@@ -101,7 +101,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
 class Records(Sequence[Record]):
     """The records of one source: positions in memory, bytes read when asked."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadAt) -> None:
         self.read = read
         self._lines = array("I")
         self._offsets = array("Q")
@@ -157,7 +157,7 @@ class Decoder:
 
     def __init__(self, take: TakeLines | None = None) -> None:
         self._take = take
-        self._cutter = LineSplitter()
+        self._cutter = IndexedLineSplitter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
         self._document: _Document | None = None
@@ -241,7 +241,7 @@ class _Document:
         self._find_end: Callable[[str, int], int] | None = None
         """Where it ends, from a place in the next text on, or -1; None between elements."""
 
-    def feed(self, data: bytes, cutter: LineSplitter) -> list[Record]:
+    def feed(self, data: bytes, cutter: IndexedLineSplitter) -> list[Record]:
         """The records of the elements that `data` completes."""
         out: list[Record] = []
         text, at = data.decode("latin-1"), 0
@@ -260,7 +260,7 @@ class _Document:
         self._base += len(text)
         return out
 
-    def flush(self, cutter: LineSplitter) -> list[Record]:
+    def flush(self, cutter: IndexedLineSplitter) -> list[Record]:
         """What the element holds that has been read so far."""
         raw = "".join(self._pieces).encode("latin-1")
         self._pieces.clear()
@@ -310,7 +310,7 @@ def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Re
                 add(Record(number, start, body, kind))
             else:
                 add(Record(number, start, body))
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             if _NOT_BLANK.search(body):
                 out += slow_records(body, number, start)
         number += 1
@@ -321,7 +321,7 @@ def envelopes_of(lines: list[bytes]) -> list[RecordEnvelope] | None:
     """The head of each line; None where one of them is not exactly one record."""
     try:
         envelopes = list(map(decode_head, lines))
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         return None
     for n, envelope in enumerate(envelopes):
         if envelope.type not in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
@@ -335,10 +335,10 @@ def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
         envelope = decode_head(body)
         if envelope.type in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
             return envelope, dialects.NATIVE, None
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         pass
     try:
-        value = jsontext.readable(body)
+        value = jsontext.loads_clean(body)
     except ValueError as error:
         return RecordEnvelope(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
     if not isinstance(value, dict):
@@ -383,7 +383,7 @@ def _next_record(text: str, raw: bytes, at: int) -> int:
         if end < 0:
             continue
         rest = _after_junk(text, end)
-        if (rest == len(text) or text[rest] == "{") and _is_record(jsontext.readable(raw[start:end])):
+        if (rest == len(text) or text[rest] == "{") and _is_record(jsontext.loads_clean(raw[start:end])):
             return start
     return len(text)
 

@@ -134,7 +134,7 @@ class EventEnvelope(Struct):
     @property
     def stop_reason(self) -> str | None:
         """Why the response ended, where the event says so."""
-        delta = jsontext.readable(bytes(self.delta)) if self.delta else None
+        delta = jsontext.loads_clean(bytes(self.delta)) if self.delta else None
         reason = cast(dict[str, Any], delta).get("stop_reason") if isinstance(delta, dict) else None
         return reason if isinstance(reason, str) else None
 
@@ -146,12 +146,12 @@ decode_head = msgspec.json.Decoder(RecordEnvelope).decode
 _decode_usage = msgspec.json.Decoder(UsageFields | None).decode
 
 
-def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
+def decode_payload(raw: Raw, shape: type[_Peeked]) -> _Peeked:
     """A payload's head; an empty one where it has another shape."""
     try:
         return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
-        value = jsontext.readable(bytes(raw)) if raw else None
+    except jsontext.DECODE_ERRORS:
+        value = jsontext.loads_clean(bytes(raw)) if raw else None
         kind = cast(dict[str, Any], value).get("type") if isinstance(value, dict) else None
         return shape(type=kind) if isinstance(kind, str) else shape()
 
@@ -160,7 +160,7 @@ def to_envelope(value: dict[str, Any]) -> RecordEnvelope:
     """The head of any object; where a field does not fit it is left out, never raised."""
     try:
         return decode_head(jsontext.dumps(value))
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         pass
     fit = _fitting(value, RecordEnvelope)
     message = value.get("message")
@@ -186,8 +186,8 @@ def parse_usage(raw: Raw) -> UsageFields | None:
         return None
     try:
         return _decode_usage(raw)
-    except jsontext.FAST_FAULTS:
-        value = jsontext.readable(bytes(raw))
+    except jsontext.DECODE_ERRORS:
+        value = jsontext.loads_clean(bytes(raw))
     return to_usage(cast(dict[str, Any], value)) if isinstance(value, dict) else None
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reread.base.text import plural
+from reread.base.format import date_text, size_text
+from reread.base.text import pad, plural, truncate
 from reread.catalog.summaries import Header
-from reread.render.format import date_text, model_text, size_text
+from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.reports.check_report import CheckReport
 
-TITLE = 60
+ID, TITLE = 8, 60
+"""Widths of columns."""
 
 
 def header_lines(headers: Sequence[Header]) -> Iterator[str]:
@@ -22,13 +24,13 @@ def header_lines(headers: Sequence[Header]) -> Iterator[str]:
         guess = " (guessed from the folder name)" if group[0].project_guessed else ""
         yield safe(f"{project}{guess}")
         for header in group:
+            id = truncate(safe(header.id), ID, ellipsis="")
             when = date_text(header.updated)
-            title = safe(" ".join(header.title.split()))
-            title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+            title = truncate(safe(" ".join(header.title.split())), TITLE)
             facts = (header.git_branch, model_text(header.model), "captured" * header.captured)
             known = safe("  ".join(fact for fact in facts if fact))
             size = size_text(header.size)
-            yield f"  {safe(header.id)[:8]:8}  {when:16}  {size:>8}  {title:{TITLE}}  {known}".rstrip()
+            yield f"  {pad(id, ID)}  {when:16}  {size:>8}  {pad(title, TITLE)}  {known}".rstrip()
 
 
 def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from reread.base.format import date_text, duration_text, time_text
 from reread.base.text import plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import (
-    MARKS,
-    date_text,
-    model_text,
-    result_text,
-    seconds_text,
-    time_text,
-    unread_text,
-    usage_text,
-)
+from reread.render.format import MARKS, model_text, result_text, unread_text, usage_text
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import fenced, folded, guarded, inline
 from reread.render.sanitize import plain_output
@@ -106,7 +98,7 @@ def _notice(part: p.MessageText | p.CommandOutput, selection: Selection) -> Iter
 
 
 def _thinking(part: p.MessageThinking, selection: Selection) -> Iterator[str]:
-    took = f" · {seconds_text(part.seconds)}" if part.seconds is not None else ""
+    took = f" · {duration_text(part.seconds)}" if part.seconds is not None else ""
     if not part.text.strip():
         yield f"*thinking (not recorded){took}*"
         return
@@ -120,7 +112,7 @@ def _blocks(part: p.MessageBlocks, selection: Selection) -> Iterator[str]:
 def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
     call = part.call
     name, _, rest = call.title.partition(" ")
-    took = f" · {seconds_text(call.duration)}" if call.duration is not None else ""
+    took = f" · {duration_text(call.duration)}" if call.duration is not None else ""
     drawn = list(nodes_markdown(call.draw(full=selection.full), selection))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
         yield from folded(f"{MARKS[call.ok]} {name} {rest}{took}", drawn)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from reread.base.format import tokens_text
 from reread.model.conversation import Branch, Compaction, Conversation, Message, Turn
 from reread.model.parts import (
     NOTICES,
@@ -21,7 +22,6 @@ from reread.model.parts import (
     TextCitations,
     message_parts,
 )
-from reread.render.format import count_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 
 LEFT_OUT = (MessageAside, MessageAttachment, MetaContext, NoticeDetails, NotificationReport, TextCitations)
@@ -89,7 +89,7 @@ def is_drawn(part: MessagePart, selection: Selection) -> bool:
 
 def compaction_title(compaction: Compaction) -> str:
     """A compaction in a few words, with the size of the context before and after."""
-    sizes = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
+    sizes = [tokens_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
     words = ["compacted", compaction.trigger or "", " → ".join(sizes) + " tokens" if sizes else ""]
     return " · ".join(word for word in words if word)
 

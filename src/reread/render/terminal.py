@@ -14,22 +14,14 @@ from rich.text import Text
 from rich.theme import Theme
 
 from reread.base.coerce import as_dict
+from reread.base.format import date_text, duration_text, time_text
 from reread.base.text import plural
 from reread.model import parts as p
 from reread.model.changes import Change
 from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import (
-    MARKS,
-    date_text,
-    model_text,
-    result_text,
-    seconds_text,
-    time_text,
-    unread_text,
-    usage_text,
-)
+from reread.render.format import MARKS, model_text, result_text, unread_text, usage_text
 from reread.render.sanitize import safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -143,7 +135,7 @@ class TerminalView:
 
     def thinking(self, part: p.MessageThinking) -> Iterator[RenderableType]:
         """Thinking, dimmed."""
-        took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
+        took = f"{duration_text(part.seconds)}  " if part.seconds is not None else ""
         yield from self._short_text(f"∴ {took}", safe(part.text).strip() or "thinking (not recorded)", "thinking")
 
     def _short_text(self, prefix: str, text: str, style: str) -> Iterator[RenderableType]:
@@ -230,7 +222,7 @@ def call_line(call: Call) -> Text:
     for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
-        line.append(f"  {seconds_text(call.duration)}", style="quiet")
+        line.append(f"  {duration_text(call.duration)}", style="quiet")
     return line
 
 

@@ -1,4 +1,4 @@
-"""Accounts: who spent what, where, when and on which model, over any number of sessions."""
+"""Report the tokens and cost of any number of sessions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
 
 import msgspec
 
-from reread.accounting.billing import COUNTS
-from reread.accounting.cache import opened
+from reread.accounting.billing import COUNT_NAMES
+from reread.accounting.cache import open_cache
 from reread.accounting.collect import Collection, Inputs
 from reread.accounting.digest import SLOT_MS
-from reread.accounting.group_by import UsageFilter, UsageReport, group_entries
-from reread.accounting.prices import Prices, in_force
+from reread.accounting.group_by import BLOCK, UsageFilter, UsageReport, group_entries
+from reread.accounting.prices import Prices, current_prices
 from reread.accounting.workers import Progress
-from reread.base.gc_pause import no_collection
-from reread.base.times import When, edge, time_zone
+from reread.base.gc_pause import gc_paused
+from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
 from reread.disk import layout
-from reread.disk.sources import read_stream
+from reread.disk.sources import read_all
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ STDIN = "-"
 def usage(
     *sources: Source | Iterable[Source],
     by: str | Sequence[str] = "day",
-    since: When | None = None,
-    until: When | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     model: str | Sequence[str] | None = None,
@@ -46,107 +46,108 @@ def usage(
     keep_deleted: bool = False,
     progress: Progress | None = None,
 ) -> UsageReport:
-    """What sessions spent, in tokens and money: each response once, by group and in all.
+    """Return the tokens and cost of sessions, counting each response once, by group and in total.
 
-    Without sources, all sessions of this machine (or below `root`). A source is a session (with its agents), a folder
-    (all below it), a stream's file, bytes or a binary file. `by`: day, week, month, session, project, model, branch,
-    agent, thread (main or subagents), block (five hours), or several of them.
+    Without sources, count all sessions of this machine, or those below `root`. A source is a session (with its
+    agents), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, session, project, model,
+    branch, agent, thread (main or subagents), block (five hours), or several of them.
     """
-    zone = time_zone(tz)
-    table = prices if isinstance(prices, Prices) else in_force(prices)
+    zone = parse_time_zone(tz)
+    table = prices if isinstance(prices, Prices) else current_prices(prices)
     groups = tuple(_words(by))
     keep = UsageFilter(
-        since=edge(since, zone),
-        until=edge(until, zone, end=True),
-        projects=layout.named_folders(project),
+        since=parse_bound_ms(since, zone),
+        until=parse_bound_ms(until, zone, end=True),
+        projects=layout.expand_folders(project),
         models=tuple(_words(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
-        raise Misuse(f"nothing lies between since {since} and until {until}: say the earlier one first")
-    wanted = _wanted(list(_flat(sources)), root)
-    with no_collection(), opened(cache) as kept:
-        survey = Collection(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
-        exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
-        report = group_entries(survey.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
-        return msgspec.structs.replace(report, unread=tuple(sorted(survey.unread)))
+        raise Misuse(f"Nothing lies between {since} and {until}; give `since` a time before `until`.")
+    inputs = _inputs(list(_flatten(sources)), root)
+    with gc_paused(), open_cache(cache) as usage_cache:
+        collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
+        exact = BLOCK in groups or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
+        report = group_entries(collection.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
+        return msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
 
 
-def _several(value: Any) -> list[Any]:
-    """One value, or several."""
+def _list(value: Any) -> list[Any]:
+    """Return one value or several as a list."""
     if value is None:
         return []
     return list(cast(list[Any], value)) if isinstance(value, list | tuple | set) else [value]
 
 
 def _words(value: str | Sequence[str] | None) -> list[str]:
-    """One word, several, or several with commas between them."""
-    return [word.strip() for text in _several(value) for word in text.split(",") if word.strip()]
+    """Split one or several strings at commas."""
+    return [word.strip() for text in _list(value) for word in text.split(",") if word.strip()]
 
 
-def _flat(sources: Iterable[Any]) -> Iterator[Source]:
+def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
     for source in sources:
         if isinstance(source, str | Path | bytes | bytearray) or _is_session(source) or hasattr(source, "read"):
             yield source  # pyright: ignore[reportReturnType]
         else:
-            yield from _flat(source)
+            yield from _flatten(source)
 
 
 def _is_session(source: object) -> TypeGuard[Session]:
-    """Whether this is an open session; told by what it has, so that sessions need not be loaded to count."""
+    """True if this is an open session. Checks an attribute, because counting does not need to load sessions."""
     return hasattr(source, "agent_files")
 
 
-def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Inputs:
-    """What is to be counted: what is named, else all sessions."""
-    wanted = Inputs()
+def _inputs(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Inputs:
+    """Return what the sources name; all sessions if there are none."""
+    inputs = Inputs()
     if not sources:
         for folder in layout.session_folders([root] if isinstance(root, str | Path) else root):
-            wanted.add_folder(folder)
+            inputs.add_folder(folder)
     for source in sources:
         if isinstance(source, str | Path) and str(source) != STDIN:
-            _want_named(wanted, source, root)
+            _add_path(inputs, source, root)
         elif _is_session(source):
-            wanted.add(source.usage_inputs)
+            inputs.add(source.usage_inputs)
         else:
-            wanted.loose.append(_bytes(source))
-    return wanted
+            inputs.data.append(_read(source))
+    return inputs
 
 
-def _want_named(wanted: Inputs, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
-    path = layout.named(name)
+def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
+    path = layout.expand_path(name)
     if name != "" and os.path.isdir(path):
-        wanted.add_folder(layout.readable_folder(path))
+        inputs.add_folder(layout.require_folder(path))
     else:
         from reread.catalog.resolve import resolve_session
         from reread.session.usage_inputs import add_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        add_session(wanted, path if os.path.isfile(path) else resolve_session(name, root=root), roots)
+        add_session(inputs, path if os.path.isfile(path) else resolve_session(name, root=root), roots)
 
 
-def _bytes(source: Any) -> bytes:
+def _read(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray):
         return bytes(source)
-    return read_stream(sys.stdin.buffer if source == STDIN else source)
+    return read_all(sys.stdin.buffer if source == STDIN else source)
 
 
 def report_value(report: UsageReport) -> dict[str, Any]:
-    """A report as JSON values: `rows` with their groups and figures, and `totals`."""
+    """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
     rows = [{**row.group, **figures(row.usage)} for row in report.rows]
-    more = {"unpriced_models": list(report.totals.unpriced_models), "lower_bound": report.totals.lower_bound}
-    return {"rows": rows, "totals": {**figures(report.totals), **more}}
+    totals = report.totals
+    flags = {"unpriced_models": list(totals.unpriced_models), "lower_bound": totals.lower_bound}
+    return {"rows": rows, "totals": {**figures(totals), **flags}}
 
 
 FIGURES = (
     "responses",
-    *COUNTS,
+    *COUNT_NAMES,
     "cost_usd",
     "reported_cost_usd",
     "unconfirmed_responses",
 )
-"""What a report says of each row, by its public names."""
+"""The figures of each row of a report."""
 
 
 def figures(usage: Any) -> dict[str, Any]:
-    """The figures of a usage by name."""
+    """Return the figures of a usage by name."""
     return {name: usage[name] for name in FIGURES}

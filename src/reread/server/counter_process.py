@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import queue
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,14 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from reread.accounting import cache
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.reader.row_counts import RowCounts, count_session
+from reread.server.count_cache import CountCache
 from reread.session.session import Session
 
-NAME = "library.sqlite"
-FORMAT = 1
 RECOUNT_FACTOR = 20.0
 """A session that keeps growing is counted again after this many times as long as the last count took."""
 
@@ -81,7 +78,7 @@ class CounterProcess:
                 self._child.kill()
 
     def _run(self) -> None:
-        kept = _CountCache()
+        kept = CountCache()
         while (files := self._latest()) is not None:
             for path, state in files:
                 if self._closed or not self._requests.empty():
@@ -100,7 +97,7 @@ class CounterProcess:
             files = self._requests.get()
         return files
 
-    def _count(self, kept: _CountCache, path: Path, state: object) -> None:
+    def _count(self, kept: CountCache, path: Path, state: object) -> None:
         counted = kept.get(path, state)
         if counted is None:
             began = time.monotonic()
@@ -141,47 +138,6 @@ class CounterProcess:
             stderr=subprocess.DEVNULL,
             process_group=None if sys.platform == "win32" else 0,
         )
-
-
-class _CountCache:
-    """What was counted before, in one SQLite file; without it, sessions are counted again."""
-
-    def __init__(self) -> None:
-        self._path = cache.folder() / NAME
-        self._database: sqlite3.Connection | None = None
-        with suppress(OSError, sqlite3.Error):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self._path, isolation_level=None)
-            self._prepare(self._database)
-
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        database.execute("PRAGMA synchronous = OFF")
-        if database.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
-            database.execute("DROP TABLE IF EXISTS counted")
-            database.execute(f"PRAGMA user_version = {FORMAT}")
-        database.execute("CREATE TABLE IF NOT EXISTS counted (path TEXT PRIMARY KEY, state TEXT, value BLOB)")
-
-    def get(self, path: Path, state: object) -> RowCounts | None:
-        """What was counted when the file was as it is."""
-        if self._database is None:
-            return None
-        with suppress(sqlite3.Error, msgspec.DecodeError, UnicodeError):
-            query = "SELECT value FROM counted WHERE path = ? AND state = ?"
-            row = self._database.execute(query, (str(path), repr(state))).fetchone()
-            return msgspec.json.decode(row[0], type=RowCounts) if row else None
-        return None
-
-    def put(self, path: Path, state: object, counted: RowCounts) -> None:
-        """Keep what was counted."""
-        if self._database is not None:
-            with suppress(sqlite3.Error, UnicodeError):
-                row = (str(path), repr(state), msgspec.json.encode(counted))
-                self._database.execute("REPLACE INTO counted VALUES (?, ?, ?)", row)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._database is not None:
-            self._database.close()
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from reread.catalog.summaries import Header, read_header, with_transcript
 from reread.disk import layout
-from reread.disk.sources import is_fresh, state_of
+from reread.disk.sources import is_being_written, file_fingerprint
 from reread.errors import NotFound, Unreadable
 from reread.reader import schema
 from reread.reader.row_counts import RowCounts
@@ -141,14 +141,14 @@ class SessionLibrary:
 
     def _files(self) -> Iterator[Path]:
         below_roots = layout.session_files(self._roots or None) if self._roots or not self._paths else ()
-        return layout.once_each(itertools.chain(self._paths, below_roots))
+        return layout.unique_files(itertools.chain(self._paths, below_roots))
 
     def _read_entries(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
         taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
         for path in paths:
-            state, known = state_of(path), self._entries.get(path)
+            state, known = file_fingerprint(path), self._entries.get(path)
             if known is not None and known.state == state:
-                known.live = known.live and is_fresh(path)
+                known.live = known.live and is_being_written(path)
                 yield known
                 continue
             with suppress(Unreadable):
@@ -156,7 +156,7 @@ class SessionLibrary:
                 key = known.key if known is not None else session_key(path, taken)
                 taken[key] = path
                 counts = known.counts if known is not None else None
-                yield LibraryEntry(key, path, state, header, counts, is_fresh(path))
+                yield LibraryEntry(key, path, state, header, counts, is_being_written(path))
 
     def _set_counts(self, path: Path, counts: RowCounts) -> None:
         with self._lock:
@@ -164,7 +164,7 @@ class SessionLibrary:
             if entry is not None:
                 entry.counts = counts
         if entry is not None:
-            self.bus.publish("listed", entry.row())
+            self.bus.publish("row", entry.row())
 
     def _publish_changes(self, before: dict[Path, schema.LibraryRow]) -> None:
         if before.keys() != self._entries.keys():
@@ -173,7 +173,7 @@ class SessionLibrary:
             for path, entry in self._entries.items():
                 row = entry.row()
                 if row != before[path]:
-                    self.bus.publish("listed", row)
+                    self.bus.publish("row", row)
 
     def _keep_refreshing(self) -> None:
         self.refresh()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reread.base import gc_pause
-from reread.disk.sources import FileSource, is_fresh, state_of
+from reread.disk.sources import FileSource, is_being_written, file_fingerprint
 from reread.errors import NotFound, RereadError
 from reread.model.changes import Change
 from reread.reader import schema
@@ -95,10 +95,10 @@ class OpenSession:
 
     def _load(self) -> None:
         try:
-            with self._pause_counting(), gc_pause.no_collection():
+            with self._pause_counting(), gc_pause.gc_paused():
                 self._view = self._read()
                 self._view.timeline()
-            gc_pause.keep()
+            gc_pause.freeze_heap()
             self._live = self._view.live
         except RereadError as error:
             self._error = error
@@ -108,9 +108,9 @@ class OpenSession:
     def _read(self) -> SessionView:
         session = Session(FileSource(self.path), roots=self._roots)
         session.load_lines(self._set_progress)
-        if not is_fresh(self.path):
+        if not is_being_written(self.path):
             session.load_rest()  # includes a torn last line, which nobody will complete now
-        self._file_state = state_of(self.path)
+        self._file_state = file_fingerprint(self.path)
         if not session.transcripts:
             self._follower = Follower(session)
         return SessionView(session, self.key, base_url=f"/api/sessions/{self.key}")
@@ -181,7 +181,7 @@ class OpenSession:
             return
         self._refreshed = time.monotonic()
         if self._follower is None:  # a captured conversation, merged with its transcripts until it grows
-            if state_of(self.path) == self._file_state:
+            if file_fingerprint(self.path) == self._file_state:
                 return
             self._follower = Follower(self._view.session)
         changed, rewritten, agents = False, False, dict[str, None]()
@@ -195,11 +195,11 @@ class OpenSession:
         if changed:
             self._view.update()
         if rewritten:
-            gc_pause.let_go()
+            gc_pause.refreeze_heap()
         if changed or gone != self._view.gone or live != self._live:
             self._view.gone, self._live = gone, live
             for listener in list(self.bus.listeners):
-                listener.send("grown", self._update(listener.topic, list(agents), rewritten))
+                listener.send("update", self._update(listener.topic, list(agents), rewritten))
 
     def _update(
         self, thread: ThreadKey, agents: list[str], rewritten: bool, first: int | None = None
@@ -273,7 +273,7 @@ class OpenSessions:
             del self._sessions[session.key]
             session.close()
         if surplus:
-            gc_pause.let_go()
+            gc_pause.refreeze_heap()
 
     def close(self) -> None:
         """Close every session."""

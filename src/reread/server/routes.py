@@ -127,7 +127,7 @@ def _place(view: SessionView, params: Parameters) -> Any:
     )
 
 
-def _find(view: SessionView, params: Parameters) -> Any:
+def _search(view: SessionView, params: Parameters) -> Any:
     query = params.text("q")
     if query is None:
         raise Misuse("Missing query parameter q; set it to the text to find.")
@@ -193,10 +193,10 @@ SESSION_ROUTES: dict[str, Handler] = {
     "/calls/{index:int}": _call,
     "/lines": _lines,
     "/place": _place,
-    "/find": _find,
+    "/search": _search,
     "/filter": _filter,
     "/markdown": _markdown,
-    "/spent": _usage,
+    "/usage": _usage,
     "/problems": _problems,
     "/export": _export,
     "/pictures/{owner}/{index:int}/{number:int}": _picture,

@@ -22,7 +22,7 @@ from reread.errors import Misuse
 from reread.server.guard import Guard, new_token
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
-from reread.tools import tools
+from reread.tools import all_tools
 
 HOST, PORT = "127.0.0.1", 7373
 PORT_TRIES = 50
@@ -60,7 +60,7 @@ def serve(
     if key is not None:
         app.state.open_sessions.get(key)  # reads the file while the browser starts
     library.start()
-    threading.Thread(target=tools, daemon=True).start()  # loads them before the first page needs them
+    threading.Thread(target=all_tools, daemon=True).start()  # loads them before the first page needs them
     echo(f"Serving at {address} (press Ctrl-C to stop).")
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

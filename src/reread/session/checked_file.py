@@ -161,7 +161,7 @@ class CheckedFile:
         records = self.records
         index = len(self.parents)
         while index < len(records) and records.line(index) <= line.number:
-            _, offset, length = records.place(index)
+            _, offset, length = records.position(index)
             start = offset - line.offset
             is_inside = 0 <= start <= len(line.raw) - length
             body = line.raw[start : start + length] if is_inside else records[index].body
@@ -316,10 +316,10 @@ def _checked(index: int, record: Record) -> CheckedRecord:
     refusal: str | None = None
     try:
         value = _decode(body)
-    except jsontext.FAST_FAULTS as error:
+    except jsontext.DECODE_ERRORS as error:
         refusal = str(error)
         if record.fault is None:
-            value = jsontext.readable(body)
+            value = jsontext.loads_clean(body)
     written = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     native = written if record.dialect == dialects.NATIVE else dialects.translate(written)[1]
     return CheckedRecord(

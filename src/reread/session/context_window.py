@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.accounting.billing import charges_of
-from reread.accounting.prices import Prices, read_name
+from reread.accounting.prices import Prices, parse_model_id
 from reread.model.conversation import Compaction, Conversation, Message, Turn
 
 LARGE = 1_000_000
@@ -132,14 +132,14 @@ def _stated_windows(conversation: Conversation) -> dict[str, int]:
         for name, model in cast(dict[str, Any], usage).items() if isinstance(usage, dict) else ():
             window: Any = cast(dict[str, Any], model).get("contextWindow") if isinstance(model, dict) else None
             if isinstance(window, int) and not isinstance(window, bool):
-                out[read_name(name).model] = window
+                out[parse_model_id(name).model] = window
     return out
 
 
 def _window(model: str | None, peak: int, stated: dict[str, int], prices: Prices) -> tuple[int | None, bool]:
     if model is None:
         return None, False
-    name = read_name(model).model
+    name = parse_model_id(model).model
     if name in stated:
         return stated[name], True
     if "[1m]" in model:

@@ -71,7 +71,7 @@ def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Pat
     while not os.path.isdir(path.parent):
         if stop.wait(heartbeat / 1000):
             return
-    prefixes = (str(path), str(path.with_suffix("")), str(path.parent / layout.AGENT))
+    prefixes = (str(path), str(path.with_suffix("")), str(path.parent / layout.AGENT_PREFIX))
 
     def matters(_: object, changed: str) -> bool:
         return changed.startswith(prefixes)
@@ -187,7 +187,7 @@ class Follower:
 def _shared(old: Conversation, new: Conversation) -> int:
     """Count the records at the same position in both."""
     count = min(len(old.records), len(new.records))
-    same = next((n for n in range(count) if old.records.place(n) != new.records.place(n)), count)
+    same = next((n for n in range(count) if old.records.position(n) != new.records.position(n)), count)
     return same - 1 if same and same == len(new.records) == len(old.records) else same
 
 

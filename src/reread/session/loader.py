@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reread.base.gc_pause import no_collection
+from reread.base.gc_pause import gc_paused
 from reread.disk.sources import Source, identity_at
 from reread.model.conversation import Conversation
 from reread.model.fold import Fold
@@ -49,7 +49,7 @@ class Loader:
         """Read the whole lines that are new, and return the indexes of their records."""
         first = len(self.conversation.records)
         push, feed, read = self._fold.push, self._decoder.feed, self.source.read
-        with no_collection():
+        with gc_paused():
             while data := read(self._read, CHUNK):
                 self._read += len(data)
                 for record in feed(data):

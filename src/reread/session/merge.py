@@ -13,7 +13,7 @@ from reread.model.fold import Fold
 from reread.model.record_kinds import SYNTHETIC
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.records.lines import Read
+from reread.records.lines import ReadAt
 from reread.session.rules import INFO, WARNING, Finding, Rule
 
 SHIFT = 44
@@ -69,7 +69,7 @@ def merge(captured: Conversation, transcripts: Sequence[Transcript]) -> Conversa
     return fold.conversation
 
 
-def _read_any(reads: Sequence[Read]) -> Read:
+def _read_any(reads: Sequence[ReadAt]) -> ReadAt:
     return lambda offset, length: reads[offset >> SHIFT](offset & OFFSET_MASK, length)
 
 

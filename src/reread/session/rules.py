@@ -14,7 +14,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.text import plural
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.model.conversation import Conversation
 from reread.model.ledger import DUPLICATE
 from reread.model.record_kinds import TREE_TYPES
@@ -134,7 +134,7 @@ def missing_field(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
 
 def bad_timestamp(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     stamp = seen.native.get("timestamp")
-    if stamp is not None and (not isinstance(stamp, str) or moment(stamp) is None):
+    if stamp is not None and (not isinstance(stamp, str) or parse_timestamp(stamp) is None):
         yield f"its timestamp is no time: {shown(jsontext.dumps(stamp).decode())}"
 
 

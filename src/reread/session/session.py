@@ -12,13 +12,14 @@ from typing import IO, Any, cast
 
 from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
-from reread.accounting.prices import in_force
+from reread.accounting.prices import current_prices
 from reread.base import jsontext
-from reread.base.times import moment
+from reread.base.text import as_title
+from reread.base.times import parse_timestamp
 from reread.catalog.resolve import STDIN, resolve_session
-from reread.catalog.summaries import as_title, captures_of
+from reread.catalog.summaries import captures_of
 from reread.disk import layout
-from reread.disk.sources import FileSource, MemorySource, Source, read_stream
+from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import Ledger
@@ -99,7 +100,7 @@ class Session:
         if self._transcripts is None:
             own = self.loader.conversation
             ids = own.metadata.ids if self.path is not None and merge.is_captured(own) else ()
-            found = (layout.transcript_of(id, self.roots) for id in dict.fromkeys(ids))
+            found = (layout.find_transcript(id, self.roots) for id in dict.fromkeys(ids))
             self._transcripts = [Session(FileSource(path)) for path in found if path is not None]
         return self._transcripts
 
@@ -255,7 +256,7 @@ class Session:
         """What it used, its agents included: exactly what `reread.usage` counts for it."""
         inputs = self.usage_inputs
         if self._usage is None or self._usage[0] != inputs.state:
-            self._usage = (inputs.state, total_usage(inputs, in_force()))
+            self._usage = (inputs.state, total_usage(inputs, current_prices()))
         return self._usage[1]
 
     @property
@@ -266,7 +267,7 @@ class Session:
     @property
     def context(self) -> list[ContextFill]:
         """Tokens in the context at the end of each turn, and what compactions removed."""
-        return context_of(self.conversation, in_force())
+        return context_of(self.conversation, current_prices())
 
     @property
     def metadata(self) -> Metadata:
@@ -310,14 +311,14 @@ class Session:
     def _captured_prompt(self) -> str:
         """Return the prompt of the first captured command; a stream does not repeat it."""
         runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
-        return as_title(next((text for text in map(stored.asked, runs) if text), ""))
+        return as_title(next((text for text in map(stored.run_prompt, runs) if text), ""))
 
     @property
     def project(self) -> str:
         """The folder the session worked in; a guess by the file's folder if no record says."""
         if self.metadata.cwds:
             return self.metadata.cwds[0]
-        return layout.project_guess(self.path) if self.path is not None else ""
+        return layout.guess_project(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:
@@ -375,12 +376,12 @@ class Session:
     @property
     def started(self) -> datetime | None:
         """The earliest time in the file."""
-        return moment(self.metadata.first_stamp)
+        return parse_timestamp(self.metadata.first_stamp)
 
     @property
     def ended(self) -> datetime | None:
         """The latest time in the file."""
-        return moment(self.metadata.last_stamp)
+        return parse_timestamp(self.metadata.last_stamp)
 
     @property
     def dialects(self) -> list[str]:
@@ -390,7 +391,7 @@ class Session:
     def spilled(self, written: str) -> Path | None:
         """Return the file beside the session that holds a tool output too large for it."""
         paths = [self.path, *(other.path for other in self.transcripts)]
-        found = (layout.spilled_result(path, written) for path in paths if path is not None)
+        found = (layout.tool_result_file(path, written) for path in paths if path is not None)
         return next((path for path in found if path is not None), None)
 
     def __repr__(self) -> str:
@@ -430,12 +431,12 @@ def open(
     if isinstance(source, bytes | bytearray | memoryview):
         return Session(MemorySource(bytes(source)))
     if isinstance(source, str) and source == STDIN:
-        return Session(MemorySource(read_stream(sys.stdin.buffer)))
+        return Session(MemorySource(read_all(sys.stdin.buffer)))
     if isinstance(source, str | Path):
         roots = [root] if isinstance(root, str | Path) else root
         return Session(FileSource(resolve_session(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
-        return Session(MemorySource(read_stream(source)))
+        return Session(MemorySource(read_all(source)))
     raise Misuse(f"Cannot open a {type(source).__name__}; pass a path, a session id, bytes or a binary file.")
 
 

@@ -26,7 +26,7 @@ def usage_inputs(path: Path | None, source: Source, roots: Sequence[str | Path] 
     if path is not None and os.path.exists(path):
         add_session(inputs, path, roots)
     else:
-        inputs.loose.append(b"".join(_chunks(source)))
+        inputs.data.append(b"".join(_chunks(source)))
     return inputs
 
 

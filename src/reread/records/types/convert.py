@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.records.types.base import Entry, Malformed, System, Unknown
 from reread.records.types.registry import PAYLOADS, RECORDS, SYSTEMS
 
@@ -23,7 +23,7 @@ def to_entry(value: Any) -> Entry:
     if struct in PAYLOADS:
         name, table = PAYLOADS[struct]
         record = {**record, name: _to_payload(record.get(name), table)}
-    return fit(record, struct)
+    return to_struct(record, struct)
 
 
 def text_of(value: dict[str, Any], name: str) -> str:
@@ -42,4 +42,4 @@ def _to_payload(value: Any, table: Mapping[str, type[Struct]]) -> Any:
         return value
     payload = cast(dict[str, Any], value)
     kind = text_of(payload, "type")
-    return fit(payload, table[kind]) if kind in table else Unknown(type=kind, value=payload)
+    return to_struct(payload, table[kind]) if kind in table else Unknown(type=kind, value=payload)
