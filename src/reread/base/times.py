@@ -66,7 +66,13 @@ def parse_bound_ms(when: TimeLike | None, zone: tzinfo | None, *, end: bool = Fa
     else:
         whole = not isinstance(when, datetime)
         parse_timestamp = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-        parse_timestamp = parse_timestamp if parse_timestamp.tzinfo else parse_timestamp.replace(tzinfo=zone).astimezone() if zone else parse_timestamp.astimezone()
+        parse_timestamp = (
+            parse_timestamp
+            if parse_timestamp.tzinfo
+            else parse_timestamp.replace(tzinfo=zone).astimezone()
+            if zone
+            else parse_timestamp.astimezone()
+        )
     try:
         return round((_next_day(parse_timestamp, zone) if whole and end else parse_timestamp).timestamp() * 1000)
     except OverflowError:
