@@ -218,14 +218,14 @@ class TestObjectEnd:
         ],
     )
     def test_brackets_inside_strings_do_not_count(self, written: str, end: int) -> None:
-        assert jsontext.matching_bracket(written, 0) == end
+        assert jsontext.ValueScanner().find_end(written, 0) == end
 
     @given(OBJECTS, st.data())
     def test_it_is_found_in_pieces_too(self, value: Any, choice: st.DataObject) -> None:
         written = json.dumps(value)
-        extent, cut = jsontext.Extent(), choice.draw(st.integers(0, len(written) - 1))
-        assert extent.end_in(written[:cut], 0) == -1
-        assert cut + extent.end_in(written[cut:] + '"}', 0) == len(written)
+        scanner, cut = jsontext.ValueScanner(), choice.draw(st.integers(0, len(written) - 1))
+        assert scanner.find_end(written[:cut], 0) == -1
+        assert cut + scanner.find_end(written[cut:] + '"}', 0) == len(written)
 
 
 def has_surrogates(text: str) -> bool:

@@ -159,7 +159,7 @@ def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
 def to_envelope(value: dict[str, Any]) -> RecordEnvelope:
     """The head of any object; where a field does not fit it is left out, never raised."""
     try:
-        return decode_head(jsontext.dumps(value))
+        return decode_head(jsontext.dumps(value, deep=False))
     except jsontext.FAST_FAULTS:
         pass
     fit = _fitting(value, RecordEnvelope)
@@ -167,7 +167,7 @@ def to_envelope(value: dict[str, Any]) -> RecordEnvelope:
     if isinstance(message, dict):
         fit["message"] = _shape_message(cast(dict[str, Any], message))
     try:
-        return decode_head(jsontext.dumps(fit))
+        return decode_head(jsontext.dumps(fit, deep=False))
     except RecursionError:  # nested deeper than the decoder goes: what lies near the surface is worth having
         return decode_head(jsontext.dumps({name: _surface(item) for name, item in fit.items()}))
 
