@@ -24,7 +24,7 @@ from reread.accounting.digest import (
     packed,
 )
 from reread.accounting.rows import AnyRow, PlainRow
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records.envelope import UsageFields
 
 Key = tuple[str, str | None]
@@ -108,7 +108,7 @@ class DigestBuilder:
             if type(known) is PendingResponse:
                 self._add_odd(number, id, request, known)
                 continue
-            message, place, when = known.message, number_of(known), milliseconds(known.timestamp)
+            message, place, when = known.message, number_of(known), timestamp_ms(known.timestamp)
             ended, figures = bool(message.stop_reason), figures_of(message.usage, message.model)
             add_row((number, request, place, when, ended, figures, known.uuid))
             add_to_cell(place, when, figures, ended)
@@ -149,14 +149,14 @@ class DigestBuilder:
         if response is None and line is not None:
             named = request if line.requestId or request == ANYWHERE else None
             place = self._numbered(known.place or self.place_of(line))
-            response = FileResponse(number, named, place, milliseconds(line.timestamp), uuid=line.uuid, id=id)
+            response = FileResponse(number, named, place, timestamp_ms(line.timestamp), uuid=line.uuid, id=id)
         if response is None:
             return
         if usage is not None:
             response.charge, response.ended = charge_of(usage, known.model), known.ended
             response.extras = tuple(extra_charges(usage, known.model)) if usage.iterations else ()
         if response.when is None:
-            response.when = milliseconds(known.stamp)
+            response.when = timestamp_ms(known.stamp)
         response.reported, response.proofs = known.reported, known.proofs
         when, ended, figures = response.when, response.ended, msgspec.structs.astuple(response.charge)
         if self._is_plain(response):
@@ -183,13 +183,13 @@ class DigestBuilder:
 
     def _where(self, known: Opening) -> tuple[Origin, int | None]:
         if isinstance(known, PlainRow):
-            return self.place_of(known), milliseconds(known.timestamp)
+            return self.place_of(known), timestamp_ms(known.timestamp)
         if known.before is not None:
             return self.known.places[known.before.place], known.before.when
         line = known.line
         if line is None:
             return known.place or Origin(None, None, None, None), None
-        return known.place or self.place_of(line), milliseconds(line.timestamp or known.stamp)
+        return known.place or self.place_of(line), timestamp_ms(line.timestamp or known.stamp)
 
     def _number(self, line: AnyRow) -> int:
         """The number of the place where a row belongs; most belong where the one before does."""

@@ -253,13 +253,13 @@ _decode_steps = msgspec.json.Decoder(list[SamplingStep | None] | None).decode
 def _steps(usage: UsageFields) -> list[SamplingStep]:
     try:
         return [step for step in _decode_steps(usage.iterations) or () if step is not None]
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         return _odd_steps(usage.iterations)
 
 
 def _odd_steps(raw: msgspec.Raw) -> list[SamplingStep]:
     """The steps where some have another shape than they should: what does not fit is left out of each."""
-    value = jsontext.readable(bytes(raw))
+    value = jsontext.loads_clean(bytes(raw))
     steps = cast(list[Any], value) if isinstance(value, list) else []
     return [_odd_step(cast(dict[str, Any], step)) for step in steps if isinstance(step, dict)]
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from reread.accounting.digest import FORMAT
-from reread.disk.layout import named
+from reread.disk.layout import expand_path
 
 VARIABLE = "REREAD_CACHE"
 NAME = "usage.sqlite"
@@ -73,9 +73,9 @@ def folder() -> Path:
     """Where caches are kept on this machine."""
     told = os.environ.get(VARIABLE)
     if told:
-        return named(told)
+        return expand_path(told)
     if sys.platform == "linux":  # what platformdirs says, without the 30 ms of loading it
-        return named(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache") / "reread"
+        return expand_path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache") / "reread"
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("reread", appauthor=False))

@@ -18,7 +18,7 @@ from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
 from reread.accounting.workers import Progress, ScanJob, kept_digest, read_all
 from reread.base import jsontext
-from reread.base.gc_pause import no_collection
+from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.errors import NotFound, Unreadable
 
@@ -63,7 +63,7 @@ class Inputs:
     def add_session(self, path: Path) -> None:
         """A session's file, and those of its agents."""
         self.add_file(str(path.absolute()))
-        head = None if _UUID.fullmatch(path.stem) else layout.first_head(path)
+        head = None if _UUID.fullmatch(path.stem) else layout.first_envelope(path)
         name = head.sessionId if head is not None and head.sessionId else path.stem
         for agent in layout.agent_files(path, [name]).values():
             self.add_file(str(agent.absolute()))
@@ -72,8 +72,8 @@ class Inputs:
         """Everything below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.files_below(whole, beside=BESIDE):
-            if os.path.basename(path) not in layout.NO_SESSIONS:
+        for path, _ in layout.jsonl_files(whole, beside=BESIDE):
+            if os.path.basename(path) not in layout.NON_SESSION_FILES:
                 self.add_file(path)
 
     def add_file(self, path: str) -> None:
@@ -178,7 +178,7 @@ class Collection:
 def total_usage(wanted: Inputs, prices: Prices) -> Usage:
     """What some files say was spent, in all."""
     size = sum(found.stat.st_size for found in wanted.found.values())
-    with no_collection(), opened(size >= LARGE) as cache:
+    with gc_paused(), opened(size >= LARGE) as cache:
         return sum_entries(Collection(wanted, cache, prices).entries()).usage()
 
 

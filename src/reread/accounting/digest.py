@@ -150,17 +150,17 @@ def owner(path: str) -> tuple[str | None, str | None]:
     """The agent and the session whose file this is, by its place."""
     parts = _parts(path)
     stem = parts[-1].rpartition(".")[0] or parts[-1]
-    if not stem.startswith(layout.AGENT):
+    if not stem.startswith(layout.AGENT_PREFIX):
         return None, stem
     session = parts[parts.index("subagents") - 1] if "subagents" in parts else None
-    return stem.removeprefix(layout.AGENT), session
+    return stem.removeprefix(layout.AGENT_PREFIX), session
 
 
 def guessed_project(path: str) -> str | None:
     """The project by the folder's name, where the file lies as the client puts it."""
     parts = _parts(path)
-    at = next((n for n, part in enumerate(parts) if part in layout.FOLDERS), len(parts))
-    return layout.named_project(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
+    at = next((n for n, part in enumerate(parts) if part in layout.SESSION_FOLDERS), len(parts))
+    return layout.project_from_folder(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
 
 
 def _parts(path: str) -> list[str]:

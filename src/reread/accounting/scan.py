@@ -25,7 +25,7 @@ from reread.accounting.rows import (
     UsageLine,
 )
 from reread.base import jsontext
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records import dialects
 from reread.records.envelope import NOTHING, UsageFields
 
@@ -212,7 +212,7 @@ class Scanner:
                 continue
             try:
                 row = decode(view[at:end])
-            except jsontext.FAST_FAULTS:
+            except jsontext.DECODE_ERRORS:
                 if self._matters(at, end):
                     self._take_any(view[at:end])
                 continue
@@ -279,10 +279,10 @@ class Scanner:
             known.lines += 1
             try:
                 line = _decode_line(view[at:end])
-            except jsontext.FAST_FAULTS:
+            except jsontext.DECODE_ERRORS:
                 line = _NO_LINE
             if line.sessionId is not None or line.type in dialects.SESSIONLESS:
-                known.began = milliseconds(line.timestamp)
+                known.began = timestamp_ms(line.timestamp)
             else:
                 from reread.accounting.slow_lines import peek
 
@@ -297,7 +297,7 @@ class Scanner:
             if line.sessionId is not None and line.type in _WRITTEN:
                 self.take(line, bytes(body), printed=False)
                 return
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             pass
         from reread.accounting.slow_lines import take_line
 
@@ -308,7 +308,7 @@ class Scanner:
     def take(self, line: AnyLine, body: bytes, *, printed: bool) -> None:
         """Take in a record in the native tongue; `body` is its JSON, in that tongue too."""
         if self.known.began is None:
-            self.known.began = milliseconds(line.timestamp)
+            self.known.began = timestamp_ms(line.timestamp)
         take = _TAKE.get(line.type)
         if take is not None:
             take(self, line, body, printed)
@@ -376,7 +376,7 @@ class Scanner:
     def take_result(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a run's counter says at the end of a turn."""
         self.known.printed = True
-        reading = read_result(jsontext.readable(body), len(self._index))
+        reading = read_result(jsontext.loads_clean(body), len(self._index))
         if reading is not None and self._processes and is_per_process(self.known.client):
             reading.start = self._processes
         self._note(reading)
@@ -388,7 +388,7 @@ class Scanner:
 
     def take_cost_state(self, line: AnyLine, body: bytes, printed: bool) -> None:
         """What a session's counter says."""
-        self._note(read_cost_state(jsontext.readable(body), len(self._index)))
+        self._note(read_cost_state(jsontext.loads_clean(body), len(self._index)))
 
     def _note(self, reading: CounterReading | None) -> None:
         if reading is not None:
@@ -480,7 +480,7 @@ def _shaped(raw: Raw, shape: type[Any]) -> Any:
         return None
     try:
         return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         from reread.accounting.slow_lines import fitted
 
-        return fitted(jsontext.readable(bytes(raw)), shape)
+        return fitted(jsontext.loads_clean(bytes(raw)), shape)

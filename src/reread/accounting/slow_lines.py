@@ -10,7 +10,7 @@ import msgspec
 from reread.accounting.digest import Digest
 from reread.accounting.rows import AnyLine
 from reread.base import jsontext
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records import dialects
 from reread.records.decode import Record, slow_records
 from reread.records.envelope import UsageFields, to_usage
@@ -38,7 +38,7 @@ def peek(known: Digest, body: bytes) -> None:
     for record in _records(body):
         _was_printed(known, record)
         if known.began is None:
-            known.began = milliseconds(record.envelope.timestamp)
+            known.began = timestamp_ms(record.envelope.timestamp)
 
 
 def _records(body: bytes) -> list[Record]:
@@ -62,7 +62,7 @@ def fitted(value: Any, shape: type[Any]) -> Any:
     """An object as a struct, without what does not fit it, at any depth."""
     try:
         return msgspec.json.decode(jsontext.dumps(value), type=shape)
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         pass
     if shape is UsageFields and isinstance(value, dict):
         return to_usage(cast(dict[str, Any], value))
@@ -77,7 +77,7 @@ def fitted(value: Any, shape: type[Any]) -> Any:
             continue
         try:
             setattr(out, field.name, msgspec.json.decode(jsontext.dumps(item), type=field.type))
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             continue
     return out
 

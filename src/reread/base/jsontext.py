@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-FAST_FAULTS = (msgspec.DecodeError, UnicodeError, RecursionError)
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What msgspec raises on content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
@@ -34,17 +34,17 @@ def loads(data: bytes) -> Any:
     """Return the value of one JSON text; raise ValueError only if it is not JSON at all."""
     try:
         return _decode(data)
-    except FAST_FAULTS:
+    except DECODE_ERRORS:
         return _parse(data.decode("utf-8", "replace"))
 
 
-def readable(data: bytes) -> Any:
+def loads_clean(data: bytes) -> Any:
     """Return what `loads` returns, with lone surrogates replaced so that every string can be encoded."""
     try:
         return _decode(data)
-    except FAST_FAULTS:
+    except DECODE_ERRORS:
         value = _parse(data.decode("utf-8", "replace"))
-    return clean(value) if _ESCAPED_SURROGATE.search(data) else value
+    return replace_surrogates(value) if _ESCAPED_SURROGATE.search(data) else value
 
 
 def is_json(text: str) -> bool:
@@ -89,7 +89,7 @@ def dumps(value: Any, *, deep: bool = True) -> bytes:
     return "".join(_pieces(value)).encode("utf-8", "replace")
 
 
-def clean(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """The same value with every lone surrogate replaced, so that its strings can be encoded."""
     if isinstance(value, str):
         return _SURROGATE.sub("�", value)

@@ -11,8 +11,8 @@ import msgspec
 
 from reread.base import jsontext
 from reread.records import dialects
-from reread.records.envelope import RecordEnvelope, decode_head, to_envelope
-from reread.records.lines import LineSplitter, Read
+from reread.records.envelope import RecordEnvelope, decode_envelope, to_envelope
+from reread.records.lines import LineSplitter, ReadAt
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
@@ -36,7 +36,7 @@ Stops at what no JSON contains: a backslash outside a string, or a string not fo
 """
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
 _DELIMITER = re.compile(r"[,\[\]{}]")
-_MARK = b"\xef\xbb\xbf"
+_BOM = b"\xef\xbb\xbf"
 _VALUE = b'{["-0123456789tfn]'
 """What the first element of an array, or its end, begins with; a line of a log has other letters."""
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
@@ -97,7 +97,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     def native(self) -> dict[str, Any]:
         """The object in the native tongue, every string of it encodable; empty where it could not be read."""
         try:
-            value = jsontext.readable(self.body)
+            value = jsontext.loads_clean(self.body)
         except ValueError:
             return {}
         return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
@@ -113,7 +113,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
 class Records(Sequence[Record]):
     """The records of one source: positions in memory, bytes read when asked."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadAt) -> None:
         self.read = read
         self._lines = array("I")
         self._offsets = array("Q")
@@ -157,7 +157,7 @@ class Records(Sequence[Record]):
             yield self[n]
 
 
-TakeLines = Callable[[int, "array[int]", list[bytes], list[RecordEnvelope]], None]
+LinesHandler = Callable[[int, "array[int]", list[bytes], list[RecordEnvelope]], None]
 """Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
 
 
@@ -167,12 +167,12 @@ class Decoder:
     Lines that are healthy go to `take`, where given, rather than out as records: it is for who wants every head.
     """
 
-    def __init__(self, take: TakeLines | None = None) -> None:
+    def __init__(self, take: LinesHandler | None = None) -> None:
         self._take = take
         self._cutter = LineSplitter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
-        self._document: _Document | None = None
+        self._document: _ArrayDecoder | None = None
         self._feed = self._feed_first
 
     @property
@@ -205,7 +205,7 @@ class Decoder:
         if not data.strip():
             return []
         self._head = [b"".join(self._head)]
-        is_document = _is_document(self._head[0])
+        is_document = _is_array(self._head[0])
         if is_document is None:
             return []
         data = self._head.pop()
@@ -216,30 +216,30 @@ class Decoder:
         starts = self._cutter.starts
         number = len(starts) + 1
         lines = self._cutter.feed(data)
-        envelopes = envelopes_of(lines) if self._take is not None else None
+        envelopes = decode_envelopes(lines) if self._take is not None else None
         if self._take is None or envelopes is None:
             return decode_lines(lines, range(number, number + len(lines)), starts[number - 1 :])
         self._take(number, starts, lines, envelopes)
         return []
 
     def _feed_document(self, data: bytes) -> list[Record]:
-        self._document = self._document or _Document()
+        self._document = self._document or _ArrayDecoder()
         self._cutter.feed(data)
         return self._document.feed(data, self._cutter)
 
 
-def _is_document(data: bytes) -> bool | None:
+def _is_array(data: bytes) -> bool | None:
     """Whether a file is one JSON array; None while its first bytes do not tell."""
-    start = data.removeprefix(_MARK).lstrip()
+    start = data.removeprefix(_BOM).lstrip()
     if not start:
         return None
     if start[:1] != b"[":
-        return None if _MARK.startswith(data) else False
+        return None if _BOM.startswith(data) else False
     inner = start[1:].lstrip()
     return None if not inner else inner[:1] in _VALUE
 
 
-class _Document:
+class _ArrayDecoder:
     """A JSON array whose objects are records, read element by element; no byte is looked at twice."""
 
     def __init__(self) -> None:
@@ -297,12 +297,12 @@ class _Document:
         if text[at] in '{["':
             self._find_end = jsontext.ValueScanner().find_end
             return at
-        self._find_end = _bare_end
+        self._find_end = _scalar_end
         self._pieces.append(text[at])
         return at + 1
 
 
-def _bare_end(text: str, at: int) -> int:
+def _scalar_end(text: str, at: int) -> int:
     end = _DELIMITER.search(text, at)
     return end.start() if end else -1
 
@@ -314,13 +314,13 @@ class _TypeFields(msgspec.Struct, gc=False):
     type: str = ""
 
 
-_glance = msgspec.json.Decoder(_TypeFields).decode
+_decode_type = msgspec.json.Decoder(_TypeFields).decode
 
 
 def decode_lines(lines: Iterable[bytes], numbers: Iterable[int], starts: Iterable[int]) -> list[Record]:
     """The records of whole lines, with their numbers and offsets."""
     out: list[Record] = []
-    add, glance, native, sessionless = out.append, _glance, NATIVE_TYPES, dialects.SESSIONLESS
+    add, glance, native, sessionless = out.append, _decode_type, NATIVE_TYPES, dialects.SESSIONLESS
     for body, number, start in zip(lines, numbers, starts, strict=True):
         try:
             seen = glance(body)
@@ -328,17 +328,17 @@ def decode_lines(lines: Iterable[bytes], numbers: Iterable[int], starts: Iterabl
                 add(Record(number, start, body, kind))
             else:
                 add(Record(number, start, body))
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             if _NOT_BLANK.search(body):
                 out += slow_records(body, number, start)
     return out
 
 
-def envelopes_of(lines: list[bytes]) -> list[RecordEnvelope] | None:
+def decode_envelopes(lines: list[bytes]) -> list[RecordEnvelope] | None:
     """The head of each line; None where one of them is not exactly one record."""
     try:
-        envelopes = list(map(decode_head, lines))
-    except jsontext.FAST_FAULTS:
+        envelopes = list(map(decode_envelope, lines))
+    except jsontext.DECODE_ERRORS:
         return None
     for n, envelope in enumerate(envelopes):
         if envelope.type not in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
@@ -349,13 +349,13 @@ def envelopes_of(lines: list[bytes]) -> list[RecordEnvelope] | None:
 def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
     """The head, the dialect and the fault of the record that stands in exactly these bytes."""
     try:
-        envelope = decode_head(body)
+        envelope = decode_envelope(body)
         if envelope.type in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
             return envelope, dialects.NATIVE, None
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         pass
     try:
-        value = jsontext.readable(body)
+        value = jsontext.loads_clean(body)
     except ValueError as error:
         return RecordEnvelope(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
     if not isinstance(value, dict):
@@ -426,7 +426,7 @@ def _is_record(data: bytes) -> bool:
     if not _NAMES_TYPE.search(data):
         return False
     try:
-        value = jsontext.readable(data)
+        value = jsontext.loads_clean(data)
     except ValueError:
         return False
     kind = dialects.translate(value)[1].get("type")

@@ -18,10 +18,10 @@ from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import UsageFilter, UsageReport, group_entries
 from reread.accounting.prices import Prices, in_force
 from reread.accounting.workers import Progress
-from reread.base.gc_pause import no_collection
-from reread.base.times import When, edge, time_zone
+from reread.base.gc_pause import gc_paused
+from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
 from reread.disk import layout
-from reread.disk.sources import read_stream
+from reread.disk.sources import read_all
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ STDIN = "-"
 def usage(
     *sources: Source | Iterable[Source],
     by: str | Sequence[str] = "day",
-    since: When | None = None,
-    until: When | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     model: str | Sequence[str] | None = None,
@@ -52,19 +52,19 @@ def usage(
     (all below it), a stream's file, bytes or a binary file. `by`: day, week, month, session, project, model, branch,
     agent, thread (main or subagents), block (five hours), or several of them.
     """
-    zone = time_zone(tz)
+    zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else in_force(prices)
     groups = tuple(_words(by))
     keep = UsageFilter(
-        since=edge(since, zone),
-        until=edge(until, zone, end=True),
-        projects=layout.named_folders(project),
+        since=parse_bound_ms(since, zone),
+        until=parse_bound_ms(until, zone, end=True),
+        projects=layout.expand_folders(project),
         models=tuple(_words(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
         raise Misuse(f"nothing lies between since {since} and until {until}: say the earlier one first")
     wanted = _wanted(list(_flat(sources)), root)
-    with no_collection(), opened(cache) as kept:
+    with gc_paused(), opened(cache) as kept:
         survey = Collection(wanted, kept, table, keep_deleted=keep_deleted, progress=progress)
         exact = "block" in groups or any((moment or 0) % SLOT_MS for moment in (keep.since, keep.until))
         report = group_entries(survey.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
@@ -115,9 +115,9 @@ def _wanted(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
 
 
 def _want_named(wanted: Inputs, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
-    path = layout.named(name)
+    path = layout.expand_path(name)
     if name != "" and os.path.isdir(path):
-        wanted.add_folder(layout.readable_folder(path))
+        wanted.add_folder(layout.require_folder(path))
     else:
         from reread.session.session import find, want_session
 
@@ -128,7 +128,7 @@ def _want_named(wanted: Inputs, name: str | Path, root: str | Path | Sequence[st
 def _bytes(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray):
         return bytes(source)
-    return read_stream(sys.stdin.buffer if source == STDIN else source)
+    return read_all(sys.stdin.buffer if source == STDIN else source)
 
 
 def report_value(report: UsageReport) -> dict[str, Any]:
