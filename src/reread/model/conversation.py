@@ -473,7 +473,7 @@ class Conversation:
                 and (envelope.isSidechain or (envelope.parentToolUseID and envelope.type in SPEAKERS))
                 and (agent := self._agent_for(envelope)) is not None
             ):
-                agent.records.add(*self.records.place(index))
+                agent.records.add(*self.records.position(index))
                 agent._fold((envelope,))
                 self._settle_apart(AGENT, self._numbers[agent.id])
             else:

@@ -177,7 +177,7 @@ def _raw(message: Message) -> Iterator[bytes]:
     records = message.conversation.records
     answers = [call.answer for call in message.calls if call.answer >= 0]
     for index in dict.fromkeys([*message.records, *answers, *message.attached]):
-        _, offset, length = records.place(index)
+        _, offset, length = records.position(index)
         yield records.read(offset, length)
 
 

@@ -195,7 +195,7 @@ class Follower:
 def _shared(old: Conversation, new: Conversation) -> int:
     """How many records stand in the same place in both."""
     count = min(len(old.records), len(new.records))
-    same = next((n for n in range(count) if old.records.place(n) != new.records.place(n)), count)
+    same = next((n for n in range(count) if old.records.position(n) != new.records.position(n)), count)
     return same - 1 if same and same == len(new.records) == len(old.records) else same
 
 

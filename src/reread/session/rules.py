@@ -184,7 +184,7 @@ class CheckedFile:
         records = self.records
         index = len(self.parents)
         while index < len(records) and records.line(index) <= line.number:
-            _, offset, length = records.place(index)
+            _, offset, length = records.position(index)
             start = offset - line.offset
             is_inside = 0 <= start <= len(line.raw) - length
             body = line.raw[start : start + length] if is_inside else records[index].body
