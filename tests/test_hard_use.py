@@ -228,7 +228,7 @@ class TestFiles:
         (folder / "round").symlink_to("..")
         (folder / "here").symlink_to(".")
         assert [header.path for header in reread.sessions(root=folder.parent)] == [str(folder / "one.jsonl")]
-        assert layout.transcripts_below(folder) == [folder / "one.jsonl"]
+        assert layout.transcripts_in(folder) == [folder / "one.jsonl"]
         wanted = Inputs()
         wanted.add_folder(folder)
         assert list(wanted.files) == [str(folder / "one.jsonl")]
@@ -242,7 +242,7 @@ class TestFiles:
             deep = deep / "d"
         deep.mkdir(parents=True)
         (deep / "two.jsonl").write_bytes(TALK)
-        assert len(layout.transcripts_below(folder)) == 2
+        assert len(layout.transcripts_in(folder)) == 2
 
     def test_an_agents_file_that_cannot_be_read_does_not_hide_the_session(self, folder: Path) -> None:
         agents = folder / "one" / "subagents"
@@ -421,4 +421,4 @@ class TestResuming:
 
     def test_takes_a_program_from_the_own_store_only(self, tmp_path: Path) -> None:
         assert resume_command(self.conversation(tmp_path / "theirs", "s-1"))[0][0] == "claude"
-        assert resume_command(self.conversation(layout.store_home(), "s-1"))[0][0] == "/elsewhere/claude"
+        assert resume_command(self.conversation(layout.default_store(), "s-1"))[0][0] == "/elsewhere/claude"

@@ -136,23 +136,23 @@ class TestReadable:
     """What is read can be encoded."""
 
     def test_lone_surrogates_are_replaced_everywhere(self) -> None:
-        value = jsontext.readable(b'{"\\ud800":["\\udfff",{"a":"x\\ud83dy"}],"b":"\\ud83d\\ude00"}')
+        value = jsontext.loads_clean(b'{"\\ud800":["\\udfff",{"a":"x\\ud83dy"}],"b":"\\ud83d\\ude00"}')
         assert value == {"�": ["�", {"a": "x�y"}], "b": "😀"}
 
     def test_deep_ones_too(self) -> None:
-        value = jsontext.readable(b"[" * DEPTH + b'"\\ud800"' + b"]" * DEPTH)
+        value = jsontext.loads_clean(b"[" * DEPTH + b'"\\ud800"' + b"]" * DEPTH)
         for _ in range(DEPTH):
             (value,) = value
         assert value == "�"
 
     @given(VALUES)
     def test_every_string_can_be_encoded(self, value: Any) -> None:
-        json.dumps(jsontext.readable(json.dumps(value).encode()), ensure_ascii=False).encode()
+        json.dumps(jsontext.loads_clean(json.dumps(value).encode()), ensure_ascii=False).encode()
 
     @given(VALUES)
     def test_cleaning_leaves_the_value_as_it_is(self, value: Any) -> None:
         before = repr(value)
-        cleaned = jsontext.clean(value)
+        cleaned = jsontext.replace_surrogates(value)
         assert repr(value) == before
         assert has_surrogates(before) or cleaned == value
 
@@ -162,7 +162,7 @@ class TestDumps:
 
     @given(VALUES)
     def test_and_read_again(self, value: Any) -> None:
-        clean = jsontext.clean(value)
+        clean = jsontext.replace_surrogates(value)
         assert jsontext.loads(jsontext.dumps(clean)) == clean
 
     @pytest.mark.parametrize("written", NESTED.values(), ids=NESTED)
@@ -218,14 +218,14 @@ class TestObjectEnd:
         ],
     )
     def test_brackets_inside_strings_do_not_count(self, written: str, end: int) -> None:
-        assert jsontext.matching_bracket(written, 0) == end
+        assert jsontext.ValueScanner().find_end(written, 0) == end
 
     @given(OBJECTS, st.data())
     def test_it_is_found_in_pieces_too(self, value: Any, choice: st.DataObject) -> None:
         written = json.dumps(value)
-        extent, cut = jsontext.Extent(), choice.draw(st.integers(0, len(written) - 1))
-        assert extent.end_in(written[:cut], 0) == -1
-        assert cut + extent.end_in(written[cut:] + '"}', 0) == len(written)
+        scanner, cut = jsontext.ValueScanner(), choice.draw(st.integers(0, len(written) - 1))
+        assert scanner.find_end(written[:cut], 0) == -1
+        assert cut + scanner.find_end(written[cut:] + '"}', 0) == len(written)
 
 
 def has_surrogates(text: str) -> bool:

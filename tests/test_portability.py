@@ -27,7 +27,7 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
     ],
 )
 def test_a_folders_name_is_a_guess_at_the_project(folder: str, project: str) -> None:
-    assert layout.project_guess(Path("projects") / folder / "x.jsonl") == project
+    assert layout.guess_project(Path("projects") / folder / "x.jsonl") == project
 
 
 def test_a_session_of_windows_names_its_folder_as_written(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.disk.layout import NO_SESSIONS
+from reread.disk.layout import NON_SESSION_FILES
 from reread.reports import check_report
 from reread.session import merge, rules, session
 
@@ -29,7 +29,7 @@ REAL = [
     for root in ROOTS
     for pattern in ("*/*/projects/**/*.jsonl", "*/*/stream*.jsonl")
     for path in sorted(root.glob(pattern))
-    if path.name not in NO_SESSIONS
+    if path.name not in NON_SESSION_FILES
 ]
 
 BROKEN = {
@@ -287,7 +287,7 @@ class TestReports:
         assert [Path(file.path).name for file in self.report(agent).files] == [names[2]]
 
     def test_a_folder_stands_for_every_transcript_below_it(self) -> None:
-        below = {path for path in RULES.rglob("*.jsonl") if path.name not in NO_SESSIONS}
+        below = {path for path in RULES.rglob("*.jsonl") if path.name not in NON_SESSION_FILES}
         assert sorted(file.path for file in self.report(".").files) == sorted(map(str, below))
 
     def test_the_sums_are_the_sums(self) -> None:

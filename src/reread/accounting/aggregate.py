@@ -25,7 +25,7 @@ from reread.accounting.digest import (
     encode,
 )
 from reread.accounting.rows import AnyRow, PlainRow
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records.envelope import UsageFields
 
 Key = tuple[str, str | None]
@@ -116,7 +116,7 @@ class DigestBuilder:
             if type(response) is PendingResponse:
                 self._add_pending(index, message_id, request, response)
                 continue
-            message, origin, time_ms = response.message, origin_index(response), milliseconds(response.timestamp)
+            message, origin, time_ms = response.message, origin_index(response), timestamp_ms(response.timestamp)
             ended, charge = bool(message.stop_reason), charge_fields(message.usage, message.model)
             add_plain((index, request, origin, time_ms, ended, charge, response.uuid))
             add_to_cell(origin, time_ms, charge, ended)
@@ -171,7 +171,7 @@ class DigestBuilder:
         if response is None and line is not None:
             request_id = request if line.requestId or request == ANY_REQUEST else None
             origin = self._add_origin(pending.origin or self.origin_of(line))
-            time_ms = milliseconds(line.timestamp)
+            time_ms = timestamp_ms(line.timestamp)
             response = FileResponse(index, request_id, origin, time_ms, uuid=line.uuid, id=message_id)
         if response is None:
             return None
@@ -179,7 +179,7 @@ class DigestBuilder:
             response.charge, response.ended = charge_of(usage, pending.model), pending.ended
             response.extras = tuple(extra_charges(usage, pending.model)) if usage.iterations else ()
         if response.time_ms is None:
-            response.time_ms = milliseconds(pending.later_timestamp)
+            response.time_ms = timestamp_ms(pending.later_timestamp)
         response.reported_nanos, response.copy_keys = pending.reported_nanos, pending.copy_keys
         return response
 
@@ -201,13 +201,13 @@ class DigestBuilder:
 
     def _origin_and_time(self, response: OpenResponse) -> tuple[Origin, int | None]:
         if isinstance(response, PlainRow):
-            return self.origin_of(response), milliseconds(response.timestamp)
+            return self.origin_of(response), timestamp_ms(response.timestamp)
         if response.cached is not None:
             return self.digest.origins[response.cached.origin_index], response.cached.time_ms
         line = response.line
         if line is None:
             return response.origin or Origin(None, None, None, None), None
-        return response.origin or self.origin_of(line), milliseconds(line.timestamp or response.later_timestamp)
+        return response.origin or self.origin_of(line), timestamp_ms(line.timestamp or response.later_timestamp)
 
     def _origin_index(self, line: AnyRow) -> int:
         """Return the index of a row's origin, which is mostly that of the row before."""

@@ -210,7 +210,7 @@ def _replaces(new: UsageRow, old: UsageRow) -> bool:
 
 
 def row_usage(row: UsageRow, time_ms: int | None, prices: Prices) -> Usage:
-    """Return the usage of a response from the row that counts; the time, in milliseconds since 1970, sets the price."""
+    """Return the usage of a response from the row that counts; the time, in timestamp_ms since 1970, sets the price."""
     out = UsageSum()
     out.responses = 1
     out.unconfirmed = int(not row.stop_reason)
@@ -252,13 +252,13 @@ _decode_iterations = msgspec.json.Decoder(list[Iteration | None] | None).decode
 def _iterations(usage: UsageFields) -> list[Iteration]:
     try:
         return [iteration for iteration in _decode_iterations(usage.iterations) or () if iteration is not None]
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         return _malformed_iterations(usage.iterations)
 
 
 def _malformed_iterations(raw: msgspec.Raw) -> list[Iteration]:
     """Return the iterations without the fields that have the wrong type."""
-    value = jsontext.readable(bytes(raw))
+    value = jsontext.loads_clean(bytes(raw))
     values = cast(list[Any], value) if isinstance(value, list) else []
     return [_malformed_iteration(cast(dict[str, Any], value)) for value in values if isinstance(value, dict)]
 

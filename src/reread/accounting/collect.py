@@ -18,7 +18,7 @@ from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
 from reread.accounting.workers import Progress, ScanJob, read_all
 from reread.base import jsontext
-from reread.base.gc_pause import no_collection
+from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.errors import NotFound, Unreadable
@@ -55,7 +55,7 @@ class Inputs:
     def add_session(self, path: Path) -> None:
         """Add the file of a session and those of its agents."""
         self.add_file(str(path.absolute()))
-        head = None if _UUID.fullmatch(path.stem) else layout.first_head(path)
+        head = None if _UUID.fullmatch(path.stem) else layout.first_envelope(path)
         name = head.sessionId if head is not None and head.sessionId else path.stem
         for agent in layout.agent_files(path, [name]).values():
             self.add_file(str(agent.absolute()))
@@ -64,8 +64,8 @@ class Inputs:
         """Add all files below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.files_below(whole, beside=WITHOUT_RECORDS):
-            if os.path.basename(path) not in layout.NO_SESSIONS:
+        for path, _ in layout.jsonl_files(whole, beside=WITHOUT_RECORDS):
+            if os.path.basename(path) not in layout.NON_SESSION_FILES:
                 self.add_file(path)
 
     def add_file(self, path: str) -> None:
@@ -172,7 +172,7 @@ class Collection:
 def total_usage(inputs: Inputs, prices: Prices) -> Usage:
     """Return the total usage of some inputs."""
     size = sum(state.size for state in inputs.files.values())
-    with no_collection(), open_cache(size >= CACHED_FROM) as cache:
+    with gc_paused(), open_cache(size >= CACHED_FROM) as cache:
         return sum_entries(Collection(inputs, cache, prices).entries()).to_usage()
 
 

@@ -169,17 +169,17 @@ def file_owner(path: str) -> tuple[str | None, str | None]:
     """Return the agent and the session to which a file belongs, judging by its path."""
     parts = _parts(path)
     stem = parts[-1].rpartition(".")[0] or parts[-1]
-    if not stem.startswith(layout.AGENT):
+    if not stem.startswith(layout.AGENT_PREFIX):
         return None, stem
     session = parts[parts.index(layout.SUBAGENTS) - 1] if layout.SUBAGENTS in parts else None
-    return stem.removeprefix(layout.AGENT), session
+    return stem.removeprefix(layout.AGENT_PREFIX), session
 
 
 def guess_project(path: str) -> str | None:
     """Guess the project from the name of the folder, if the file is where the client puts its files."""
     parts = _parts(path)
-    at = next((n for n, part in enumerate(parts) if part in layout.FOLDERS), len(parts))
-    return layout.named_project(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
+    at = next((n for n, part in enumerate(parts) if part in layout.SESSION_FOLDERS), len(parts))
+    return layout.project_from_folder(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
 
 
 def _parts(path: str) -> list[str]:

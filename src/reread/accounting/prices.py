@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.disk.layout import named
+from reread.disk.layout import expand_path
 from reread.errors import Misuse
 
 VARIABLE = "REREAD_PRICES"
@@ -243,7 +243,7 @@ def read_price_file(path: str | Path) -> Prices:
     The file has the shape of the bundled one. A model may also be just `{"input": 1, "output": 5}`.
     """
     try:
-        value: Any = jsontext.loads(named(path).read_bytes())
+        value: Any = jsontext.loads(expand_path(path).read_bytes())
         if not isinstance(value, dict):
             raise Misuse(f"Invalid price file {path}: expected a JSON object.")
         content = cast(dict[str, Any], value)
@@ -302,6 +302,6 @@ def _read_once(path: str, modified: int) -> Prices:
 
 def _modified(path: str | Path) -> int:
     try:
-        return named(path).stat().st_mtime_ns
+        return expand_path(path).stat().st_mtime_ns
     except OSError:
         return 0

@@ -31,7 +31,7 @@ from reread.accounting.rows import (
     UsageLine,
 )
 from reread.base import jsontext
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records.envelope import NOTHING, UsageFields
 
 
@@ -67,7 +67,7 @@ class ResponseIndex:
         """Add a record in the native format; `body` is its JSON."""
         self.partial.streamed |= streamed
         if self.partial.start_ms is None:
-            self.partial.start_ms = milliseconds(line.timestamp)
+            self.partial.start_ms = timestamp_ms(line.timestamp)
         add = self._HANDLERS.get(line.type)
         if add is not None:
             add(self, line, body, streamed)
@@ -179,7 +179,7 @@ class ResponseIndex:
     def _add_result(self, line: AnyLine, body: bytes, streamed: bool) -> None:
         """Add the counter reading at the end of a turn of a stream."""
         self.partial.streamed = True
-        reading = read_result(jsontext.readable(body), len(self.responses))
+        reading = read_result(jsontext.loads_clean(body), len(self.responses))
         if reading is not None and self._run_markers and is_per_process(self.partial.client_version):
             reading.start = self._run_markers
         self._add_reading(reading)
@@ -190,7 +190,7 @@ class ResponseIndex:
         self.partial.resumable = False
 
     def _add_cost_state(self, line: AnyLine, body: bytes, streamed: bool) -> None:
-        self._add_reading(read_cost_state(jsontext.readable(body), len(self.responses)))
+        self._add_reading(read_cost_state(jsontext.loads_clean(body), len(self.responses)))
 
     def _add_reading(self, reading: CounterReading | None) -> None:
         if reading is not None:
@@ -233,7 +233,7 @@ def _decode(raw: Raw, shape: type[Any]) -> Any:
         return None
     try:
         return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         from reread.accounting.slow_lines import fit
 
-        return fit(jsontext.readable(bytes(raw)), shape)
+        return fit(jsontext.loads_clean(bytes(raw)), shape)

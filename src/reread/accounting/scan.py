@@ -12,7 +12,7 @@ from reread.accounting.digest import Digest
 from reread.accounting.response_index import ResponseIndex, keep_iterations
 from reread.accounting.rows import AnyLine, PlainRow, UsageLine
 from reread.base import jsontext
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records import dialects
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Scanner:
                 continue
             try:
                 row = decode(view[start:end])
-            except jsontext.FAST_FAULTS:
+            except jsontext.DECODE_ERRORS:
                 if self._may_have_usage(start, end):
                     self._add_line(view[start:end])
                 continue
@@ -253,10 +253,10 @@ class Scanner:
             partial.lines_peeked += 1
             try:
                 line = _decode_line(view[start:end])
-            except jsontext.FAST_FAULTS:
+            except jsontext.DECODE_ERRORS:
                 line = _EMPTY_LINE
             if line.sessionId is not None or line.type in dialects.SESSIONLESS:
-                partial.start_ms = milliseconds(line.timestamp)
+                partial.start_ms = timestamp_ms(line.timestamp)
             else:
                 from reread.accounting.slow_lines import peek_line
 
@@ -269,7 +269,7 @@ class Scanner:
         self._pattern = None
         try:
             line = _decode_any(body)
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             self._add_slow_line(bytes(body))
             return
         if line.sessionId is not None and line.type in _TRANSCRIPT_TYPES:

@@ -9,7 +9,7 @@ import msgspec
 
 from reread.accounting.rows import AnyLine
 from reread.base import jsontext
-from reread.base.times import milliseconds
+from reread.base.times import timestamp_ms
 from reread.records import dialects
 from reread.records.decode import Record, slow_records
 from reread.records.envelope import UsageFields, to_usage
@@ -45,7 +45,7 @@ def peek_line(body: bytes) -> tuple[int | None, bool]:
     for record in _records(body):
         streamed |= _is_streamed(record)
         if start_ms is None:
-            start_ms = milliseconds(record.envelope.timestamp)
+            start_ms = timestamp_ms(record.envelope.timestamp)
     return start_ms, streamed
 
 
@@ -68,7 +68,7 @@ def fit(value: Any, shape: type[Any]) -> Any:
     """Convert an object to a struct, leaving out fields of the wrong type at any depth."""
     try:
         return msgspec.json.decode(jsontext.dumps(value), type=shape)
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         pass
     if shape is UsageFields and isinstance(value, dict):
         return to_usage(cast(dict[str, Any], value))
@@ -83,7 +83,7 @@ def fit(value: Any, shape: type[Any]) -> Any:
             continue
         try:
             setattr(out, field.name, msgspec.json.decode(jsontext.dumps(item), type=field.type))
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             continue
     return out
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Generator[None]:
+def gc_paused() -> Generator[None]:
     """Folding, counting and writing make no garbage in cycles, and looking for it costs up to half their time again."""
     enabled = gc.isenabled()
     gc.disable()
@@ -19,12 +19,12 @@ def no_collection() -> Generator[None]:
             gc.enable()
 
 
-def keep() -> None:
+def freeze_heap() -> None:
     """Look no more for garbage in what is there now: with a large session open, each time would take 0.2 s."""
     gc.freeze()
 
 
-def let_go() -> None:
+def refreeze_heap() -> None:
     """Collect what was kept and is needed no more."""
     gc.unfreeze()
     gc.collect()

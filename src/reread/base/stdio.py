@@ -25,15 +25,15 @@ def open_standard_streams() -> None:
                 os.set_blocking(stream.fileno(), True)  # another program may have left a shared pipe otherwise
 
 
-def flush_or_let_go(stream: TextIO) -> None:
+def flush_or_discard(stream: TextIO) -> None:
     """See what is still on its way off; what a stream does not take any more is given up."""
     try:
         stream.flush()
     except OSError:
-        let_go(stream)
+        discard_output(stream)
 
 
-def let_go(stream: TextIO) -> None:
+def discard_output(stream: TextIO) -> None:
     """Give up a stream that takes nothing any more, with what is still on its way."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

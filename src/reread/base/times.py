@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from reread.errors import Misuse
 
-When = str | datetime | date
+TimeLike = str | datetime | date
 LOCAL = "local"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
 
 
-def parse_when(text: str, *, now: datetime | None = None, zone: tzinfo | None = None) -> datetime:
+def parse_time(text: str, *, now: datetime | None = None, zone: tzinfo | None = None) -> datetime:
     """The moment that a word, a span before now or an ISO date stands for, in a time zone or the local one."""
     current = (now or datetime.now()).astimezone(zone)
     word = text.strip().lower()
@@ -33,7 +33,7 @@ def parse_when(text: str, *, now: datetime | None = None, zone: tzinfo | None = 
         raise Misuse(f"{text!r} is no time: say 7d, 12h, yesterday, 2026-11-15 or 2026-11-15T09:30") from None
 
 
-def time_zone(tz: str | tzinfo | None) -> tzinfo | None:
+def parse_time_zone(tz: str | tzinfo | None) -> tzinfo | None:
     """A time zone by name (`Europe/Berlin`, `UTC`, `+02:00`); None, the local one."""
     if tz is None or isinstance(tz, tzinfo):
         return tz
@@ -53,26 +53,32 @@ def time_zone(tz: str | tzinfo | None) -> tzinfo | None:
         raise Misuse(f"{tz!r} is no time zone: say local, UTC, +02:00 or a name such as Europe/Berlin") from None
 
 
-def edge(when: When | None, zone: tzinfo | None, *, end: bool = False) -> int | None:
+def parse_bound_ms(when: TimeLike | None, zone: tzinfo | None, *, end: bool = False) -> int | None:
     """Where a span begins or ends, in milliseconds since 1970; a day that ends it is in it to its last moment."""
     if when is None:
         return None
     if isinstance(when, str):
         text = when.strip()
-        moment = parse_when(text, zone=zone)
+        parse_timestamp = parse_time(text, zone=zone)
         whole = text.lower() in _DAYS or _is_day(text)
     else:
         whole = not isinstance(when, datetime)
-        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone).astimezone() if zone else moment.astimezone()
+        parse_timestamp = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+        parse_timestamp = (
+            parse_timestamp
+            if parse_timestamp.tzinfo
+            else parse_timestamp.replace(tzinfo=zone).astimezone()
+            if zone
+            else parse_timestamp.astimezone()
+        )
     try:
-        return round((_next_day(moment, zone) if whole and end else moment).timestamp() * 1000)
+        return round((_next_day(parse_timestamp, zone) if whole and end else parse_timestamp).timestamp() * 1000)
     except OverflowError:
         raise Misuse(f"{when} is beyond all calendars: say a time nearer to now") from None
 
 
-def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:
-    following = (moment.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
+def _next_day(parse_timestamp: datetime, zone: tzinfo | None) -> datetime:
+    following = (parse_timestamp.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
     midnight = following.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight.replace(tzinfo=zone) if zone else midnight.astimezone()
 
@@ -85,7 +91,7 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def moment(stamp: str | None) -> datetime | None:
+def parse_timestamp(stamp: str | None) -> datetime | None:
     """A record's timestamp as a datetime with a time zone; None where it is none."""
     if stamp is None:
         return None
@@ -96,9 +102,9 @@ def moment(stamp: str | None) -> datetime | None:
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def milliseconds(stamp: str | None) -> int | None:
+def timestamp_ms(stamp: str | None) -> int | None:
     """A record's timestamp as whole milliseconds since 1970; None where it is none."""
-    when = moment(stamp)
+    when = parse_timestamp(stamp)
     if when is None:
         return None
     since = when - _EPOCH

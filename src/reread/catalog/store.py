@@ -59,14 +59,14 @@ class Store:
     """The captured conversations below a folder, or below this machine's own."""
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = layout.named(root) if root is not None else layout.store_home()
+        self.root = layout.expand_path(root) if root is not None else layout.default_store()
         """Where new conversations go."""
         self._given = root is not None
 
     @property
     def roots(self) -> list[Path]:
         """Where conversations are looked for."""
-        return [self.root] if self._given else layout.store_folders()
+        return [self.root] if self._given else layout.store_roots()
 
     def conversations(self, *, workspace: str | None = None, agent: str | None = None) -> Iterator[StoredConversation]:
         """Every conversation, the newest first."""
@@ -81,7 +81,7 @@ class Store:
         if name == "":
             raise Misuse("an empty name is no conversation: give an id or its beginning, a path, or latest")
         if isinstance(name, Path) or "/" in name or os.sep in name or name.endswith(ENDING):
-            path = layout.named(name)
+            path = layout.expand_path(name)
             called = None if os.path.isfile(path) else next((k for k in self.conversations() if k.id == name), None)
             if called is None and not os.path.isfile(path):
                 raise NotFound(f"{path}: no such file; `reread ls --captured` lists conversations", path=str(path))
@@ -143,7 +143,7 @@ class Store:
 
     def _files(self) -> Iterator[Path]:
         folders = [folder for root in self.roots if os.path.isdir(folder := root / FOLDER)]
-        return layout.once_each(path for folder in folders for path in folder.glob(f"*/*/*{ENDING}"))
+        return layout.unique_files(path for folder in folders for path in folder.glob(f"*/*/*{ENDING}"))
 
 
 def stores(root: str | Path | Sequence[str | Path] | None = None) -> list[Store]:
@@ -161,7 +161,7 @@ def companions(path: Path, roots: Sequence[str | Path] | None = None) -> list[Pa
         return [
             other for other in found if StoredConversation(other).session_ids == [path.stem]
         ]  # what else it holds is not asked
-    found = (layout.transcript_of(id, roots) for id in kept.session_ids)
+    found = (layout.find_transcript(id, roots) for id in kept.session_ids)
     return [path for path in found if path is not None]
 
 
@@ -299,7 +299,7 @@ def _session_of(entry: StoredLine) -> str | None:
     """The session that a printed line names."""
     try:
         named = _name(entry.raw) if entry.stream == OUT else _Named()
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         return None
     found = named.session_id or named.sessionId
     return found if isinstance(found, str) else None
@@ -515,5 +515,5 @@ def _backwards(path: Path) -> Iterator[bytes]:
 
 
 def _native(raw: bytes) -> dict[str, Any]:
-    value: Any = jsontext.readable(raw)
+    value: Any = jsontext.loads_clean(raw)
     return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}

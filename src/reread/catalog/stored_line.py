@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from reread.base import jsontext
-from reread.base.times import moment as timed
+from reread.base.times import parse_timestamp as timed
 
 OUT, IN, ERR = "out", "in", "err"
 NEWLINE = b"\n"

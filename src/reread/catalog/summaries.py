@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.base.times import When, edge, moment
+from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
 from reread.errors import Unreadable
 from reread.model.messages import TURN_STARTERS
@@ -91,13 +91,13 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
         path=str(path),
         title=title or guess or NO_TITLE[size > 0],
         title_guessed=bool(guess),
-        project=cwd or layout.project_guess(Path(path)),
+        project=cwd or layout.guess_project(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
         version=last.version or first.version,
         model=last.model or first.model,
-        started=moment(first.stamp),
-        updated=moment(last.stamp) or datetime.fromtimestamp(modified, UTC),
+        started=parse_timestamp(first.stamp),
+        updated=parse_timestamp(last.stamp) or datetime.fromtimestamp(modified, UTC),
         size=size,
         captured=first.conversation is not None,
         sessions=found,
@@ -171,7 +171,7 @@ class _HeaderScan:
         self.custom_title = self.custom_title or envelope.customTitle
         self.ai_title = self.ai_title or envelope.aiTitle
         if envelope.summary and envelope.type == "summary" and self.summary is None and self._is_own(envelope.leafUuid):
-            summary = jsontext.readable(bytes(envelope.summary))
+            summary = jsontext.loads_clean(bytes(envelope.summary))
             self.summary = summary if isinstance(summary, str) else None
         model = (envelope.message.model if envelope.message else None) or envelope.model
         if model and not model.startswith("<"):
@@ -207,14 +207,14 @@ def as_title(text: str) -> str:
 
 
 def _text(block: BlockEnvelope) -> str:
-    value = jsontext.readable(bytes(block.text)) if block.text else ""
+    value = jsontext.loads_clean(bytes(block.text)) if block.text else ""
     return value if isinstance(value, str) else ""
 
 
 def sessions(
     *,
     project: str | Path | Sequence[str | Path] | None = None,
-    since: When | None = None,
+    since: TimeLike | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Header]:
     """The headers of all sessions, newest first; no file is read in full.
@@ -228,7 +228,7 @@ def sessions(
             found.append(read_header(path))
         except Unreadable:
             continue
-    folders, earliest = layout.named_folders(project), edge(since, None)
+    folders, earliest = layout.expand_folders(project), parse_bound_ms(since, None)
     transcripts = {header.id: header for header in found if not header.captured}
     for header in sorted((with_transcript(header, transcripts) for header in found), key=_recency, reverse=True):
         if folders and not layout.is_within(header.project, folders):

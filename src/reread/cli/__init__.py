@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from reread import __version__
-from reread.base.stdio import flush_or_let_go, open_standard_streams
+from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.cli._options import root_options
 from reread.errors import RereadError
 
@@ -114,8 +114,8 @@ def main() -> None:
     except (click.ClickException, RereadError, OSError, MemoryError) as error:
         _say(error)
         code = MISUSED
-    flush_or_let_go(sys.stdout)
-    flush_or_let_go(sys.stderr)
+    flush_or_discard(sys.stdout)
+    flush_or_discard(sys.stderr)
     gc.freeze()  # the system takes a large session back faster than the interpreter takes it apart
     sys.exit(code if isinstance(code, int) else OK)
 

@@ -151,8 +151,8 @@ def sessions_below(folder: Path) -> list[Path]:
     """The sessions of a configuration or projects folder; of any other, every transcript in it."""
     from reread.disk import layout
 
-    known = list(layout.session_files([layout.readable_folder(folder)]))
-    return known or [path for path in layout.transcripts_below(folder) if layout.is_session_name(path.name)]
+    known = list(layout.session_files([layout.require_folder(folder)]))
+    return known or [path for path in layout.transcripts_in(folder) if layout.is_session_filename(path.name)]
 
 
 def open_session(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:

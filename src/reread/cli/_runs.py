@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.base.stdio import let_go
+from reread.base.stdio import discard_output
 from reread.cli._options import SAMPLES, FolderName, asked_roots, pretty_options
 from reread.cli._output import say
 from reread.errors import Misuse
@@ -133,7 +133,7 @@ def _pass_on(run: Capture, pretty: bool, full: bool) -> int:
         if not isinstance(error, BrokenPipeError):
             say(f"what it prints cannot be passed on any more: {error.strerror or error}")
         run.hang_up()
-        let_go(sys.stdout)
+        discard_output(sys.stdout)
     return run.exit_code or (NOT_KEPT if run.keeper.fault is not None else 0)
 
 

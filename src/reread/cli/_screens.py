@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reread.disk.sources import Tape
+from reread.disk.sources import TempFileSource
 from reread.render.parts import Selection
 from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.session import Session
@@ -12,7 +12,7 @@ class Screen:
     """Bytes of a stream in, drawings out."""
 
     def __init__(self, *, full: bool = False) -> None:
-        self._tape = Tape()
+        self._tape = TempFileSource()
         self._session = Session(self._tape)
         self._session.loader = self._session.new_loader()
         self._view = TerminalView(Selection(full=full))

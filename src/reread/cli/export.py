@@ -63,7 +63,7 @@ def export(
     if others or os.path.isdir(os.path.expanduser(first)):
         _export_site(ctx, sessions, form, output, root, selection_of(options))
         return
-    from reread.base.gc_pause import no_collection
+    from reread.base.gc_pause import gc_paused
     from reread.reader.exports import FORMATS, write_document
 
     if form == "html" and output == "-" and sys.stdout.isatty():
@@ -73,14 +73,14 @@ def export(
     if output == "-":
         sys.stdout.buffer.writelines(pieces)
         return
-    with no_collection():
+    with gc_paused():
         write_document(session, pieces, Path(output))
 
 
 def _export_site(
     ctx: click.Context, sessions: tuple[str, ...], form: str, output: str, root: tuple[Path, ...], selection: Selection
 ) -> None:
-    from reread.disk.layout import named
+    from reread.disk.layout import expand_path
     from reread.reader.site_export import write_site
     from reread.render.sanitize import safe
     from reread.session.session import find
@@ -89,7 +89,7 @@ def _export_site(
         raise Misuse("several sessions can be exported as a site only: -f html -o DIR")
     paths: list[Path] = []
     for name in sessions:
-        folder = named(name)
+        folder = expand_path(name)
         found = sessions_below(folder) if os.path.isdir(folder) else [find(name, root=asked_roots(ctx, root) or None)]
         paths += [path for path in found if path not in paths]
     if not paths:

@@ -109,12 +109,12 @@ def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured
 
 def _nothing(roots: Sequence[Path], captured: bool, narrowed: bool) -> str:
     """What to say where there is nothing to list."""
-    from reread.disk.layout import store_home
+    from reread.disk.layout import default_store
 
     if narrowed:
         return "No session fits. `reread ls` without options lists all of them."
     if captured:
-        where = ", ".join(map(str, roots)) or str(store_home())
+        where = ", ".join(map(str, roots)) or str(default_store())
         return f"No captured conversations in {where}. `reread capture -- claude -p …` makes one."
     where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
     return f"No sessions in {where}. `reread --demo ls` shows the samples."

@@ -66,12 +66,12 @@ def _readable(path: Path) -> Path:
 
 def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
     """The files that arguments name, those in folders too."""
-    from reread.disk.layout import named
+    from reread.disk.layout import expand_path
     from reread.session.session import find
 
     files: list[Path] = []
     for name in sessions:
-        folder = named(name)
+        folder = expand_path(name)
         files += sessions_below(folder) if os.path.isdir(folder) else [_readable(find(name, root=roots or None))]
     if sessions and not files:
         raise Misuse(f"no sessions in {', '.join(sessions)}")

@@ -12,27 +12,27 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.records.envelope import RecordEnvelope, decode_head
+from reread.records.envelope import RecordEnvelope, decode_envelope
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
-CHORUS = ".chorus"
+CHORUS_FOLDER = ".chorus"
 """A folder of captured conversations that another program keeps beside a project."""
 PROJECTS = "projects"
 CONVERSATIONS = "conversations"
-FOLDERS = (PROJECTS, CONVERSATIONS)
+SESSION_FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that hold sessions."""
-NO_SESSIONS = frozenset({"journal.jsonl", "history.jsonl"})
+NON_SESSION_FILES = frozenset({"journal.jsonl", "history.jsonl"})
 SUBAGENTS = "subagents"
-BESIDE = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
+SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
-_DRIVE = re.compile(r"[A-Za-z]--")
+_WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder of a project on Windows begins."""
-AGENT = "agent-"
-_PLAIN_ID = re.compile(r"[\w-]+")
+AGENT_PREFIX = "agent-"
+_SESSION_ID = re.compile(r"[\w-]+")
 
 
-def named(path: str | Path) -> Path:
+def expand_path(path: str | Path) -> Path:
     """A path as someone typed it; the home of someone that this machine does not know stands as it is."""
     if path == "":
         raise Misuse("an empty name is no file and no folder: is a variable not set?")
@@ -45,10 +45,10 @@ def named(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))
 
 
-def named_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
+def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
     """Folders as someone typed them, one or several, with their links followed."""
     several = [folders] if isinstance(folders, str | Path) else folders or ()
-    return tuple(os.path.realpath(named(folder)).rstrip("/\\") for folder in several)
+    return tuple(os.path.realpath(expand_path(folder)).rstrip("/\\") for folder in several)
 
 
 def is_within(project: str | None, folders: Sequence[str]) -> bool:
@@ -61,29 +61,29 @@ def config_folders() -> list[Path]:
     """The configuration folders of this machine, as the client itself looks for them."""
     told = [part.strip() for part in os.environ.get(CONFIG_VARIABLE, "").split(",")]
     if any(told):
-        return [named(part) for part in told if part]
+        return [expand_path(part) for part in told if part]
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return [named("~/.claude"), named(xdg) / "claude"]
+    return [expand_path("~/.claude"), expand_path(xdg) / "claude"]
 
 
-def store_home() -> Path:
+def default_store() -> Path:
     """Where captured conversations are kept on this machine."""
     told = os.environ.get(STORE_VARIABLE, "").strip()
     if told:
-        return named(told)
+        return expand_path(told)
     from platformdirs import user_data_path
 
     return user_data_path("reread", appauthor=False)
 
 
-def store_folders() -> list[Path]:
+def store_roots() -> list[Path]:
     """Where captured conversations are looked for."""
-    return [store_home(), *([Path.cwd() / CHORUS] if os.path.isdir(CHORUS) else [])]
+    return [default_store(), *([Path.cwd() / CHORUS_FOLDER] if os.path.isdir(CHORUS_FOLDER) else [])]
 
 
 def default_roots() -> list[Path]:
     """Where sessions are looked for: in the client's folders, and where captured conversations are kept."""
-    return [*config_folders(), *store_folders()]
+    return [*config_folders(), *store_roots()]
 
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
@@ -96,14 +96,14 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
     seen: set[str] = set()
     for folder in session_folders(roots):
         top = str(folder)
-        for path, real in files_below(top, beside=BESIDE):
+        for path, real in jsonl_files(top, beside=SESSION_SUBFOLDERS):
             above, name = os.path.split(path)
-            if above != top and is_session_name(name) and real not in seen:
+            if above != top and is_session_filename(name) and real not in seen:
                 seen.add(real)
                 yield path
 
 
-def once_each(paths: Iterable[Path]) -> Iterator[Path]:
+def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Paths but for those that lead to a file that came before."""
     seen: set[str] = set()
     for path in paths:
@@ -115,14 +115,14 @@ def once_each(paths: Iterable[Path]) -> Iterator[Path]:
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """The folders that hold sessions, below the given ones or this machine's own."""
-    for root in [named(root) for root in roots] if roots else default_roots():
+    for root in [expand_path(root) for root in roots] if roots else default_roots():
         if roots and not os.path.isdir(root):
             raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
-        inner = [root / name for name in FOLDERS if os.path.isdir(root / name)]
+        inner = [root / name for name in SESSION_FOLDERS if os.path.isdir(root / name)]
         yield from inner or ([root] if roots else [])
 
 
-def files_below(folder: str, *, beside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+def jsonl_files(folder: str, *, beside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Every `.jsonl` file below a folder with its real path, each folder once; the unreadable is passed over."""
     seen: set[str] = set()
     waiting = [(folder, os.path.realpath(folder), True)]
@@ -148,7 +148,7 @@ def _entries(folder: str, real: str, beside: frozenset[str]) -> Iterator[tuple[s
                     yield entry.path, below, False
 
 
-def readable_folder(folder: Path) -> Path:
+def require_folder(folder: Path) -> Path:
     """A folder that someone named, once it is seen that we may look into it."""
     try:
         os.scandir(folder).close()
@@ -157,61 +157,61 @@ def readable_folder(folder: Path) -> Path:
     return folder
 
 
-def is_session_name(name: str) -> bool:
+def is_session_filename(name: str) -> bool:
     """Whether a file of that name can be a session: agents' files, journals and the history never are."""
-    return name.endswith(".jsonl") and not name.startswith(AGENT) and name not in NO_SESSIONS
+    return name.endswith(".jsonl") and not name.startswith(AGENT_PREFIX) and name not in NON_SESSION_FILES
 
 
 def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Every file that can be a captured conversation, below the given folders or where this machine keeps them."""
-    for root in [named(root) for root in roots] if roots else store_folders():
+    for root in [expand_path(root) for root in roots] if roots else store_roots():
         folder = root / CONVERSATIONS
         yield from sorted(folder.glob("*/*/*.jsonl")) if os.path.isdir(folder) else ()
 
 
-def transcript_of(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
+def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
     """The transcript of a session id below the given folders, or below this machine's own."""
-    if not _PLAIN_ID.fullmatch(session):
+    if not _SESSION_ID.fullmatch(session):
         return None
-    for root in [named(root) for root in roots] if roots else config_folders():
+    for root in [expand_path(root) for root in roots] if roots else config_folders():
         folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
         for path in sorted(folder.glob(f"*/{session}.jsonl")) if os.path.isdir(folder) else ():
             return path
     return None
 
 
-def transcripts_below(folder: Path) -> list[Path]:
+def transcripts_in(folder: Path) -> list[Path]:
     """Every `.jsonl` below a folder that holds records, sessions and agents alike."""
-    found = (Path(path) for path, _ in files_below(str(folder)))
-    return sorted(path for path in found if path.name not in NO_SESSIONS)
+    found = (Path(path) for path, _ in jsonl_files(str(folder)))
+    return sorted(path for path in found if path.name not in NON_SESSION_FILES)
 
 
 def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     """The files of a session's agents by agent id, both layouts; of an agent, those that it started."""
-    if session.name.startswith(AGENT):
-        return _started_by({_agent_id(session)}, _siblings(session.parent))
+    if session.name.startswith(AGENT_PREFIX):
+        return _descendants({_agent_id(session)}, _agent_files_in(session.parent))
     inner = session.with_suffix("") / SUBAGENTS
-    paths = sorted(inner.rglob(f"{AGENT}*.jsonl")) if os.path.isdir(inner) else []
-    paths += [path for path in _siblings(session.parent) if _session_of(path) in ids]
+    paths = sorted(inner.rglob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(inner) else []
+    paths += [path for path in _agent_files_in(session.parent) if _session_id_of(path) in ids]
     return {_agent_id(path): path for path in reversed(paths)}
 
 
-def _session_of(path: Path) -> str | None:
+def _session_id_of(path: Path) -> str | None:
     """The session that an agent's file names; it is read again only where it has changed."""
     try:
         stat = path.stat()
     except OSError:
         return None
-    return _session_named(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return _read_session_id(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=1 << 16)
-def _session_named(path: Path, *_state: int) -> str | None:
-    head = first_head(path)
+def _read_session_id(path: Path, *_state: int) -> str | None:
+    head = first_envelope(path)
     return head.sessionId if head is not None else None
 
 
-def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
+def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
     """The agents below some agents, by the notes beside their files."""
     found: dict[str, Path] = {}
     parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
@@ -221,31 +221,31 @@ def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
     return found
 
 
-def _siblings(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"{AGENT}*.jsonl")) if os.path.isdir(folder) else []
+def _agent_files_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(folder) else []
 
 
 def _agent_id(path: Path) -> str:
-    return path.stem.removeprefix(AGENT)
+    return path.stem.removeprefix(AGENT_PREFIX)
 
 
 def agent_meta(path: Path) -> dict[str, Any]:
     """The client's note beside an agent's file."""
     try:
-        value = jsontext.readable(path.with_suffix(".meta.json").read_bytes())
+        value = jsontext.loads_clean(path.with_suffix(".meta.json").read_bytes())
     except (OSError, ValueError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def first_head(path: Path) -> RecordEnvelope | None:
+def first_envelope(path: Path) -> RecordEnvelope | None:
     """The head of the first record that names its session."""
     try:
         with path.open("rb") as file:
             for line, _ in zip(file, range(8), strict=False):
                 try:
-                    head = decode_head(line)
-                except jsontext.FAST_FAULTS:
+                    head = decode_envelope(line)
+                except jsontext.DECODE_ERRORS:
                     continue
                 if head.sessionId:
                     return head
@@ -254,7 +254,7 @@ def first_head(path: Path) -> RecordEnvelope | None:
     return None
 
 
-def spilled_result(session: Path, written: str) -> Path | None:
+def tool_result_file(session: Path, written: str) -> Path | None:
     """The file that holds a tool output too large for the transcript, wherever the session lies now."""
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
     for folder in (session.with_suffix(""), session.parent.parent, session.parent):
@@ -264,15 +264,15 @@ def spilled_result(session: Path, written: str) -> Path | None:
     return None
 
 
-def project_guess(session: Path) -> str:
+def guess_project(session: Path) -> str:
     """The project by the folder's name alone: a guess, for the name does not tell separators from dashes."""
-    return named_project(session.parent.parent.name, session.parent.name)
+    return project_from_folder(session.parent.parent.name, session.parent.name)
 
 
-def named_project(folder: str, name: str) -> str:
+def project_from_folder(folder: str, name: str) -> str:
     """The project that a folder's name stands for, by the folder that it is in."""
     if folder == "conversations":
         return name.replace("_", "/")
-    if _DRIVE.match(name):
+    if _WINDOWS_DRIVE.match(name):
         return f"{name[0]}:\\" + name[3:].replace("-", "\\")
     return name.replace("-", "/") if name.startswith("-") else name

@@ -44,7 +44,7 @@ class MemorySource:
         return None
 
 
-class Tape:
+class TempFileSource:
     """Bytes that come while they are read, kept in a temporary file."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Tape:
         return None
 
 
-_SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
+_NOT_REGULAR: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISDIR, "is a folder; name a .jsonl file in it, or `reread check` all of it"),
     (stat.S_ISFIFO, "is a pipe; pass it on as standard input, as in `reread show - < FILE`"),
     (lambda mode: not stat.S_ISREG(mode), "is a device or a socket; name a file"),
@@ -77,16 +77,16 @@ _SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
 """What cannot be read at any place, and what to do instead."""
 
 
-def plain_file(path: Path) -> Path:
+def require_regular_file(path: Path) -> Path:
     """A path, unless it leads to what is no file: a pipe or a device would be waited for, or read, without end."""
     mode = path.stat().st_mode
-    reason = next((reason for is_such, reason in _SPECIAL if is_such(mode)), None)
+    reason = next((reason for is_such, reason in _NOT_REGULAR if is_such(mode)), None)
     if reason is not None:
         raise Unreadable(f"{path}: {reason}", path=str(path))
     return path
 
 
-def read_stream(stream: IO[bytes]) -> bytes:
+def read_all(stream: IO[bytes]) -> bytes:
     """All that a binary file has left."""
     try:
         data: Any = stream.read()
@@ -103,7 +103,7 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
         try:
-            self._file = io.FileIO(plain_file(path), "rb")
+            self._file = io.FileIO(require_regular_file(path), "rb")
         except FileNotFoundError:
             raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
         except OSError as error:
@@ -134,7 +134,7 @@ def identity_at(path: Path) -> tuple[object, int]:
     return (status.st_dev, status.st_ino), status.st_size
 
 
-def state_of(path: Path) -> tuple[int, ...] | None:
+def file_fingerprint(path: Path) -> tuple[int, ...] | None:
     """What changes when a file does; None where there is none."""
     try:
         stat = path.stat()
@@ -143,7 +143,7 @@ def state_of(path: Path) -> tuple[int, ...] | None:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def is_fresh(path: Path) -> bool:
+def is_being_written(path: Path) -> bool:
     """Whether a file was written to just now."""
     try:
         return time.time() - path.stat().st_mtime < LIVE_SECONDS

@@ -16,7 +16,7 @@ from typing import IO, NoReturn
 
 from reread.base import jsontext
 from reread.base.claude_argv import Invocation, parse_invocation
-from reread.base.stdio import flush_or_let_go, open_standard_streams
+from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.errors import RereadError
 from reread.fake_claude.caller import Caller, LineReader
@@ -328,7 +328,7 @@ def main() -> NoReturn:
     except OSError as error:
         sys.stderr.write(f"reread: {error}\n")
         code = FAILED
-    flush_or_let_go(sys.stdout)
+    flush_or_discard(sys.stdout)
     sys.exit(code)
 
 

@@ -14,7 +14,7 @@ from reread.base import jsontext
 from reread.base.claude_argv import call_of
 from reread.catalog.store import FOLDER, Store, StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, StoredLine
-from reread.disk.layout import named, transcripts_below
+from reread.disk.layout import expand_path, transcripts_in
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.records.dialects import stream_json
@@ -27,11 +27,11 @@ def read_recordings(places: Sequence[str]) -> Iterator[Recording]:
     if not places:
         yield from _of_store(Store())
     for place in places:
-        path = named(place)
+        path = expand_path(place)
         if os.path.isdir(path / FOLDER):
             yield from _of_store(Store(path))
         elif os.path.isdir(path):
-            for file in transcripts_below(path):
+            for file in transcripts_in(path):
                 yield from _at(file)
         else:
             yield from _at(path if os.path.isfile(path) else place)

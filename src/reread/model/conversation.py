@@ -44,16 +44,16 @@ from reread.records.envelope import (
     MessageEnvelope,
     ProgressEnvelope,
     RecordEnvelope,
-    peek,
+    decode_payload,
     to_envelope,
 )
-from reread.records.lines import Line, Lines, Read
-from reread.records.types import RECORDS, Node
+from reread.records.lines import Line, Lines, ReadAt
+from reread.records.types import RECORDS, TreeRecord
 from reread.tools.tool_call import ToolCall
 
 Fold = Callable[["Conversation", int, RecordEnvelope], None]
 
-STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, Node)) - {"stream_event"}
+STATE_TYPES = frozenset(name for name, kind in RECORDS.items() if not issubclass(kind, TreeRecord)) - {"stream_event"}
 """Types that tell of the session and never speak."""
 
 SILENT = frozenset(
@@ -146,7 +146,7 @@ class Conversation:
     `push` takes one record. It does no I/O: bodies come through `read`, only when asked for.
     """
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadAt) -> None:
         self.records = Records(read)
         """Its records, in file order."""
         self.messages: list[Message] = []
@@ -814,7 +814,7 @@ class Conversation:
         """Take in an attachment record."""
         if self._place(index, envelope) == TWICE:
             return None
-        payload = peek(envelope.attachment, AttachmentEnvelope)
+        payload = decode_payload(envelope.attachment, AttachmentEnvelope)
         if payload.type == "queued_command":
             return self._queued(index, envelope, payload)
         if payload.type.startswith(HOOKS):
@@ -852,7 +852,7 @@ class Conversation:
         """Take in a progress record."""
         if self._place(index, envelope) == TWICE:
             return
-        payload = peek(envelope.data, ProgressEnvelope)
+        payload = decode_payload(envelope.data, ProgressEnvelope)
         if payload.type == "agent_progress" and payload.agentId:
             agent = self._agent(payload.agentId)
             agent.call_id = agent.call_id or envelope.parentToolUseID
@@ -866,7 +866,7 @@ class Conversation:
     def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
         """Take in a stream event record."""
         self.metadata.note(envelope, index)
-        event = peek(envelope.event, EventEnvelope)
+        event = decode_payload(envelope.event, EventEnvelope)
         if event.type == "message_start" and event.message is not None:
             id = event.message.id
             self._streaming = self._by_id.get(id) if id else None
@@ -944,7 +944,7 @@ class Conversation:
 class Agent(Conversation):
     """A conversation that a call started."""
 
-    def __init__(self, id: str, read: Read) -> None:
+    def __init__(self, id: str, read: ReadAt) -> None:
         super().__init__(read)
         self.id = id
         """The agent's id."""
@@ -1001,7 +1001,7 @@ class Agent(Conversation):
 
 def _retold(record: Record, message: bytes) -> Record:
     """The message inside a progress record as a record of its own; where it stands only inside, the whole."""
-    envelope = to_envelope(as_dict(jsontext.readable(message)))
+    envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
     at = record.body.find(message)
     if at < 0:
         return Record(record.line, record.offset, record.body, envelope.type, envelope)
@@ -1048,7 +1048,7 @@ def _origin(raw: Raw) -> str | None:
 
 
 def _value(raw: Raw) -> Any:
-    return jsontext.readable(bytes(raw)) if raw else None
+    return jsontext.loads_clean(bytes(raw)) if raw else None
 
 
 _FOLDS: dict[str, Fold] = {

@@ -13,10 +13,10 @@ from reread.accounting.billing import SYNTHETIC, Usage, UsageRow, join_row, over
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.coerce import as_int, as_str
-from reread.base.times import milliseconds, moment, seconds_between
+from reread.base.times import parse_timestamp, seconds_between, timestamp_ms
 from reread.model.prompt_text import Aside, Command, PromptText, parse_prompt
 from reread.records import blocks as b
-from reread.records.envelope import EventEnvelope, RecordEnvelope, parse_usage, peek
+from reread.records.envelope import EventEnvelope, RecordEnvelope, decode_payload, parse_usage
 from reread.tools.nodes import Node
 from reread.tools.tool_call import AgentStats, ToolCall
 
@@ -85,7 +85,7 @@ class Message(msgspec.Struct, eq=False):
     @property
     def timestamp(self) -> datetime | None:
         """When its first record was written, with a time zone."""
-        return moment(self.stamp)
+        return parse_timestamp(self.stamp)
 
     @property
     def uuids(self) -> list[str]:
@@ -177,7 +177,7 @@ class Message(msgspec.Struct, eq=False):
         """The tokens of its responses; nothing for what no model said."""
         if self.kind != "response":
             return Usage()
-        when, prices = milliseconds(self.stamp), current_prices()
+        when, prices = timestamp_ms(self.stamp), current_prices()
         usages = [row_usage(row, when, prices) for row in self.rows]
         return usages[0] if len(usages) == 1 else total(usages)
 
@@ -202,7 +202,7 @@ class Message(msgspec.Struct, eq=False):
 
     def _row(self, envelope: RecordEnvelope, first: UsageRow | None) -> UsageRow | None:
         """The usage row in a record; an event of the stream only says what changed since the first."""
-        event = peek(envelope.event, EventEnvelope) if envelope.event else None
+        event = decode_payload(envelope.event, EventEnvelope) if envelope.event else None
         api = envelope.message if event is None else event.message
         if api is not None:
             usage, stop, model = parse_usage(api.usage), api.stop_reason, api.model
@@ -287,7 +287,7 @@ class Call(msgspec.Struct, eq=False):
         blocks = self.conversation.content(self.answer)
         if self.by_position:
             return blocks[self.unnamed] if self.unnamed < len(blocks) else None
-        return next((x for x in blocks if isinstance(x, b.Answer) and x.tool_use_id == self.id), None)
+        return next((x for x in blocks if isinstance(x, b.ResultBlock) and x.tool_use_id == self.id), None)
 
     @property
     def by_position(self) -> bool:
@@ -376,12 +376,14 @@ class Call(msgspec.Struct, eq=False):
     @property
     def started(self) -> datetime | None:
         """When the call was made."""
-        return moment(as_str(self.conversation.native(self.use).get("timestamp")))
+        return parse_timestamp(as_str(self.conversation.native(self.use).get("timestamp")))
 
     @property
     def ended(self) -> datetime | None:
         """When its result was written."""
-        return None if self.answer < 0 else moment(as_str(self.conversation.native(self.answer).get("timestamp")))
+        return (
+            None if self.answer < 0 else parse_timestamp(as_str(self.conversation.native(self.answer).get("timestamp")))
+        )
 
     @property
     def duration(self) -> float | None:

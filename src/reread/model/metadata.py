@@ -94,12 +94,12 @@ class Metadata:
 
 
 def _text(raw: Raw) -> str:
-    value = jsontext.readable(bytes(raw))
+    value = jsontext.loads_clean(bytes(raw))
     return value if isinstance(value, str) else jsontext.dumps(value).decode()
 
 
 def _object(raw: Raw) -> dict[str, Any] | None:
-    value = jsontext.readable(bytes(raw))
+    value = jsontext.loads_clean(bytes(raw))
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 

@@ -13,7 +13,7 @@ from reread.model.messages import Call, Message
 from reread.reader import schema
 from reread.reader.timeline import category_of
 from reread.reader.trim import CHARS, Trimmer
-from reread.records.blocks import RedactedThinking, Text, Thinking, Use
+from reread.records.blocks import CallBlock, RedactedThinking, Text, Thinking
 from reread.render.parts import take_call
 from reread.tools import generic
 from reread.tools import nodes as n
@@ -149,7 +149,7 @@ class PartBuilder:
                 shown, chars = self.text(said if isinstance(said, str) else "")
                 took = seconds.get(signature) if isinstance(signature, str) else None
                 yield schema.ThinkingPart(text=shown, chars=chars, seconds=took)
-            elif isinstance(block, Use):
+            elif isinstance(block, CallBlock):
                 call = take_call(calls, block)
                 if call is not None:
                     yield self.call(call)

@@ -14,7 +14,7 @@ from reread.reader import schema
 from reread.reader.drawing import details, reported
 from reread.reader.session_view import SessionView
 from reread.reader.timeline import Timeline
-from reread.records.blocks import Block, RedactedThinking, Text, Thinking, Use
+from reread.records.blocks import Block, CallBlock, RedactedThinking, Text, Thinking
 from reread.tools import generic
 from reread.tools.generic import HIDDEN
 from reread.tools.nodes import Data
@@ -189,7 +189,7 @@ def _texts(message: Message) -> Iterator[tuple[str, Call | None, str]]:
                 yield "text", None, block.text
             elif isinstance(block, Thinking) and isinstance(block.thinking, str):
                 yield "thinking", None, block.thinking
-            elif not isinstance(block, RedactedThinking | Use) and not hasattr(block, "tool_use_id"):
+            elif not isinstance(block, RedactedThinking | CallBlock) and not hasattr(block, "tool_use_id"):
                 yield "text", None, _drawn(block)
     else:
         where = "prompt" if message.kind in TURN_STARTERS else "notice"

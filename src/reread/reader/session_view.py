@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from reread.accounting.billing import Usage, total
 from reread.base.text import plural
-from reread.base.times import moment, seconds_between
-from reread.disk.sources import FileSource, is_fresh
+from reread.base.times import parse_timestamp, seconds_between
+from reread.disk.sources import FileSource, is_being_written
 from reread.errors import Misuse, NotFound
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import MALFORMED
@@ -80,7 +80,7 @@ class SessionView:
     def live(self) -> bool:
         """Whether one of its files is being written."""
         paths = [self.session.path, *(folding.source.path for folding in self.session.agent_loaders.values())]
-        return any(is_fresh(path) for path in paths if path is not None)
+        return any(is_being_written(path) for path in paths if path is not None)
 
     def grow(self) -> None:
         """Take in what the session has since it was last looked at."""
@@ -119,8 +119,8 @@ class SessionView:
             versions=list(facts.versions),
             models=list(facts.models),
             dialects=thread.dialects(),
-            started=moment(facts.first_stamp),
-            ended=moment(facts.last_stamp),
+            started=parse_timestamp(facts.first_stamp),
+            ended=parse_timestamp(facts.last_stamp),
             live=self.live,
             turns=timeline.turns,
             items=len(timeline),
@@ -137,7 +137,7 @@ class SessionView:
     def agent_mark(self, agent: Agent) -> schema.AgentMark:
         """An agent, where it is named."""
         kept = self.talk_of(agent)
-        first, last = moment(agent.metadata.first_stamp), moment(agent.metadata.last_stamp)
+        first, last = parse_timestamp(agent.metadata.first_stamp), parse_timestamp(agent.metadata.last_stamp)
         return schema.AgentMark(
             id=agent.id,
             type=agent.type,
@@ -146,7 +146,7 @@ class SessionView:
             errors=kept.errors,
             figures=schema.Figures.of(kept.usage()),
             seconds=seconds_between(first, last),
-            running=agent.path is not None and is_fresh(Path(agent.path)),
+            running=agent.path is not None and is_being_written(Path(agent.path)),
             parent=agent.parent.id if agent.parent is not None else None,
             call=agent.call.id if agent.call is not None else None,
         )

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
-from reread.base.times import moment, seconds_between
+from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
 from reread.model.conversation import Agent, Conversation
 from reread.model.messages import TURN_STARTERS, Branch, Call, Message, Turn
@@ -201,7 +201,7 @@ class ThreadView:
         prompt = next((m for m in messages[start : start + OPENING] if m.kind in TURN_STARTERS), messages[start])
         last = messages[end - 1]
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
-        stamps = [moment(self.conversation.records[index].envelope.timestamp) for index in ends]
+        stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
     def turn_mark(self, timeline: Timeline, turn: int) -> schema.TurnMark:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reread.base import jsontext
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.catalog.stored_line import StoredLine
 from reread.model.conversation import Agent, Conversation
 from reread.model.messages import Message, Turn
@@ -23,7 +23,7 @@ def as_stream(session: Session) -> Iterator[StoredLine]:
     """The lines in the order of their times; what was printed in the first place is given as it stands."""
     if stream_json.NAME in session.dialects:
         for record in session.records:
-            yield _entry(session, record.raw, moment(record.envelope.timestamp))
+            yield _entry(session, record.raw, parse_timestamp(record.envelope.timestamp))
         return
     yield _entry(session, jsontext.dumps(_init(session)), session.started)
     threads = [_main(session), *(_thread(agent, session.id) for agent in session.agents.values() if agent.path)]
@@ -68,7 +68,7 @@ def _printed(
     """Every record with the time by which it was there, printed where it is one that is."""
     when = LONG_AGO
     for index, record in enumerate(conversation.records):
-        when = max(when, moment(record.envelope.timestamp) or when)
+        when = max(when, parse_timestamp(record.envelope.timestamp) or when)
         value = stream_json.printed(record.native)
         if value is not None:
             value |= {"session_id": value.get("session_id") or session, "parent_tool_use_id": call}

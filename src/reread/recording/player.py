@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base.text import plural
-from reread.base.times import parse_when
+from reread.base.times import parse_time
 from reread.catalog.store import StoredConversation, stores
 from reread.catalog.stored_line import OUT, StoredLine
 from reread.disk import layout
@@ -136,7 +136,7 @@ def find_recording(
         return source.kept
     if isinstance(source, StoredConversation | Session):
         return source
-    path = layout.named(source)
+    path = layout.expand_path(source)
     if isinstance(source, Path) or os.path.isfile(path):
         kept = StoredConversation(path)
         return kept if os.path.isfile(path) and kept.is_captured else open_session(source, root=root)
@@ -162,4 +162,4 @@ def parse_bound(text: str) -> Bound:
     try:
         return parse_span(text)
     except Misuse:
-        return parse_when(text)
+        return parse_time(text)

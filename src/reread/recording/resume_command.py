@@ -26,7 +26,7 @@ def resume_command(kept: StoredConversation, prompt: str = "") -> tuple[list[str
     sessions = [id for id in kept.session_ids if _PLAIN_ID.fullmatch(id)]
     if not sessions:
         raise Misuse(f"conversation {kept.id} names no session of Claude Code, so nothing can be resumed")
-    runs = [run for run in kept.runs if run.argv] if kept.root == layout.store_home().absolute() else []
+    runs = [run for run in kept.runs if run.argv] if kept.root == layout.default_store().absolute() else []
     programs = [run.argv[0] for run in runs if PurePath(run.argv[0]).stem.lower() == CLAUDE]
     words = [programs[-1] if programs else CLAUDE, "--resume", sessions[-1]]
     return [*words, *(["-p", prompt] if prompt else [])], next(

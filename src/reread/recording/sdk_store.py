@@ -49,7 +49,7 @@ class RereadSessionStore:
     """
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.store = Store(root if root is not None else layout.store_home())
+        self.store = Store(root if root is not None else layout.default_store())
         self._seen: dict[Path, _Seen] = {}
         self._mutex = threading.Lock()
 

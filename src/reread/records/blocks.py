@@ -30,10 +30,10 @@ Content: TypeAlias = Annotated[
 ]
 """A text, a block or a list of blocks, as written; `to_blocks` reads it."""
 
-FAULTS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError)
+CONVERT_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError)
 """What a strict conversion may raise; lone surrogates in a key, for one, are a UnicodeError."""
 
-S = TypeVar("S", bound=Struct)
+StructT = TypeVar("StructT", bound=Struct)
 
 
 class BlockPart(Struct, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class Citation(BlockPart, frozen=True, kw_only=True):
     end_block_index: int | None = None
 
 
-class Citing(BlockPart, frozen=True, kw_only=True):
+class CitationsConfig(BlockPart, frozen=True, kw_only=True):
     """Whether a document may be cited."""
 
     enabled: bool | None = None
@@ -128,7 +128,7 @@ class RedactedThinking(Block, frozen=True, kw_only=True):
     data: str | None = None
 
 
-class Use(Block, frozen=True, kw_only=True):
+class CallBlock(Block, frozen=True, kw_only=True):
     """What every call has."""
 
     id: str | None = None
@@ -136,7 +136,7 @@ class Use(Block, frozen=True, kw_only=True):
     input: Any = None
 
 
-class ToolUse(Use, frozen=True, kw_only=True):
+class ToolUse(CallBlock, frozen=True, kw_only=True):
     """A call of one of the client's tools."""
 
     type: str = "tool_use"
@@ -144,27 +144,27 @@ class ToolUse(Use, frozen=True, kw_only=True):
     toolset_name: str | None = None
 
 
-class ServerToolUse(Use, frozen=True, kw_only=True):
+class ServerToolUse(CallBlock, frozen=True, kw_only=True):
     """A call of one of the API's own tools."""
 
     type: str = "server_tool_use"
     caller: Caller | None = None
 
 
-class McpToolUse(Use, frozen=True, kw_only=True):
+class McpToolUse(CallBlock, frozen=True, kw_only=True):
     """A call of an MCP tool that the API reaches itself."""
 
     type: str = "mcp_tool_use"
     server_name: str | None = None
 
 
-class Answer(Block, frozen=True, kw_only=True):
+class ResultBlock(Block, frozen=True, kw_only=True):
     """What every answer to a call has."""
 
     tool_use_id: str | None = None
 
 
-class ToolResult(Answer, frozen=True, kw_only=True):
+class ToolResult(ResultBlock, frozen=True, kw_only=True):
     """What a call of the client's tools gave."""
 
     type: str = "tool_result"
@@ -178,7 +178,7 @@ class ToolResult(Answer, frozen=True, kw_only=True):
         return to_blocks(self.content)
 
 
-class McpToolResult(Answer, frozen=True, kw_only=True):
+class McpToolResult(ResultBlock, frozen=True, kw_only=True):
     """What a call of an MCP tool gave."""
 
     type: str = "mcp_tool_result"
@@ -237,7 +237,7 @@ class Document(Block, frozen=True, kw_only=True):
     source: Source | None = None
     title: str | None = None
     context: str | None = None
-    citations: Citing | None = None
+    citations: CitationsConfig | None = None
 
 
 class SearchResult(Block, frozen=True, kw_only=True):
@@ -247,7 +247,7 @@ class SearchResult(Block, frozen=True, kw_only=True):
     source: str | None = None
     title: str | None = None
     content: Content = None
-    citations: Citing | None = None
+    citations: CitationsConfig | None = None
 
 
 class ToolReference(Block, frozen=True, kw_only=True):
@@ -268,7 +268,7 @@ class WebSearchResult(BlockPart, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class WebSearchToolResult(Answer, frozen=True, kw_only=True):
+class WebSearchToolResult(ResultBlock, frozen=True, kw_only=True):
     """What a web search gave."""
 
     type: str = "web_search_tool_result"
@@ -286,7 +286,7 @@ class WebFetchResult(BlockPart, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class WebFetchToolResult(Answer, frozen=True, kw_only=True):
+class WebFetchToolResult(ResultBlock, frozen=True, kw_only=True):
     """What fetching a page gave."""
 
     type: str = "web_fetch_tool_result"
@@ -294,7 +294,7 @@ class WebFetchToolResult(Answer, frozen=True, kw_only=True):
     caller: Caller | None = None
 
 
-class Advice(BlockPart, frozen=True, kw_only=True):
+class AdvisorResult(BlockPart, frozen=True, kw_only=True):
     """What the advisor said, sealed or not, or the error in place of it."""
 
     type: str | None = None
@@ -304,11 +304,11 @@ class Advice(BlockPart, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class AdvisorToolResult(Answer, frozen=True, kw_only=True):
+class AdvisorToolResult(ResultBlock, frozen=True, kw_only=True):
     """What a stronger model advised."""
 
     type: str = "advisor_tool_result"
-    content: Advice | None = None
+    content: AdvisorResult | None = None
 
 
 class OutputFile(BlockPart, frozen=True, kw_only=True):
@@ -318,7 +318,7 @@ class OutputFile(BlockPart, frozen=True, kw_only=True):
     file_id: str | None = None
 
 
-class Execution(BlockPart, frozen=True, kw_only=True):
+class CodeExecutionResult(BlockPart, frozen=True, kw_only=True):
     """What running code gave, or the error in place of it."""
 
     type: str | None = None
@@ -331,21 +331,21 @@ class Execution(BlockPart, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class CodeExecutionToolResult(Answer, frozen=True, kw_only=True):
+class CodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
     """What running code in the API's sandbox gave."""
 
     type: str = "code_execution_tool_result"
-    content: Execution | None = None
+    content: CodeExecutionResult | None = None
 
 
-class BashCodeExecutionToolResult(Answer, frozen=True, kw_only=True):
+class BashCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
     """What a command in the API's sandbox gave."""
 
     type: str = "bash_code_execution_tool_result"
-    content: Execution | None = None
+    content: CodeExecutionResult | None = None
 
 
-class Edition(BlockPart, frozen=True, kw_only=True):
+class TextEditorResult(BlockPart, frozen=True, kw_only=True):
     """What viewing, creating or changing a file gave, or the error in place of it."""
 
     type: str | None = None
@@ -364,14 +364,14 @@ class Edition(BlockPart, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class TextEditorCodeExecutionToolResult(Answer, frozen=True, kw_only=True):
+class TextEditorCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
     """What the text editor in the API's sandbox gave."""
 
     type: str = "text_editor_code_execution_tool_result"
-    content: Edition | None = None
+    content: TextEditorResult | None = None
 
 
-class ToolSearch(BlockPart, frozen=True, kw_only=True):
+class ToolSearchResult(BlockPart, frozen=True, kw_only=True):
     """The tools that were found, or the error in place of them."""
 
     type: str | None = None
@@ -380,11 +380,11 @@ class ToolSearch(BlockPart, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class ToolSearchToolResult(Answer, frozen=True, kw_only=True):
+class ToolSearchToolResult(ResultBlock, frozen=True, kw_only=True):
     """What a search for tools by the API gave."""
 
     type: str = "tool_search_tool_result"
-    content: ToolSearch | None = None
+    content: ToolSearchResult | None = None
 
 
 class ContainerUpload(Block, frozen=True, kw_only=True):
@@ -531,28 +531,28 @@ def to_block(value: Any) -> Block:
     if not isinstance(kind, str):
         return UnknownBlock(value=block)
     struct = BLOCKS.get(kind)
-    return fit(block, struct) if struct else UnknownBlock(type=kind, value=block)
+    return to_struct(block, struct) if struct else UnknownBlock(type=kind, value=block)
 
 
-def fit(value: dict[str, Any], struct: type[S]) -> S:
+def to_struct(value: dict[str, Any], struct: type[StructT]) -> StructT:
     """An object as that struct; where it does not fit, field by field, and what still does not as it is."""
     try:
         return msgspec.convert(value, struct)
-    except FAULTS:
+    except CONVERT_ERRORS:
         fields = [f for f in fields_of(struct) if f.encode_name in value]
-        return struct(**{f.name: _fit(value[f.encode_name], f.type) for f in fields})
+        return struct(**{f.name: _to_type(value[f.encode_name], f.type) for f in fields})
 
 
-def _fit(value: Any, hint: Any) -> Any:
+def _to_type(value: Any, hint: Any) -> Any:
     """A value with the structs that a type has for it; a leaf is what it is, of the right type or not."""
-    for option in options(hint):
+    for option in union_members(hint):
         origin, args = get_origin(option), get_args(option)
         if isinstance(value, list) and origin is list:
-            return [_fit(item, args[0]) for item in cast(list[Any], value)]
+            return [_to_type(item, args[0]) for item in cast(list[Any], value)]
         if isinstance(value, dict) and origin is dict:
-            return {key: _fit(item, args[1]) for key, item in cast(dict[str, Any], value).items()}
+            return {key: _to_type(item, args[1]) for key, item in cast(dict[str, Any], value).items()}
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, Struct):
-            return fit(cast(dict[str, Any], value), option)
+            return to_struct(cast(dict[str, Any], value), option)
     return cast(Any, value)
 
 
@@ -562,6 +562,6 @@ def fields_of(struct: type[Struct]) -> tuple[FieldInfo, ...]:
     return msgspec.structs.fields(struct)
 
 
-def options(hint: Any) -> tuple[Any, ...]:
+def union_members(hint: Any) -> tuple[Any, ...]:
     """The members of a union; of anything else, that alone."""
     return get_args(hint) if get_origin(hint) in (UnionType, Union) else (hint,)

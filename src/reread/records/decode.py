@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast, overload
 
 import msgspec
 
 from reread.base import jsontext
 from reread.records import dialects
-from reread.records.envelope import RecordEnvelope, decode_head, to_envelope
-from reread.records.lines import LineSplitter, Read
+from reread.records.envelope import RecordEnvelope, decode_envelope, to_envelope
+from reread.records.lines import LineSplitter, ReadAt
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
 BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Names that a record and a content block share."""
 
-_JUNK = re.compile(r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*")
-"""What may stand around a record: white space, runs of NUL, a byte order mark (as Latin-1)."""
-_STARTS = re.compile(r'\{\s*"\w+"\s*:')
+_JUNK = r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*+"
+"""What may surround a record: white space, runs of NUL, a byte order mark (read as Latin-1)."""
+_PADDING = re.compile(_JUNK)
+_OBJECT_OR_END = re.compile(_JUNK + r"(?:\{|\Z)")
+_RECORD_START = re.compile(r'\{\s*"\w+"\s*:')
+_NAMES_TYPE = re.compile(rb'"type"\s*+:\s*+"|"claudeMessage"\s*+:')
+"""What every record contains: rules out most other objects without decoding them."""
+_BETWEEN_BRACES = re.compile(
+    r'(?:[^"\\{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?=[ \t\r\n]*+[]:,}]))*+',
+    re.DOTALL,
+)
+"""Text up to the next brace, whole strings included.
+
+Stops at what no JSON contains: a backslash outside a string, or a string not followed by punctuation.
+"""
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
 _DELIMITER = re.compile(r"[,\[\]{}]")
-_MARK = b"\xef\xbb\xbf"
+_BOM = b"\xef\xbb\xbf"
 _VALUE = b'{["-0123456789tfn]'
 """What the first element of an array, or its end, begins with; a line of a log has other letters."""
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
@@ -85,7 +97,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     def native(self) -> dict[str, Any]:
         """The object in the native tongue, every string of it encodable; empty where it could not be read."""
         try:
-            value = jsontext.readable(self.body)
+            value = jsontext.loads_clean(self.body)
         except ValueError:
             return {}
         return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
@@ -101,7 +113,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
 class Records(Sequence[Record]):
     """The records of one source: positions in memory, bytes read when asked."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadAt) -> None:
         self.read = read
         self._lines = array("I")
         self._offsets = array("Q")
@@ -145,7 +157,7 @@ class Records(Sequence[Record]):
             yield self[n]
 
 
-TakeLines = Callable[[int, "array[int]", list[bytes], list[RecordEnvelope]], None]
+LinesHandler = Callable[[int, "array[int]", list[bytes], list[RecordEnvelope]], None]
 """Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
 
 
@@ -155,12 +167,12 @@ class Decoder:
     Lines that are healthy go to `take`, where given, rather than out as records: it is for who wants every head.
     """
 
-    def __init__(self, take: TakeLines | None = None) -> None:
+    def __init__(self, take: LinesHandler | None = None) -> None:
         self._take = take
         self._cutter = LineSplitter()
         self._head: list[bytes] = []
         """The first bytes, until they tell whether this is a document or lines."""
-        self._document: _Document | None = None
+        self._document: _ArrayDecoder | None = None
         self._feed = self._feed_first
 
     @property
@@ -185,7 +197,7 @@ class Decoder:
         if self._document is not None:
             return out + self._document.flush(self._cutter)
         if tail:
-            out += decode_lines([tail], len(self._cutter.starts), self._cutter.starts)
+            out += decode_lines([tail], [len(self._cutter.starts)], [self._cutter.starts[-1]])
         return out
 
     def _feed_first(self, data: bytes) -> list[Record]:
@@ -193,7 +205,7 @@ class Decoder:
         if not data.strip():
             return []
         self._head = [b"".join(self._head)]
-        is_document = _is_document(self._head[0])
+        is_document = _is_array(self._head[0])
         if is_document is None:
             return []
         data = self._head.pop()
@@ -204,30 +216,30 @@ class Decoder:
         starts = self._cutter.starts
         number = len(starts) + 1
         lines = self._cutter.feed(data)
-        envelopes = envelopes_of(lines) if self._take is not None else None
+        envelopes = decode_envelopes(lines) if self._take is not None else None
         if self._take is None or envelopes is None:
-            return decode_lines(lines, number, starts)
+            return decode_lines(lines, range(number, number + len(lines)), starts[number - 1 :])
         self._take(number, starts, lines, envelopes)
         return []
 
     def _feed_document(self, data: bytes) -> list[Record]:
-        self._document = self._document or _Document()
+        self._document = self._document or _ArrayDecoder()
         self._cutter.feed(data)
         return self._document.feed(data, self._cutter)
 
 
-def _is_document(data: bytes) -> bool | None:
+def _is_array(data: bytes) -> bool | None:
     """Whether a file is one JSON array; None while its first bytes do not tell."""
-    start = data.removeprefix(_MARK).lstrip()
+    start = data.removeprefix(_BOM).lstrip()
     if not start:
         return None
     if start[:1] != b"[":
-        return None if _MARK.startswith(data) else False
+        return None if _BOM.startswith(data) else False
     inner = start[1:].lstrip()
     return None if not inner else inner[:1] in _VALUE
 
 
-class _Document:
+class _ArrayDecoder:
     """A JSON array whose objects are records, read element by element; no byte is looked at twice."""
 
     def __init__(self) -> None:
@@ -243,7 +255,8 @@ class _Document:
 
     def feed(self, data: bytes, cutter: LineSplitter) -> list[Record]:
         """The records of the elements that `data` completes."""
-        out: list[Record] = []
+        bodies: list[bytes] = []
+        begins: list[int] = []
         text, at = data.decode("latin-1"), 0
         if not self._opened:
             at, self._opened = text.index("[") + 1, True
@@ -255,17 +268,22 @@ class _Document:
             self._pieces.append(text[at:end] if end >= 0 else text[at:])
             if end < 0:
                 break
-            out += self.flush(cutter)
+            bodies.append(self._body())
+            begins.append(self._begin)
             at = end
         self._base += len(text)
-        return out
+        return decode_lines(bodies, map(cutter.line_at, begins), begins)
 
     def flush(self, cutter: LineSplitter) -> list[Record]:
         """What the element holds that has been read so far."""
-        raw = "".join(self._pieces).encode("latin-1")
+        body = self._body()
+        return decode_lines([body], [cutter.line_at(self._begin)], [self._begin]) if body else []
+
+    def _body(self) -> bytes:
+        body = "".join(self._pieces).encode("latin-1")
         self._pieces.clear()
         self._find_end = None
-        return slow_records(raw, cutter.line_at(self._begin), self._begin) if raw else []
+        return body
 
     def _open(self, text: str, at: int) -> int:
         """Go to the next element; gives where to read on."""
@@ -277,14 +295,14 @@ class _Document:
             return at + 1
         self._begin = self._base + at
         if text[at] in '{["':
-            self._find_end = jsontext.Extent().end_in
+            self._find_end = jsontext.ValueScanner().find_end
             return at
-        self._find_end = _bare_end
+        self._find_end = _scalar_end
         self._pieces.append(text[at])
         return at + 1
 
 
-def _bare_end(text: str, at: int) -> int:
+def _scalar_end(text: str, at: int) -> int:
     end = _DELIMITER.search(text, at)
     return end.start() if end else -1
 
@@ -296,32 +314,31 @@ class _TypeFields(msgspec.Struct, gc=False):
     type: str = ""
 
 
-_glance = msgspec.json.Decoder(_TypeFields).decode
+_decode_type = msgspec.json.Decoder(_TypeFields).decode
 
 
-def decode_lines(lines: list[bytes], number: int, starts: array[int]) -> list[Record]:
-    """The records of whole lines, of which the first has that number."""
+def decode_lines(lines: Iterable[bytes], numbers: Iterable[int], starts: Iterable[int]) -> list[Record]:
+    """The records of whole lines, with their numbers and offsets."""
     out: list[Record] = []
-    add, glance, native, sessionless = out.append, _glance, NATIVE_TYPES, dialects.SESSIONLESS
-    for body, start in zip(lines, starts[number - 1 :], strict=True):
+    add, glance, native, sessionless = out.append, _decode_type, NATIVE_TYPES, dialects.SESSIONLESS
+    for body, number, start in zip(lines, numbers, starts, strict=True):
         try:
             seen = glance(body)
             if (kind := seen.type) in (sessionless if seen.sessionId is None else native):
                 add(Record(number, start, body, kind))
             else:
                 add(Record(number, start, body))
-        except jsontext.FAST_FAULTS:
+        except jsontext.DECODE_ERRORS:
             if _NOT_BLANK.search(body):
                 out += slow_records(body, number, start)
-        number += 1
     return out
 
 
-def envelopes_of(lines: list[bytes]) -> list[RecordEnvelope] | None:
+def decode_envelopes(lines: list[bytes]) -> list[RecordEnvelope] | None:
     """The head of each line; None where one of them is not exactly one record."""
     try:
-        envelopes = list(map(decode_head, lines))
-    except jsontext.FAST_FAULTS:
+        envelopes = list(map(decode_envelope, lines))
+    except jsontext.DECODE_ERRORS:
         return None
     for n, envelope in enumerate(envelopes):
         if envelope.type not in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
@@ -332,13 +349,13 @@ def envelopes_of(lines: list[bytes]) -> list[RecordEnvelope] | None:
 def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
     """The head, the dialect and the fault of the record that stands in exactly these bytes."""
     try:
-        envelope = decode_head(body)
+        envelope = decode_envelope(body)
         if envelope.type in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
             return envelope, dialects.NATIVE, None
-    except jsontext.FAST_FAULTS:
+    except jsontext.DECODE_ERRORS:
         pass
     try:
-        value = jsontext.readable(body)
+        value = jsontext.loads_clean(body)
     except ValueError as error:
         return RecordEnvelope(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
     if not isinstance(value, dict):
@@ -348,51 +365,71 @@ def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
 
 
 def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:
-    """Every record of a line that the fast road refused: spliced, torn, padded, foreign or broken."""
-    text = raw.decode("latin-1")
+    """Return every record of a line that the fast path refused: spliced, torn, padded, foreign or broken."""
+    text = raw.decode("latin-1")  # one character a byte, so that positions are offsets
     out: list[Record] = []
-    at = 0
-    while (start := _after_junk(text, at)) < len(text):
-        end = jsontext.object_end(text, start) if text[start] == "{" else -1
-        if end < 0:
-            end = _next_record(text, raw, start + 1)
-        out.append(Record(line, offset + start, raw[start:end].rstrip(b" \t\r\n\x00")))
-        at = end
-    if not out:
-        out.append(Record(line, offset, raw))
-    return out
+    at = _skip_padding(text, 0)
+    while at < len(text):
+        start, end = _next_object(text, raw, at)
+        if at < start:
+            out.append(Record(line, offset + at, raw[at:start].rstrip(b" \t\r\n\x00")))
+        if start < end:
+            out.append(Record(line, offset + start, raw[start:end]))
+        at = _skip_padding(text, end)
+    return out or [Record(line, offset, raw)]
 
 
-def _after_junk(text: str, at: int) -> int:
-    junk = _JUNK.match(text, at)
-    return junk.end() if junk else at
+def _skip_padding(text: str, at: int) -> int:
+    found = _PADDING.match(text, at)
+    return found.end() if found else at
 
 
-def _next_record(text: str, raw: bytes, at: int) -> int:
-    """Where, after a torn piece, a whole record begins that reaches the end of the line; else that end.
+def _next_object(text: str, raw: bytes, at: int) -> tuple[int, int]:
+    """Return the extent of the next whole object; an empty one at the end of the line if there is none.
 
-    A nested object of the torn piece parses too, so the find must be a record with nothing else behind it.
-    The budget bounds the work on hostile nesting.
+    An object that begins at `at` needs to be JSON. Before any other there is a torn piece, whose nested objects are
+    JSON too, so it needs to be a record with nothing but another object behind it.
+
+    Takes linear time on any input. The scan never goes back: the text of a torn string hides the next record until
+    the scan meets the first quote of that record, where it takes it for the end of the string and stops. It also
+    decodes no byte twice: whatever encloses an object that another one follows directly is not JSON.
     """
-    budget = 64 * len(text) + (1 << 20)
-    for start in (found.start() for found in _STARTS.finditer(text, at)):
-        end = jsontext.object_end(text, start)
-        budget -= (end if end > 0 else len(text)) - start
-        if budget < 0:
+    opened = [at] if text[at] == "{" else []
+    here = at + 1
+    while True:
+        if not opened:
+            found = _RECORD_START.search(text, here)
+            if found is None:
+                break
+            opened, here = [found.start()], found.start() + 1
+        found = _BETWEEN_BRACES.match(text, here)
+        here = found.end() + 1 if found else len(text)
+        if here > len(text):
             break
-        if end < 0:
-            continue
-        rest = _after_junk(text, end)
-        if (rest == len(text) or text[rest] == "{") and _is_record(jsontext.readable(raw[start:end])):
-            return start
-    return len(text)
+        if text[here - 1] == "{":
+            opened.append(here - 1)
+        elif text[here - 1] == "}":
+            start = opened.pop()
+            if start == at:
+                if jsontext.is_json(text[start:here]):
+                    return start, here
+            elif _OBJECT_OR_END.match(text, here):
+                if _RECORD_START.match(text, start) and _is_record(raw[start:here]):
+                    return start, here
+                opened.clear()
+        else:
+            opened.clear()
+    return len(text), len(text)
 
 
-def _is_record(value: Any) -> bool:
-    if not isinstance(value, dict):
+def _is_record(data: bytes) -> bool:
+    if not _NAMES_TYPE.search(data):
         return False
-    record = cast(dict[str, Any], value)
-    kind = dialects.translate(record)[1].get("type")
+    try:
+        value = jsontext.loads_clean(data)
+    except ValueError:
+        return False
+    kind = dialects.translate(value)[1].get("type")
     if not isinstance(kind, str) or kind not in RECORDS:
         return False
-    return record.get("type") not in BLOCK_TYPES or "uuid" in record or "message" in record
+    return value.get("type") not in BLOCK_TYPES or "uuid" in value or "message" in value

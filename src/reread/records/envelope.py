@@ -13,14 +13,14 @@ from reread.base import jsontext
 NOTHING = Raw()
 
 
-class CacheCreation(Struct, gc=False):
+class CacheCreationFields(Struct, gc=False):
     """Cache writes by how long they live."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
-class ServerToolUse(Struct, gc=False):
+class ServerToolFields(Struct, gc=False):
     """How often the API's own tools ran."""
 
     web_search_requests: int | None = None
@@ -34,8 +34,8 @@ class UsageFields(Struct, gc=False):
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
-    cache_creation: CacheCreation | None = None
-    server_tool_use: ServerToolUse | None = None
+    cache_creation: CacheCreationFields | None = None
+    server_tool_use: ServerToolFields | None = None
     service_tier: str | None = None
     speed: str | None = None
     inference_geo: str | None = None
@@ -134,24 +134,24 @@ class EventEnvelope(Struct):
     @property
     def stop_reason(self) -> str | None:
         """Why the response ended, where the event says so."""
-        delta = jsontext.readable(bytes(self.delta)) if self.delta else None
+        delta = jsontext.loads_clean(bytes(self.delta)) if self.delta else None
         reason = cast(dict[str, Any], delta).get("stop_reason") if isinstance(delta, dict) else None
         return reason if isinstance(reason, str) else None
 
 
-_Peeked = TypeVar("_Peeked", AttachmentEnvelope, ProgressEnvelope, EventEnvelope)
+_Payload = TypeVar("_Payload", AttachmentEnvelope, ProgressEnvelope, EventEnvelope)
 
-decode_head = msgspec.json.Decoder(RecordEnvelope).decode
+decode_envelope = msgspec.json.Decoder(RecordEnvelope).decode
 """The fast road: raises where any field is not of the type that healthy files have."""
 _decode_usage = msgspec.json.Decoder(UsageFields | None).decode
 
 
-def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
+def decode_payload(raw: Raw, shape: type[_Payload]) -> _Payload:
     """A payload's head; an empty one where it has another shape."""
     try:
         return msgspec.json.decode(raw, type=shape)
-    except jsontext.FAST_FAULTS:
-        value = jsontext.readable(bytes(raw)) if raw else None
+    except jsontext.DECODE_ERRORS:
+        value = jsontext.loads_clean(bytes(raw)) if raw else None
         kind = cast(dict[str, Any], value).get("type") if isinstance(value, dict) else None
         return shape(type=kind) if isinstance(kind, str) else shape()
 
@@ -159,20 +159,20 @@ def peek(raw: Raw, shape: type[_Peeked]) -> _Peeked:
 def to_envelope(value: dict[str, Any]) -> RecordEnvelope:
     """The head of any object; where a field does not fit it is left out, never raised."""
     try:
-        return decode_head(jsontext.dumps(value))
-    except jsontext.FAST_FAULTS:
+        return decode_envelope(jsontext.dumps(value, deep=False))
+    except jsontext.DECODE_ERRORS:
         pass
-    fit = _fitting(value, RecordEnvelope)
+    fit = _valid_fields(value, RecordEnvelope)
     message = value.get("message")
     if isinstance(message, dict):
-        fit["message"] = _shape_message(cast(dict[str, Any], message))
+        fit["message"] = _valid_message(cast(dict[str, Any], message))
     try:
-        return decode_head(jsontext.dumps(fit))
+        return decode_envelope(jsontext.dumps(fit, deep=False))
     except RecursionError:  # nested deeper than the decoder goes: what lies near the surface is worth having
-        return decode_head(jsontext.dumps({name: _surface(item) for name, item in fit.items()}))
+        return decode_envelope(jsontext.dumps({name: _without_nesting(item) for name, item in fit.items()}))
 
 
-def _surface(item: Any) -> Any:
+def _without_nesting(item: Any) -> Any:
     """A value without what is nested in it."""
     if isinstance(item, dict):
         flat = cast(dict[str, Any], item).items()
@@ -186,54 +186,54 @@ def parse_usage(raw: Raw) -> UsageFields | None:
         return None
     try:
         return _decode_usage(raw)
-    except jsontext.FAST_FAULTS:
-        value = jsontext.readable(bytes(raw))
+    except jsontext.DECODE_ERRORS:
+        value = jsontext.loads_clean(bytes(raw))
     return to_usage(cast(dict[str, Any], value)) if isinstance(value, dict) else None
 
 
 def to_usage(usage: dict[str, Any]) -> UsageFields:
     """The usage of any object; where a field does not fit it is left out, never raised."""
-    return msgspec.json.decode(jsontext.dumps(_shape_usage(usage)), type=UsageFields)
+    return msgspec.json.decode(jsontext.dumps(_valid_usage(usage)), type=UsageFields)
 
 
-def _shape_message(message: dict[str, Any]) -> dict[str, Any]:
-    fit = _fitting(message, MessageEnvelope)
+def _valid_message(message: dict[str, Any]) -> dict[str, Any]:
+    fit = _valid_fields(message, MessageEnvelope)
     content = message.get("content")
     if isinstance(content, str):
         fit["content"] = content
     elif isinstance(content, list):
-        fit["content"] = [_shape_block(block) for block in cast(list[Any], content)]
+        fit["content"] = [_valid_block(block) for block in cast(list[Any], content)]
     elif isinstance(content, dict):
-        fit["content"] = [_shape_block(content)]
+        fit["content"] = [_valid_block(content)]
     return fit
 
 
-def _shape_block(block: Any) -> dict[str, Any]:
+def _valid_block(block: Any) -> dict[str, Any]:
     if isinstance(block, dict):
-        return _fitting(cast(dict[str, Any], block), BlockEnvelope)
+        return _valid_fields(cast(dict[str, Any], block), BlockEnvelope)
     return {"type": "text", "text": block} if isinstance(block, str) else {}
 
 
-def _shape_usage(usage: dict[str, Any]) -> dict[str, Any]:
-    fit = _fitting(usage, UsageFields)
-    for name, nested in (("cache_creation", CacheCreation), ("server_tool_use", ServerToolUse)):
+def _valid_usage(usage: dict[str, Any]) -> dict[str, Any]:
+    fit = _valid_fields(usage, UsageFields)
+    for name, nested in (("cache_creation", CacheCreationFields), ("server_tool_use", ServerToolFields)):
         inner = usage.get(name)
         if isinstance(inner, dict):
-            fit[name] = _fitting(cast(dict[str, Any], inner), nested)
+            fit[name] = _valid_fields(cast(dict[str, Any], inner), nested)
     return fit
 
 
-COUNT = int | None
+_COUNT = int | None
 """The type of a count: where it was written as 10.0 it is still one."""
 
 
-def _fitting(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
+def _valid_fields(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
     fit: dict[str, Any] = {}
     for field in msgspec.structs.fields(shape):
         if field.name not in value:
             continue
         item = value[field.name]
-        if field.type == COUNT and isinstance(item, float) and isfinite(item):
+        if field.type == _COUNT and isinstance(item, float) and isfinite(item):
             item = int(item)
         if field.type is not Raw:
             try:

@@ -12,7 +12,7 @@ from typing import overload
 import msgspec
 
 NEWLINE = 0x0A
-Read = Callable[[int, int], bytes]
+ReadAt = Callable[[int, int], bytes]
 """Reads `length` bytes at `offset`, wherever the bytes live."""
 
 
@@ -67,7 +67,7 @@ class LineSplitter:
 class Lines(Sequence[Line]):
     """The lines of one source, read when asked."""
 
-    def __init__(self, starts: array[int], end: Callable[[], int], read: Read) -> None:
+    def __init__(self, starts: array[int], end: Callable[[], int], read: ReadAt) -> None:
         self._starts = starts
         self._end = end
         self._read = read

@@ -10,7 +10,7 @@ import msgspec
 from reread.base import jsontext
 from reread.model.conversation import Agent, Change, Conversation
 from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
-from reread.records.blocks import Block, RedactedThinking, Thinking, Use
+from reread.records.blocks import Block, CallBlock, RedactedThinking, Thinking
 from reread.render.parts import EVERYTHING, Selection, agents_below, selected_turns
 from reread.session.session import Session
 
@@ -101,7 +101,7 @@ def _selected_value(message: Message, selection: Selection) -> dict[str, Any] | 
 
 def _block_kind(message: Message, block: Block) -> str:
     """The word by which a selection takes a block or leaves it."""
-    if isinstance(block, Use):
+    if isinstance(block, CallBlock):
         return "tools"
     if isinstance(block, Thinking | RedactedThinking):
         return "thinking"

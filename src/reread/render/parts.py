@@ -12,7 +12,7 @@ from reread.errors import Misuse
 from reread.model.content import content_blocks
 from reread.model.conversation import Agent, Conversation
 from reread.model.messages import Branch, Call, Compaction, Message, Turn, thinking_seconds
-from reread.records.blocks import Block, RedactedThinking, Text, Thinking, Use
+from reread.records.blocks import Block, CallBlock, RedactedThinking, Text, Thinking
 from reread.records.decode import Record
 from reread.session.session import Session
 from reread.tools import generic
@@ -247,7 +247,7 @@ def record_parts(message: Message, record: Record, selection: Selection) -> Iter
     blocks = content_blocks(native)
     seconds = thinking_seconds(native, blocks)
     for block in blocks:
-        if message.partial is None or isinstance(block, Use):
+        if message.partial is None or isinstance(block, CallBlock):
             for part in _block_parts(message, block, calls, seconds):
                 answered = isinstance(part, Did) and part.call.answer >= 0  # its result is told by itself
                 if wanted(part, selection) and not answered:
@@ -281,7 +281,7 @@ def _block_parts(message: Message, block: Block, calls: dict[str, Call], seconds
         yield Thought(message, text, took)
     elif isinstance(block, RedactedThinking):
         yield Thought(message, "")
-    elif isinstance(block, Use):
+    elif isinstance(block, CallBlock):
         call = take_call(calls, block)
         if call is not None:
             yield Did(call)
@@ -289,7 +289,7 @@ def _block_parts(message: Message, block: Block, calls: dict[str, Call], seconds
         yield Shown(message, [generic.block_node(block)])
 
 
-def take_call(calls: dict[str, Call], block: Use) -> Call | None:
+def take_call(calls: dict[str, Call], block: CallBlock) -> Call | None:
     """Take the call that a block makes out of its message's: by its id, else by its name."""
     id = block.id if isinstance(block.id, str) else ""
     if id not in calls:

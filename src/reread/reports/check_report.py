@@ -79,7 +79,7 @@ class Item(NamedTuple):
     @property
     def is_agent(self) -> bool:
         """Whether it is an agent's own file."""
-        return self.path.name.startswith(layout.AGENT)
+        return self.path.name.startswith(layout.AGENT_PREFIX)
 
 
 def check_report(
@@ -102,9 +102,9 @@ def check_report(
 def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> Iterator[Item]:
     done: set[str] = set()
     for name in paths:
-        path = layout.named(name)
+        path = layout.expand_path(name)
         is_folder = str(name) != STDIN and os.path.isdir(path)
-        found = layout.transcripts_below(layout.readable_folder(path)) if is_folder else [_find(name, root)]
+        found = layout.transcripts_in(layout.require_folder(path)) if is_folder else [_find(name, root)]
         for file in found:
             real = os.path.realpath(file)
             if real not in done:
@@ -122,7 +122,7 @@ def _age(item: Item) -> tuple[datetime, bool, datetime]:
         header = read_header(item.path)
     except RereadError:
         return _NEVER, True, _NEVER
-    head = layout.first_head(item.path)
+    head = layout.first_envelope(item.path)
     is_fork = head is not None and bool(head.forkedFrom)
     return header.started or _NEVER, is_fork, header.updated or _NEVER
 

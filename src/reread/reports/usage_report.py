@@ -18,10 +18,10 @@ from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import BLOCK, UsageFilter, UsageReport, group_entries
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.workers import Progress
-from reread.base.gc_pause import no_collection
-from reread.base.times import When, edge, time_zone
+from reread.base.gc_pause import gc_paused
+from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
 from reread.disk import layout
-from reread.disk.sources import read_stream
+from reread.disk.sources import read_all
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ STDIN = "-"
 def usage(
     *sources: Source | Iterable[Source],
     by: str | Sequence[str] = "day",
-    since: When | None = None,
-    until: When | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     model: str | Sequence[str] | None = None,
@@ -52,19 +52,19 @@ def usage(
     agents), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, session, project, model,
     branch, agent, thread (main or subagents), block (five hours), or several of them.
     """
-    zone = time_zone(tz)
+    zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
     groups = tuple(_words(by))
     keep = UsageFilter(
-        since=edge(since, zone),
-        until=edge(until, zone, end=True),
-        projects=layout.named_folders(project),
+        since=parse_bound_ms(since, zone),
+        until=parse_bound_ms(until, zone, end=True),
+        projects=layout.expand_folders(project),
         models=tuple(_words(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
         raise Misuse(f"Nothing lies between {since} and {until}; give `since` a time before `until`.")
     inputs = _inputs(list(_flatten(sources)), root)
-    with no_collection(), open_cache(cache) as usage_cache:
+    with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
         exact = BLOCK in groups or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
         report = group_entries(collection.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
@@ -115,9 +115,9 @@ def _inputs(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
 
 
 def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
-    path = layout.named(name)
+    path = layout.expand_path(name)
     if name != "" and os.path.isdir(path):
-        inputs.add_folder(layout.readable_folder(path))
+        inputs.add_folder(layout.require_folder(path))
     else:
         from reread.session.session import find, want_session
 
@@ -128,7 +128,7 @@ def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str 
 def _read(source: Any) -> bytes:
     if isinstance(source, bytes | bytearray):
         return bytes(source)
-    return read_stream(sys.stdin.buffer if source == STDIN else source)
+    return read_all(sys.stdin.buffer if source == STDIN else source)
 
 
 def report_value(report: UsageReport) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 
 from reread.catalog.summaries import Header, read_header, with_transcript
 from reread.disk import layout
-from reread.disk.sources import is_fresh, state_of
+from reread.disk.sources import file_fingerprint, is_being_written
 from reread.errors import NotFound, Unreadable
 from reread.reader import schema
 from reread.reader.counts import RowCounts
@@ -139,14 +139,14 @@ class Library:
 
     def _files(self) -> Iterator[Path]:
         listed = layout.session_files(self._roots or None) if self._roots or not self._paths else ()
-        return layout.once_each(itertools.chain(self._paths, listed))
+        return layout.unique_files(itertools.chain(self._paths, listed))
 
     def _looked_at(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
         taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}
         for path in paths:
-            state, known = state_of(path), self._shelf.get(path)
+            state, known = file_fingerprint(path), self._shelf.get(path)
             if known is not None and known.state == state:
-                known.live = known.live and is_fresh(path)
+                known.live = known.live and is_being_written(path)
                 yield known
                 continue
             with suppress(Unreadable):
@@ -154,7 +154,7 @@ class Library:
                 key = known.key if known is not None else key_for(path, taken)
                 taken[key] = path
                 counted = known.counted if known is not None else None
-                yield LibraryEntry(key, path, state, header, counted, is_fresh(path))
+                yield LibraryEntry(key, path, state, header, counted, is_being_written(path))
 
     def _note_counted(self, path: Path, counted: RowCounts) -> None:
         with self._lock:

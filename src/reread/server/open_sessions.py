@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reread.base import gc_pause
-from reread.disk.sources import FileSource, is_fresh, state_of
+from reread.disk.sources import FileSource, file_fingerprint, is_being_written
 from reread.errors import NotFound, RereadError
 from reread.model.conversation import Change
 from reread.reader import schema
@@ -93,10 +93,10 @@ class OpenSession:
 
     def _open(self) -> None:
         try:
-            with self._undisturbed(), gc_pause.no_collection():
+            with self._undisturbed(), gc_pause.gc_paused():
                 self._view = self._read()
                 self._view.timeline()
-            gc_pause.keep()
+            gc_pause.freeze_heap()
             self._live = self._view.live
         except RereadError as fault:
             self._fault = fault
@@ -107,9 +107,9 @@ class OpenSession:
         session = Session(FileSource(self.path), roots=self._roots)
         session.loader = session.new_loader()
         session.loader.take_in(self._note_progress)
-        if not is_fresh(self.path):
+        if not is_being_written(self.path):
             session.loader.load()  # a torn tail that nobody will finish
-        self._state = state_of(self.path)
+        self._state = file_fingerprint(self.path)
         if not session.transcripts:
             self._follower = Follower(session)
         return SessionView(session, self.key, address=f"/api/sessions/{self.key}")
@@ -182,7 +182,7 @@ class OpenSession:
             return
         self._looked = time.monotonic()
         if self._follower is None:  # a captured conversation, joined with its transcripts until it goes on
-            if state_of(self.path) == self._state:
+            if file_fingerprint(self.path) == self._state:
                 return
             self._follower = Follower(self._view.session)
         changed, rewritten, agents = False, False, dict[str, None]()
@@ -196,7 +196,7 @@ class OpenSession:
         if changed:
             self._view.grow()
         if rewritten:
-            gc_pause.let_go()
+            gc_pause.refreeze_heap()
         if changed or gone != self._view.gone or live != self._live:
             self._view.gone, self._live = gone, live
             for listener in list(self.bus.listeners):
@@ -272,7 +272,7 @@ class OpenSessions:
             del self._rooms[room.key]
             room.close()
         if left:
-            gc_pause.let_go()
+            gc_pause.refreeze_heap()
 
     def close(self) -> None:
         """Close everything."""

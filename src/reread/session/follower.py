@@ -58,7 +58,7 @@ def follow(
 
 def _place(source: str | Path) -> Path:
     """The path that a name stands for, also where nothing is there yet."""
-    path = layout.named(source)
+    path = layout.expand_path(source)
     return path if isinstance(source, Path) or "/" in source or "\\" in source or os.path.exists(path) else find(source)
 
 
@@ -68,7 +68,7 @@ def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Pat
     while not os.path.isdir(path.parent):
         if stop.wait(heartbeat / 1000):
             return
-    beginnings = (str(path), str(path.with_suffix("")), str(path.parent / layout.AGENT))
+    beginnings = (str(path), str(path.with_suffix("")), str(path.parent / layout.AGENT_PREFIX))
 
     def matters(_: object, changed: str) -> bool:
         return changed.startswith(beginnings)
@@ -162,7 +162,7 @@ class Follower:
                 return
             agent = loader.conversation
             loader = load_agent(agent.id, path) if isinstance(agent, Agent) else loader
-            self.session.agent_loaders[path.stem.removeprefix(layout.AGENT)] = loader
+            self.session.agent_loaders[path.stem.removeprefix(layout.AGENT_PREFIX)] = loader
             self.session.agents_changed()
             yield Change("rewritten", line=1, agent=_as_agent(loader))
             yield from self._told(loader.conversation, 0)

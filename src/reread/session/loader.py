@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reread.base.gc_pause import no_collection
+from reread.base.gc_pause import gc_paused
 from reread.disk.sources import Source, identity_at
 from reread.model.conversation import Conversation
 from reread.records.decode import Decoder
@@ -45,7 +45,7 @@ class Loader:
     def take_in(self, progress: Progress | None = None) -> None:
         """Take in the whole lines that have come since."""
         push, feed, read = self.conversation.push, self._decoder.feed, self.source.read
-        with no_collection():
+        with gc_paused():
             while data := read(self._taken, CHUNK):
                 self._taken += len(data)
                 for record in feed(data):

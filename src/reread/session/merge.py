@@ -11,7 +11,7 @@ from reread.base.text import plural
 from reread.model.conversation import SYNTHETIC, Conversation
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.records.lines import Read
+from reread.records.lines import ReadAt
 from reread.session.rules import INFO, WARNING, Finding, Rule
 
 SHIFT = 44
@@ -66,7 +66,7 @@ def merge(captured: Conversation, transcripts: Sequence[Transcript]) -> Conversa
     return conversation
 
 
-def _reader(reads: Sequence[Read]) -> Read:
+def _reader(reads: Sequence[ReadAt]) -> ReadAt:
     return lambda offset, length: reads[offset >> SHIFT](offset & WITHIN, length)
 
 

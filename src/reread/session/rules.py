@@ -18,7 +18,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.text import plural
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.model.conversation import CALLS, Conversation
 from reread.model.ledger import FATES
 from reread.records import dialects
@@ -339,10 +339,10 @@ def _see(index: int, record: Record) -> CheckedRecord:
     refusal: str | None = None
     try:
         value = _decode(body)
-    except jsontext.FAST_FAULTS as error:
+    except jsontext.DECODE_ERRORS as error:
         refusal = str(error)
         if record.fault is None:
-            value = jsontext.readable(body)
+            value = jsontext.loads_clean(body)
     written = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     native = written if record.dialect == dialects.NATIVE else dialects.translate(written)[1]
     return CheckedRecord(
@@ -445,7 +445,7 @@ def missing_field(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
 
 def bad_timestamp(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     stamp = seen.native.get("timestamp")
-    if stamp is not None and (not isinstance(stamp, str) or moment(stamp) is None):
+    if stamp is not None and (not isinstance(stamp, str) or parse_timestamp(stamp) is None):
         yield f"its timestamp is no time: {shown(jsontext.dumps(stamp).decode())}"
 
 

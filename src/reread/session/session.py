@@ -15,12 +15,12 @@ from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
-from reread.base.times import moment
+from reread.base.times import parse_timestamp
 from reread.catalog.store import companions
 from reread.catalog.summaries import as_title, captures_of, sessions
 from reread.disk import layout
 from reread.disk.filenames import id_of, name_of
-from reread.disk.sources import FileSource, MemorySource, Source, plain_file, read_stream
+from reread.disk.sources import FileSource, MemorySource, Source, read_all, require_regular_file
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import Ledger
@@ -95,7 +95,7 @@ class Session:
         own = self.loader.conversation
         if self.path is None or not merge.is_captured(own):
             return []
-        found = (layout.transcript_of(id, self.roots) for id in dict.fromkeys(own.metadata.ids))
+        found = (layout.find_transcript(id, self.roots) for id in dict.fromkeys(own.metadata.ids))
         return [Session(FileSource(path)) for path in found if path is not None]
 
     @cached_property
@@ -270,7 +270,7 @@ class Session:
         """The folder the session worked in; a guess by the file's place where no record says."""
         if self.metadata.cwds:
             return self.metadata.cwds[0]
-        return layout.project_guess(self.path) if self.path is not None else ""
+        return layout.guess_project(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:
@@ -328,12 +328,12 @@ class Session:
     @property
     def started(self) -> datetime | None:
         """The earliest time in the file."""
-        return moment(self.metadata.first_stamp)
+        return parse_timestamp(self.metadata.first_stamp)
 
     @property
     def ended(self) -> datetime | None:
         """The latest time in the file."""
-        return moment(self.metadata.last_stamp)
+        return parse_timestamp(self.metadata.last_stamp)
 
     @property
     def dialects(self) -> list[str]:
@@ -343,7 +343,7 @@ class Session:
     def spilled(self, written: str) -> Path | None:
         """The file beside the session that holds a tool output too large for it."""
         paths = [self.path, *(other.path for other in self.transcripts)]
-        found = (layout.spilled_result(path, written) for path in paths if path is not None)
+        found = (layout.tool_result_file(path, written) for path in paths if path is not None)
         return next((path for path in found if path is not None), None)
 
     def __repr__(self) -> str:
@@ -409,12 +409,12 @@ def open(
     if isinstance(source, bytes | bytearray | memoryview):
         return Session(MemorySource(bytes(source)))
     if isinstance(source, str) and source == STDIN:
-        return Session(MemorySource(read_stream(sys.stdin.buffer)))
+        return Session(MemorySource(read_all(sys.stdin.buffer)))
     if isinstance(source, str | Path):
         roots = [root] if isinstance(root, str | Path) else root
         return Session(FileSource(find(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
-        return Session(MemorySource(read_stream(source)))
+        return Session(MemorySource(read_all(source)))
     raise Misuse(f"cannot open a {type(source).__name__}: give a path, a session id, bytes or a binary file")
 
 
@@ -422,9 +422,9 @@ def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = N
     """The file of a session, by path, id, unique prefix or "latest"."""
     if name == "":
         raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
-    path = layout.named(name)
+    path = layout.expand_path(name)
     if os.path.exists(path):
-        return plain_file(path)
+        return require_regular_file(path)
     if isinstance(name, Path):
         return path
     roots = [root] if isinstance(root, str | Path) else root

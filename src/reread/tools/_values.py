@@ -10,7 +10,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.coerce import as_list
 from reread.base.text import plural
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools.tool_call import ToolCall, one_line
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -141,7 +141,7 @@ def answer(call: ToolCall, shape: type[S]) -> S | None:
     """The structured result, typed; read from the result's text where only that was kept."""
     output = call.output(shape)
     told = parsed(call.text) if output is None else None
-    return fit(cast(dict[str, Any], told), shape) if isinstance(told, dict) else output
+    return to_struct(cast(dict[str, Any], told), shape) if isinstance(told, dict) else output
 
 
 def tagged(text: str, *tags: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from reread import tools
 from reread.base.coerce import as_dict, as_list
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import count, each, first, grouped, line, names, number, span_ms, tagged, words
 from reread.tools.nodes import Node, facts
@@ -302,7 +302,7 @@ def _result(value: Any) -> b.Block | None:
     wrapped = [block for block in b.to_blocks(inner) if isinstance(block, b.ToolResult)]
     if wrapped:
         return wrapped[0]
-    return fit(item, b.ToolResult) if "content" in item else None
+    return to_struct(item, b.ToolResult) if "content" in item else None
 
 
 TOOLS = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw
 from reread.tools._values import answer, first, held, line, number, span, span_ms, tagged, words
 from reread.tools.nodes import Code, Node, Note, Terminal, facts
@@ -161,7 +161,7 @@ def _shell(call: ToolCall) -> ShellOutput | None:
     if output is not None or call.ending.state != DONE:
         return output
     told = tagged(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
-    return fit({**told, "exitCode": _whole(told.get("exit_code"))}, ShellOutput) if "status" in told else None
+    return to_struct({**told, "exitCode": _whole(told.get("exit_code"))}, ShellOutput) if "status" in told else None
 
 
 def task_title(call: ToolCall) -> str:
@@ -205,7 +205,7 @@ def _output(call: ToolCall) -> TaskOutput | None:
         return output
     told = tagged(call.text, *TAGS)
     task = {**told, "exitCode": _whole(told.get("exit_code"))}
-    return fit({**told, "task": task}, TaskOutput) if "retrieval_status" in told else None
+    return to_struct({**told, "task": task}, TaskOutput) if "retrieval_status" in told else None
 
 
 def _task_id(given: TaskInput) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._images import picture
 from reread.tools._values import answer, count, each, first, line, names, parsed, words
@@ -137,7 +137,7 @@ def _block(block: b.Block) -> Iterator[Node]:
         return
     value = as_dict(block.value) if isinstance(block, b.UnknownBlock) else {}
     if block.type == "resource":
-        yield from _read(fit(as_dict(value.get("resource")), Resource))
+        yield from _read(to_struct(as_dict(value.get("resource")), Resource))
     elif block.type == "resource_link":
         yield from _draw.links((value.get("uri"), first(value.get("title"), value.get("name"))))
     elif block.type == "audio":
@@ -204,7 +204,7 @@ def refresh_title(call: ToolCall) -> str:
 
 def draw_refresh(call: ToolCall) -> Iterator[Node]:
     """What became of each server's tools."""
-    servers = each(fit({"servers": _listing(call)}, RefreshOutput).servers, Refresh)
+    servers = each(to_struct({"servers": _listing(call)}, RefreshOutput).servers, Refresh)
     yield from facts(**_asked(call))
     if not servers:
         yield from _draw.reply(call)
@@ -241,7 +241,7 @@ def _listing(call: ToolCall) -> list[Any]:
 
 def _resources(call: ToolCall) -> list[Resource]:
     output = answer(call, ResourceOutput)
-    return each((output or fit({"resources": _listing(call)}, ResourceOutput)).resources, Resource)
+    return each((output or to_struct({"resources": _listing(call)}, ResourceOutput)).resources, Resource)
 
 
 def _row(one: Resource) -> list[str]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import generic
 from reread.tools._diff import line_number, source
 from reread.tools._images import measured, picture
@@ -140,7 +140,7 @@ def _reading(call: ToolCall) -> Reading:
     given, output = call.input(Input), call.output(Output) or Output()
     file = held(output.file, File) or File()
     if as_list(call.data):  # 1.0 gave the cells of a notebook without a file around them
-        file = fit({"cells": as_list(call.data)}, File)
+        file = to_struct({"cells": as_list(call.data)}, File)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     said = words(output.type)
     kind = said if said in KINDS else next((kind for kind, holds in fields.items() if holds), "")

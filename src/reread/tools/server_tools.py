@@ -106,7 +106,7 @@ def code_title(call: ToolCall) -> str:
 
 def draw_code(call: ToolCall) -> Iterator[Node]:
     """What is run, what it printed and what it left behind."""
-    given, ran = call.input(CodeInput), held(_content(call), b.Execution)
+    given, ran = call.input(CodeInput), held(_content(call), b.CodeExecutionResult)
     if first(given.command):
         yield Terminal(text=words(given.command), stream="in")
     if first(given.code):
@@ -116,7 +116,7 @@ def draw_code(call: ToolCall) -> Iterator[Node]:
     yield from _ending(call, drawn=ran is not None)
 
 
-def _printed(ran: b.Execution) -> Iterator[Node]:
+def _printed(ran: b.CodeExecutionResult) -> Iterator[Node]:
     for text, stream in ((ran.stdout, "out"), (ran.stderr, "err")):
         if first(text):
             yield Terminal(text=words(text), stream=stream)
@@ -135,7 +135,7 @@ def edit_title(call: ToolCall) -> str:
 
 def draw_edit(call: ToolCall) -> Iterator[Node]:
     """What was seen or changed."""
-    given, result = call.input(EditorInput), held(_content(call), b.Edition)
+    given, result = call.input(EditorInput), held(_content(call), b.TextEditorResult)
     yield from facts(
         does=words(given.command),
         file=words(given.path),
@@ -155,7 +155,7 @@ def draw_edit(call: ToolCall) -> Iterator[Node]:
     yield from _ending(call, drawn=result is not None)
 
 
-def _hunk(result: b.Edition) -> Hunk:
+def _hunk(result: b.TextEditorResult) -> Hunk:
     return Hunk(
         old_start=_diff.line_number(result.old_start) or 1,
         new_start=_diff.line_number(result.new_start) or 1,
@@ -173,11 +173,11 @@ def draw_find(call: ToolCall) -> Iterator[Node]:
     """The tools that were found."""
     given, found = call.input(ToolSearchInput), _found(call)
     yield from facts(query=first(given.query, given.pattern), found=", ".join(found))
-    yield from _ending(call, drawn=held(_content(call), b.ToolSearch) is not None)
+    yield from _ending(call, drawn=held(_content(call), b.ToolSearchResult) is not None)
 
 
 def _found(call: ToolCall) -> list[str]:
-    result = held(_content(call), b.ToolSearch)
+    result = held(_content(call), b.ToolSearchResult)
     blocks = b.to_blocks(result.tool_references) if result else []
     return [words(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
 
@@ -189,7 +189,7 @@ def advice_title(call: ToolCall) -> str:
 
 def draw_advice(call: ToolCall) -> Iterator[Node]:
     """What it advised."""
-    advice = held(_content(call), b.Advice)
+    advice = held(_content(call), b.AdvisorResult)
     if call.arguments:
         yield from facts(**{name: words(value) for name, value in call.arguments.items()})
     if advice and first(advice.text):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import generic
 from reread.tools._values import each, first, line, words
 from reread.tools.nodes import Checklist, ChecklistItem, Node, Note
@@ -82,7 +82,7 @@ def _todos(call: ToolCall) -> list[Todo]:
     """The list after the call."""
     output = call.output(Output)
     written = each(output.newTodos, Todo) if output else []
-    read = fit({"todos": call.data}, Input).todos
+    read = to_struct({"todos": call.data}, Input).todos
     return each(call.input(Input).todos, Todo) or written or each(read, Todo)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.records import blocks as b
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -86,12 +86,12 @@ class ToolCall:
 
     def input(self, shape: type[S]) -> S:
         """The input, typed; a field of another type stays as it is."""
-        return fit(self.arguments, shape)
+        return to_struct(self.arguments, shape)
 
     def output(self, shape: type[S]) -> S | None:
         """The structured result, typed; None where it is no object."""
         data = self.data
-        return fit(cast(dict[str, Any], data), shape) if isinstance(data, dict) else None
+        return to_struct(cast(dict[str, Any], data), shape) if isinstance(data, dict) else None
 
     @cached_property
     def blocks(self) -> list[b.Block]:

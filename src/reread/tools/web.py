@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_list
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import count, each, first, grouped, line, names, number, parsed, size, span, span_ms, words
 from reread.tools.nodes import Node, Note, Prose, facts
@@ -107,7 +107,7 @@ def _searched(call: ToolCall) -> SearchOutput | None:
         return output
     pieces = _LINKS.split(_HEAD.sub("", call.text))
     parts = [{"content": parsed(piece)} if place % 2 else piece.strip() for place, piece in enumerate(pieces)]
-    return fit({"results": [part for part in parts if part]}, SearchOutput)
+    return to_struct({"results": [part for part in parts if part]}, SearchOutput)
 
 
 def _part(part: Any) -> Iterator[Node]:

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import ToolDefinition
-from reread.records.types.base import AttachmentPayload, Node
+from reread.records.types.base import AttachmentPayload, TreeRecord
 from reread.records.types.messages import Origin
 from reread.records.types.registry import ATTACHMENTS, PAYLOADS, RECORDS
 
@@ -24,7 +24,7 @@ class Rendered(BlockPart, frozen=True, kw_only=True):
     content: Content = None
 
 
-class Attachment(Node, frozen=True, kw_only=True):
+class Attachment(TreeRecord, frozen=True, kw_only=True):
     """Context that the client injected."""
 
     type: str = "attachment"

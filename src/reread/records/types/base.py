@@ -96,7 +96,7 @@ class CompactMetadata(BlockPart, frozen=True, kw_only=True):
     runningTurnPrompt: dict[str, Any] | None = None
 
 
-class Node(Entry, frozen=True, kw_only=True):
+class TreeRecord(Entry, frozen=True, kw_only=True):
     """A record of the tree: what every line with a parent has."""
 
     uuid: str | None = None
@@ -133,7 +133,7 @@ class Node(Entry, frozen=True, kw_only=True):
     """These four are in early descriptions only."""
 
 
-class State(Entry, frozen=True, kw_only=True):
+class StateRecord(Entry, frozen=True, kw_only=True):
     """A record outside the tree, often without uuid or time; of most kinds the last one holds."""
 
     sessionId: str | None = None
@@ -142,7 +142,7 @@ class State(Entry, frozen=True, kw_only=True):
     agentId: str | None = None
 
 
-class Frame(Entry, frozen=True, kw_only=True):
+class StreamRecord(Entry, frozen=True, kw_only=True):
     """A line that only a stream has."""
 
     sessionId: str | None = None
@@ -151,7 +151,7 @@ class Frame(Entry, frozen=True, kw_only=True):
     timestamp: str | Number | None = None
 
 
-class System(Node, frozen=True, kw_only=True):
+class System(TreeRecord, frozen=True, kw_only=True):
     """A notice of the client's own; also every subtype that has no struct of its own."""
 
     type: str = "system"

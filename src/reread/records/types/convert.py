@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from reread.records.blocks import fit
+from reread.records.blocks import to_struct
 from reread.records.types.base import Entry, Malformed, System, Unknown
 from reread.records.types.registry import PAYLOADS, RECORDS, SYSTEMS
 
@@ -19,27 +19,27 @@ def to_entry(value: Any) -> Entry:
     record = cast(dict[str, Any], value)
     struct = _struct_of(record)
     if struct is None:
-        return Unknown(type=text_of(record, "type"), value=record)
+        return Unknown(type=string_field(record, "type"), value=record)
     if struct in PAYLOADS:
         name, table = PAYLOADS[struct]
         record = {**record, name: _to_payload(record.get(name), table)}
-    return fit(record, struct)
+    return to_struct(record, struct)
 
 
-def text_of(value: dict[str, Any], name: str) -> str:
+def string_field(value: dict[str, Any], name: str) -> str:
     """A field that should be a text; empty where it is none."""
     text = value.get(name)
     return text if isinstance(text, str) else ""
 
 
 def _struct_of(record: dict[str, Any]) -> type[Entry] | None:
-    kind = text_of(record, "type")
-    return SYSTEMS.get(text_of(record, "subtype"), System) if kind == "system" else RECORDS.get(kind)
+    kind = string_field(record, "type")
+    return SYSTEMS.get(string_field(record, "subtype"), System) if kind == "system" else RECORDS.get(kind)
 
 
 def _to_payload(value: Any, table: Mapping[str, type[Struct]]) -> Any:
     if not isinstance(value, dict):
         return value
     payload = cast(dict[str, Any], value)
-    kind = text_of(payload, "type")
-    return fit(payload, table[kind]) if kind in table else Unknown(type=kind, value=payload)
+    kind = string_field(payload, "type")
+    return to_struct(payload, table[kind]) if kind in table else Unknown(type=kind, value=payload)

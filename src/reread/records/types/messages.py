@@ -8,7 +8,7 @@ from msgspec import field
 
 from reread.records.blocks import Block, BlockPart, Content, Number, to_blocks
 from reread.records.types.api import Prompt, Response
-from reread.records.types.base import Node
+from reread.records.types.base import TreeRecord
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ContextUsage, UsageReport
 
@@ -95,7 +95,7 @@ class CommandRun(BlockPart, frozen=True, kw_only=True):
     args: str | None = None
 
 
-class User(Node, frozen=True, kw_only=True):
+class User(TreeRecord, frozen=True, kw_only=True):
     """A prompt, a tool result, or something injected in the user's name."""
 
     type: str = "user"
@@ -161,7 +161,7 @@ class User(Node, frozen=True, kw_only=True):
         return _blocks_of(self.message)
 
 
-class Assistant(Node, frozen=True, kw_only=True):
+class Assistant(TreeRecord, frozen=True, kw_only=True):
     """One block, or several, of a model's answer."""
 
     type: str = "assistant"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta
 
 from reread.records.blocks import Number
-from reread.records.types.base import Entry, NestedEntry, Node, ProgressPayload
+from reread.records.types.base import Entry, NestedEntry, ProgressPayload, TreeRecord
 from reread.records.types.convert import to_entry
 from reread.records.types.registry import PAYLOADS, PROGRESS, RECORDS
 
@@ -17,7 +17,7 @@ AnyProgress: TypeAlias = Annotated[
 """A struct of PROGRESS, by its `type`."""
 
 
-class Progress(Node, frozen=True, kw_only=True):
+class Progress(TreeRecord, frozen=True, kw_only=True):
     """How a running call gets on (2.1.12 to 2.1.81)."""
 
     type: str = "progress"

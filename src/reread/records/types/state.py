@@ -6,7 +6,7 @@ from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
-from reread.records.types.base import State
+from reread.records.types.base import StateRecord
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ModelUsage
 
@@ -50,7 +50,7 @@ class Replacement(BlockPart, frozen=True, kw_only=True):
     replacement: Any = None
 
 
-class Summary(State, frozen=True, kw_only=True):
+class Summary(StateRecord, frozen=True, kw_only=True):
     """The title of another session, by a leaf of it."""
 
     type: str = "summary"
@@ -59,7 +59,7 @@ class Summary(State, frozen=True, kw_only=True):
     """Often in another file."""
 
 
-class FileHistorySnapshot(State, frozen=True, kw_only=True):
+class FileHistorySnapshot(StateRecord, frozen=True, kw_only=True):
     """The files as they were at a prompt."""
 
     type: str = "file-history-snapshot"
@@ -69,7 +69,7 @@ class FileHistorySnapshot(State, frozen=True, kw_only=True):
     isSnapshotUpdate: bool | None = None
 
 
-class FileHistoryDelta(State, frozen=True, kw_only=True):
+class FileHistoryDelta(StateRecord, frozen=True, kw_only=True):
     """One more file in a snapshot."""
 
     type: str = "file-history-delta"
@@ -79,7 +79,7 @@ class FileHistoryDelta(State, frozen=True, kw_only=True):
     backup: FileBackup | None = None
 
 
-class QueueOperation(State, frozen=True, kw_only=True):
+class QueueOperation(StateRecord, frozen=True, kw_only=True):
     """Input that was queued, or left the queue."""
 
     type: str = "queue-operation"
@@ -91,7 +91,7 @@ class QueueOperation(State, frozen=True, kw_only=True):
     deliveryId: str | None = None
 
 
-class LastPrompt(State, frozen=True, kw_only=True):
+class LastPrompt(StateRecord, frozen=True, kw_only=True):
     """The last prompt and the leaf of the active branch."""
 
     type: str = "last-prompt"
@@ -102,70 +102,70 @@ class LastPrompt(State, frozen=True, kw_only=True):
     rewound: bool | None = None
 
 
-class AiTitle(State, frozen=True, kw_only=True):
+class AiTitle(StateRecord, frozen=True, kw_only=True):
     """A title that a model gave."""
 
     type: str = "ai-title"
     aiTitle: str | None = None
 
 
-class CustomTitle(State, frozen=True, kw_only=True):
+class CustomTitle(StateRecord, frozen=True, kw_only=True):
     """A title that a person gave; empty clears it."""
 
     type: str = "custom-title"
     customTitle: str | None = None
 
 
-class Tag(State, frozen=True, kw_only=True):
+class Tag(StateRecord, frozen=True, kw_only=True):
     """A label; empty clears it."""
 
     type: str = "tag"
     tag: str | None = None
 
 
-class AgentName(State, frozen=True, kw_only=True):
+class AgentName(StateRecord, frozen=True, kw_only=True):
     """The name of a session or teammate."""
 
     type: str = "agent-name"
     agentName: str | None = None
 
 
-class AgentColor(State, frozen=True, kw_only=True):
+class AgentColor(StateRecord, frozen=True, kw_only=True):
     """The colour of a session or teammate."""
 
     type: str = "agent-color"
     agentColor: str | None = None
 
 
-class AgentSetting(State, frozen=True, kw_only=True):
+class AgentSetting(StateRecord, frozen=True, kw_only=True):
     """The agent that a session runs as."""
 
     type: str = "agent-setting"
     agentSetting: Any = None
 
 
-class Mode(State, frozen=True, kw_only=True):
+class Mode(StateRecord, frozen=True, kw_only=True):
     """Normal, or coordinating."""
 
     type: str = "mode"
     mode: str | None = None
 
 
-class PermissionMode(State, frozen=True, kw_only=True):
+class PermissionMode(StateRecord, frozen=True, kw_only=True):
     """What is allowed without asking."""
 
     type: str = "permission-mode"
     permissionMode: str | None = None
 
 
-class SessionMode(State, frozen=True, kw_only=True):
+class SessionMode(StateRecord, frozen=True, kw_only=True):
     """The kind of session."""
 
     type: str = "session-mode"
     sessionMode: str | None = None
 
 
-class PrLink(State, frozen=True, kw_only=True):
+class PrLink(StateRecord, frozen=True, kw_only=True):
     """A pull request of this session."""
 
     type: str = "pr-link"
@@ -174,7 +174,7 @@ class PrLink(State, frozen=True, kw_only=True):
     prRepository: str | None = None
 
 
-class BridgeSession(State, frozen=True, kw_only=True):
+class BridgeSession(StateRecord, frozen=True, kw_only=True):
     """A Remote Control link."""
 
     type: str = "bridge-session"
@@ -184,7 +184,7 @@ class BridgeSession(State, frozen=True, kw_only=True):
     sessionGroupingId: str | None = None
 
 
-class FrameLink(State, frozen=True, kw_only=True):
+class FrameLink(StateRecord, frozen=True, kw_only=True):
     """A published artifact."""
 
     type: str = "frame-link"
@@ -193,35 +193,35 @@ class FrameLink(State, frozen=True, kw_only=True):
     title: str | None = None
 
 
-class AtisLatch(State, frozen=True, kw_only=True):
+class AtisLatch(StateRecord, frozen=True, kw_only=True):
     """A latch of the client's own, usually empty."""
 
     type: str = "atis-latch"
     atis: str | None = None
 
 
-class IsolationLatch(State, frozen=True, kw_only=True):
+class IsolationLatch(StateRecord, frozen=True, kw_only=True):
     """A latch of the client's own."""
 
     type: str = "isolation-latch"
     side: str | None = None
 
 
-class WorktreeState(State, frozen=True, kw_only=True):
+class WorktreeState(StateRecord, frozen=True, kw_only=True):
     """The worktree that a session is in, or none."""
 
     type: str = "worktree-state"
     worktreeSession: WorktreeSession | None = None
 
 
-class Relocated(State, frozen=True, kw_only=True):
+class Relocated(StateRecord, frozen=True, kw_only=True):
     """The folder that a session moved to."""
 
     type: str = "relocated"
     relocatedCwd: str | None = None
 
 
-class CostState(State, frozen=True, kw_only=True):
+class CostState(StateRecord, frozen=True, kw_only=True):
     """What the session has cost so far; cumulative."""
 
     type: str = "cost-state"
@@ -237,14 +237,14 @@ class CostState(State, frozen=True, kw_only=True):
     modelUsage: dict[str, ModelUsage] | None = None
 
 
-class ContentReplacement(State, frozen=True, kw_only=True):
+class ContentReplacement(StateRecord, frozen=True, kw_only=True):
     """Tool results that the model saw as stubs."""
 
     type: str = "content-replacement"
     replacements: list[Replacement] | None = None
 
 
-class ForkContextRef(State, frozen=True, kw_only=True):
+class ForkContextRef(StateRecord, frozen=True, kw_only=True):
     """Where the beginning of a forked agent stands."""
 
     type: str = "fork-context-ref"
@@ -253,21 +253,21 @@ class ForkContextRef(State, frozen=True, kw_only=True):
     contextLength: int | None = None
 
 
-class ContinuedIn(State, frozen=True, kw_only=True):
+class ContinuedIn(StateRecord, frozen=True, kw_only=True):
     """The session that goes on with this one."""
 
     type: str = "continued-in"
     continuedInSessionId: str | None = None
 
 
-class SpeculationAccept(State, frozen=True, kw_only=True):
+class SpeculationAccept(StateRecord, frozen=True, kw_only=True):
     """A guess that saved time."""
 
     type: str = "speculation-accept"
     timeSavedMs: Number | None = None
 
 
-class MarbleOrigamiCommit(State, frozen=True, kw_only=True):
+class MarbleOrigamiCommit(StateRecord, frozen=True, kw_only=True):
     """A span of the context that a summary replaced."""
 
     type: str = "marble-origami-commit"
@@ -279,7 +279,7 @@ class MarbleOrigamiCommit(State, frozen=True, kw_only=True):
     lastArchivedUuid: str | None = None
 
 
-class AgentMetadata(State, frozen=True, kw_only=True):
+class AgentMetadata(StateRecord, frozen=True, kw_only=True):
     """An agent's sidecar, as an entry of a store."""
 
     type: str = "agent_metadata"
@@ -300,13 +300,13 @@ class AgentMetadata(State, frozen=True, kw_only=True):
     workflowPhase: str | None = None
 
 
-class Launched(State, frozen=True, kw_only=True):
+class Launched(StateRecord, frozen=True, kw_only=True):
     """The first line of a workflow's journal, which is no transcript."""
 
     type: str = "launched"
 
 
-class Started(State, frozen=True, kw_only=True):
+class Started(StateRecord, frozen=True, kw_only=True):
     """An agent of a workflow's journal that began."""
 
     type: str = "started"
@@ -315,7 +315,7 @@ class Started(State, frozen=True, kw_only=True):
     phase: str | None = None
 
 
-class ApiRequest(State, frozen=True, kw_only=True):
+class ApiRequest(StateRecord, frozen=True, kw_only=True):
     """A request as it was sent, as a change to the one before."""
 
     type: str = "api-request"
@@ -331,7 +331,7 @@ class ApiRequest(State, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class ApiRequestBlob(State, frozen=True, kw_only=True):
+class ApiRequestBlob(StateRecord, frozen=True, kw_only=True):
     """A message of a request, by its hash: a copy, not part of the conversation."""
 
     type: str = "api-request-blob"
@@ -339,7 +339,7 @@ class ApiRequestBlob(State, frozen=True, kw_only=True):
     message: Prompt | None = None
 
 
-class ApiRequestShape(State, frozen=True, kw_only=True):
+class ApiRequestShape(StateRecord, frozen=True, kw_only=True):
     """The system prompt and tools of requests, by their hash."""
 
     type: str = "api-request-shape"
@@ -348,14 +348,14 @@ class ApiRequestShape(State, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class ToolsUsed(State, frozen=True, kw_only=True):
+class ToolsUsed(StateRecord, frozen=True, kw_only=True):
     """The tools that a session has used."""
 
     type: str = "tools-used"
     tools: list[str] | None = None
 
 
-class Run(State, frozen=True, kw_only=True):
+class Run(StateRecord, frozen=True, kw_only=True):
     """A capture begins or ends."""
 
     type: str = "run"
@@ -366,7 +366,7 @@ class Run(State, frozen=True, kw_only=True):
     customTitle: str | None = None
 
 
-class Output(State, frozen=True, kw_only=True):
+class Output(StateRecord, frozen=True, kw_only=True):
     """A captured line that was no message, or was printed aside."""
 
     type: str = "output"
@@ -393,5 +393,5 @@ BARE_STATES = (
 )
 """Record types known by name only."""
 
-RECORDS.update(dict.fromkeys(BARE_STATES, State))
-RECORDS.update({kind().type: kind for kind in State.__subclasses__()})
+RECORDS.update(dict.fromkeys(BARE_STATES, StateRecord))
+RECORDS.update({kind().type: kind for kind in StateRecord.__subclasses__()})

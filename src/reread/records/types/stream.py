@@ -15,7 +15,7 @@ from reread.records.types.api import (
     Response,
     StopDetails,
 )
-from reread.records.types.base import EventPayload, Frame, NestedEntry
+from reread.records.types.base import EventPayload, NestedEntry, StreamRecord
 from reread.records.types.messages import Origin
 from reread.records.types.registry import EVENTS, PAYLOADS, RECORDS
 from reread.records.types.usage import ModelUsage, Usage
@@ -103,7 +103,7 @@ class Delta(BlockPart, frozen=True, kw_only=True):
     container: Container | None = None
 
 
-class Result(Frame, frozen=True, kw_only=True):
+class Result(StreamRecord, frozen=True, kw_only=True):
     """The end of a turn: what it said, took and cost. In a workflow's journal: an agent's answer."""
 
     type: str = "result"
@@ -164,7 +164,7 @@ class Result(Frame, frozen=True, kw_only=True):
     remoteControlDeviceReport: Any = None
 
 
-class StreamEvent(Frame, frozen=True, kw_only=True):
+class StreamEvent(StreamRecord, frozen=True, kw_only=True):
     """A piece of a message in progress."""
 
     type: str = "stream_event"
@@ -177,14 +177,14 @@ class StreamEvent(Frame, frozen=True, kw_only=True):
     resume_reason: str | None = None
 
 
-class RateLimitEvent(Frame, frozen=True, kw_only=True):
+class RateLimitEvent(StreamRecord, frozen=True, kw_only=True):
     """A limit that is near or reached."""
 
     type: str = "rate_limit_event"
     rate_limit_info: RateLimit | None = None
 
 
-class ToolProgress(Frame, frozen=True, kw_only=True):
+class ToolProgress(StreamRecord, frozen=True, kw_only=True):
     """How a running call gets on."""
 
     type: str = "tool_progress"
@@ -197,7 +197,7 @@ class ToolProgress(Frame, frozen=True, kw_only=True):
     subagent_retry: dict[str, Any] | None = None
 
 
-class ToolUseSummary(Frame, frozen=True, kw_only=True):
+class ToolUseSummary(StreamRecord, frozen=True, kw_only=True):
     """What some calls did, in a sentence."""
 
     type: str = "tool_use_summary"
@@ -205,7 +205,7 @@ class ToolUseSummary(Frame, frozen=True, kw_only=True):
     preceding_tool_use_ids: list[str] | None = None
 
 
-class AuthStatus(Frame, frozen=True, kw_only=True):
+class AuthStatus(StreamRecord, frozen=True, kw_only=True):
     """How logging in gets on."""
 
     type: str = "auth_status"
@@ -214,14 +214,14 @@ class AuthStatus(Frame, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class PromptSuggestion(Frame, frozen=True, kw_only=True):
+class PromptSuggestion(StreamRecord, frozen=True, kw_only=True):
     """What a person might ask next."""
 
     type: str = "prompt_suggestion"
     suggestion: str | None = None
 
 
-class ConversationReset(Frame, frozen=True, kw_only=True):
+class ConversationReset(StreamRecord, frozen=True, kw_only=True):
     """A new conversation in the same process."""
 
     type: str = "conversation_reset"
@@ -230,20 +230,20 @@ class ConversationReset(Frame, frozen=True, kw_only=True):
     user_message_uuid: str | None = None
 
 
-class ActiveGoal(Frame, frozen=True, kw_only=True):
+class ActiveGoal(StreamRecord, frozen=True, kw_only=True):
     """The goal that is pursued, or none."""
 
     type: str = "active_goal"
     value: Goal | None = None
 
 
-class KeepAlive(Frame, frozen=True, kw_only=True):
+class KeepAlive(StreamRecord, frozen=True, kw_only=True):
     """A sign of life."""
 
     type: str = "keep_alive"
 
 
-class ControlRequest(Frame, frozen=True, kw_only=True):
+class ControlRequest(StreamRecord, frozen=True, kw_only=True):
     """A question of one side to the other; its kinds are many and no part of a transcript."""
 
     type: str = "control_request"
@@ -251,35 +251,35 @@ class ControlRequest(Frame, frozen=True, kw_only=True):
     request: dict[str, Any] | None = None
 
 
-class ControlResponse(Frame, frozen=True, kw_only=True):
+class ControlResponse(StreamRecord, frozen=True, kw_only=True):
     """The answer to it."""
 
     type: str = "control_response"
     response: dict[str, Any] | None = None
 
 
-class ControlCancelRequest(Frame, frozen=True, kw_only=True):
+class ControlCancelRequest(StreamRecord, frozen=True, kw_only=True):
     """A question taken back."""
 
     type: str = "control_cancel_request"
     request_id: str | None = None
 
 
-class StreamlinedText(Frame, frozen=True, kw_only=True):
+class StreamlinedText(StreamRecord, frozen=True, kw_only=True):
     """Text in a shortened stream."""
 
     type: str = "streamlined_text"
     text: str | None = None
 
 
-class StreamlinedToolUseSummary(Frame, frozen=True, kw_only=True):
+class StreamlinedToolUseSummary(StreamRecord, frozen=True, kw_only=True):
     """Calls in a shortened stream."""
 
     type: str = "streamlined_tool_use_summary"
     tool_summary: str | None = None
 
 
-class TranscriptMirror(Frame, frozen=True, kw_only=True):
+class TranscriptMirror(StreamRecord, frozen=True, kw_only=True):
     """Records of the transcript, as they are written."""
 
     type: str = "transcript_mirror"
@@ -346,6 +346,6 @@ class ErrorEvent(EventPayload, frozen=True, kw_only=True):
     error: ErrorDetail | None = None
 
 
-RECORDS.update({kind().type: kind for kind in Frame.__subclasses__()})
+RECORDS.update({kind().type: kind for kind in StreamRecord.__subclasses__()})
 EVENTS.update({kind().type: kind for kind in EventPayload.__subclasses__()})
 PAYLOADS[StreamEvent] = ("event", EVENTS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import reread
-from reread.base.times import parse_when
+from reread.base.times import parse_time
 from reread.disk import layout
 
 ID = "aaaaaaaa-0000-4000-8000-00000000000"
@@ -185,8 +185,8 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     path = write(home / ".claude/projects/-p/one.jsonl", record())
     agent = write(path.with_name("agent-aa.jsonl"), record(sessionId="one"))
     reads: list[Path] = []
-    read = layout.first_head
-    monkeypatch.setattr(layout, "first_head", lambda path: reads.append(path) or read(path))
+    read = layout.first_envelope
+    monkeypatch.setattr(layout, "first_envelope", lambda path: reads.append(path) or read(path))
     assert [*layout.agent_files(path, ["one"])] == [*layout.agent_files(path, ["one", "two"])] == ["aa"]
     assert reads == [agent]
     write(agent, record(sessionId="three"))
@@ -210,16 +210,16 @@ def test_a_folder_may_vanish_or_refuse_while_it_is_listed(home: Path) -> None:
 )
 def test_times_are_said_as_people_say_them(text: str, before: timedelta) -> None:
     now = datetime(2026, 11, 15, 9, 30, tzinfo=UTC).astimezone()
-    assert parse_when(text, now=now) == now - before
-    assert parse_when("today", now=now).hour == 0
-    assert parse_when("yesterday", now=now) == parse_when("today", now=now) - timedelta(days=1)
-    assert parse_when("2026-11-01", now=now).day == 1
+    assert parse_time(text, now=now) == now - before
+    assert parse_time("today", now=now).hour == 0
+    assert parse_time("yesterday", now=now) == parse_time("today", now=now) - timedelta(days=1)
+    assert parse_time("2026-11-01", now=now).day == 1
 
 
 @pytest.mark.parametrize("text", ["", "soon", "99999999999d", "2026-13-01"])
 def test_what_is_no_time_says_what_is_one(text: str) -> None:
     with pytest.raises(reread.Misuse, match="is no time"):
-        parse_when(text)
+        parse_time(text)
 
 
 @pytest.mark.parametrize(
