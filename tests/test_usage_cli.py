@@ -57,7 +57,7 @@ def test_the_table_fits_eighty_columns(run: Any) -> None:
         done = run("--demo", "usage", "--by", by)
         assert done.returncode == 0
         lines = done.stdout.splitlines()
-        table = lines[: next(n for n, line in enumerate(lines) if line.startswith("total")) + 1]
+        table = lines[: next(n for n, line in enumerate(lines) if line.startswith("Total")) + 1]
         assert all(len(line) <= 80 for line in table), by
         assert len(table) >= 3
     assert any("█" in line for line in run("--demo", "usage").stdout.splitlines())
@@ -73,8 +73,8 @@ def test_the_table_says_what_must_be_known(run: Any, tmp_path: Path) -> None:
     }
     (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
     shown = run("usage", str(tmp_path / "a.jsonl")).stdout
-    assert "No price for mystery\\x1b[31m: tokens counted, cost not." in shown
-    assert "A lower bound: 1 of 1 responses" in shown
+    assert "No price for mystery\\x1b[31m: tokens are counted, cost is not." in shown
+    assert "Lower bound: 1 of 1 responses" in shown
     assert "The client reported $1.50" in shown
     assert "\x1b" not in shown
 
