@@ -240,9 +240,7 @@ class TestSelection:
         assert report["totals"]["output_tokens"] == report.totals.output_tokens == 3
 
 
-def test_without_sources_all_sessions_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_sources_all_sessions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(parse(CASES[0]), tmp_path)
     (tmp_path / "history.jsonl").write_text("{}\n")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
