@@ -1,11 +1,13 @@
 """The store of captured conversations: names, lines, locks, repairs and configuration."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +23,6 @@ from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_
 from reread.disk.filenames import MAX_LENGTH, filename_for, id_from_filename
 from reread.errors import Unwritable
 from reread.recording.player import find_recording
-from reread.records.lines import LineSplitter
 
 ODD_IDS = [
     "",
@@ -151,19 +152,16 @@ class TestLines:
         assert [line.get("end") for line in lines] == ["\r\n", "", None]
         assert [line.get("stream") for line in lines] == [None, None, "in"]
 
-    @given(st.lists(st.binary(max_size=40)), st.integers(1, 20))
-    def test_split_from_any_chunks_are_the_bytes(self, pieces: list[bytes], size: int) -> None:
-        data = b"".join(pieces)
-        splitter = LineSplitter()
-        lines = [line for at in range(0, len(data), size) for line in splitter.feed(data[at : at + size])]
-        tail = splitter.flush()
-        assert b"".join(lines) + tail == data
-        assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines) and b"\n" not in tail
-
     @given(st.binary(max_size=300))
     def test_damaged_lines_never_raise(self, data: bytes) -> None:
         assert decode_line(data) is None or isinstance(decode_line(data), StoredLine | RunMarker)
         assert line_type(data) is None or json.loads(data) is not None
+
+    @pytest.mark.parametrize("conversation", [b"c", b"\\ud800"], ids=["fast", "lenient"])
+    def test_that_are_not_utf8_are_damaged(self, conversation: bytes) -> None:
+        line = b'{"conversationId":"%b","claudeMessage":{"a":"%b"}}\n'
+        assert decode_line(line % (conversation, "ä".encode())) is not None
+        assert decode_line(line % (conversation, b"\xe4")) is None
 
 
 def store_line(root: Path, line: bytes) -> tuple[StoredLine, bytes]:
@@ -321,6 +319,46 @@ class TestWriters:
         path.symlink_to("/dev/full")
         with Store(tmp_path).writer("c") as writer, pytest.raises(Unwritable, match="No space left"):
             writer.extend([b"{}\n"])
+
+    @pytest.mark.parametrize(("mode", "count"), [("never", 0), ("result", 3), ("line", 5)])
+    def test_force_lines_onto_the_disk_as_chosen(
+        self, mode: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        synced: list[int] = []
+        monkeypatch.setattr(os, "fsync", synced.append)
+        with Store(tmp_path).writer("c", fsync=mode) as writer:
+            synced.clear()  # the configuration
+            writer.start_run(["claude"])
+            writer.append(b"{}")
+            writer.append(b'{"type":"result"}')
+            writer.extend([b"{}\n"])
+            writer.extend([b'{"type":"result"}\n', b"{}\n"])
+            writer.end_run(0)
+        assert len(synced) == count
+
+    def test_reject_an_unknown_fsync_mode(self, tmp_path: Path) -> None:
+        with pytest.raises(reread.Misuse, match="Invalid fsync mode 'often'; use never, result or line"):
+            Store(tmp_path).writer("c", fsync="often")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(("number", "raises"), [(errno.EINVAL, False), (errno.EIO, True)])
+    def test_an_fsync_error_is_raised_unless_the_file_does_not_support_it(
+        self, number: int, raises: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(fd: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        with Store(tmp_path).writer("c", fsync="line") as writer:
+            monkeypatch.setattr(os, "fsync", fail)
+            with pytest.raises(Unwritable) if raises else nullcontext():
+                writer.append(b"{}")
+
+    def test_continue_after_a_short_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write = os.write
+        with Store(tmp_path).writer("c") as writer:
+            monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+            writer.append(b'{"n":1}')
+        assert [line.raw for line in StoredConversation(writer.path).lines()] == [b'{"n":1}']
 
     @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
     def test_a_killed_writer_loses_at_most_the_line_in_flight(self, tmp_path: Path) -> None:
