@@ -341,6 +341,12 @@ class TestLibrary:
         assert max(len(line.raw) for line in lines) <= 100_000 + recorder.CHUNK
         assert b"".join(line.raw + line.end for line in lines) == data
 
+    def test_a_command_that_does_not_start_leaves_the_conversation_alone(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b"{}")
+        with pytest.raises(reread.NotFound, match="No such command: no-such-command"):
+            reread.capture(["no-such-command"], root=tmp_path, conversation="c")
+        assert len(list(Store(tmp_path).open("c").lines())) == 1
+
     def test_leaving_the_context_terminates_the_command(self, tmp_path: Path) -> None:
         with reread.capture(python("import time; time.sleep(60)"), root=tmp_path) as run:
             pass

@@ -10,6 +10,7 @@ import threading
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import making  # noqa: F401  (the hypothesis profile)
 import pytest
@@ -17,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.catalog.store import Store
+from reread.catalog import config
+from reread.catalog.store import Store, companions
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_type
 from reread.disk.filenames import MAX_LENGTH, filename_for, id_from_filename
@@ -99,6 +101,14 @@ class TestNames:
         store.append("Conv1", b"{}", workspace="default")
         assert len(list(store.conversations())) == 2
 
+    def test_a_bare_name_given_by_another_program_is_used(self, tmp_path: Path) -> None:
+        path = tmp_path / "conversations" / "default" / "default" / "Conv1.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(chorus_line("Conv1"))
+        Store(tmp_path).append("Conv1", b"{}")
+        assert list(path.parent.iterdir()) == [path]
+        assert len(list(Store(tmp_path).open("Conv1").lines())) == 2
+
 
 def chorus_line(conversation: str) -> bytes:
     """Return a line as another program writes it: with spaces, and its keys in another order."""
@@ -152,6 +162,35 @@ class TestLines:
         assert [line.get("end") for line in lines] == ["\r\n", "", None]
         assert [line.get("stream") for line in lines] == [None, None, "in"]
 
+    def test_with_a_newline_inside_stay_one_line(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b'{"a":\n1}')
+        assert [line.raw for line in Store(tmp_path).open("c").lines()] == [b'{"a":\n1}']
+
+    def test_have_a_random_uuid_each(self, tmp_path: Path) -> None:
+        with Store(tmp_path).writer("c") as writer:
+            writer.extend([b"{}\n"] * 200)
+        ids = [UUID(line.id) for line in StoredConversation(writer.path).lines()]
+        assert len(set(ids)) == 200
+        assert {(id.version, id.variant) for id in ids} == {(4, RFC_4122)}
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            b'{"claudeMessage":null,"raw":"e!A=="}',
+            b'{"claudeMessage":null,"raw":7}',
+            b'{"claudeMessage":null,"run":{"event":"pause"}}',
+            b'{"claudeMessage":null,"run":{},"raw":"eA=="}',
+            b'{"raw":"eA=="}',
+        ],
+    )
+    def test_of_another_form_are_damaged(self, line: bytes) -> None:
+        assert decode_line(line) is None
+
+    def test_unexpected_values_have_defaults(self) -> None:
+        line = decode_line(b'{"claudeMessage":{},"id":1,"stream":"side","end":2,"costUSD":true}')
+        assert line == StoredLine("", "", "", None, b"{}", end=b"\n", stream="out")
+        assert decode_line(b'{"claudeMessage":null,"run":{"event":"end","exitCode":"1"}}') == RunMarker("end")
+
     @given(st.binary(max_size=300))
     def test_damaged_lines_never_raise(self, data: bytes) -> None:
         assert decode_line(data) is None or isinstance(decode_line(data), StoredLine | RunMarker)
@@ -185,6 +224,47 @@ class TestConversations:
             store.open("sec")
         with pytest.raises(reread.NotFound, match="ls --captured"):
             store.open("nowhere")
+
+    def test_an_exact_id_is_preferred_to_a_prefix(self, tmp_path: Path) -> None:
+        for name in ("a", "ab"):
+            Store(tmp_path).append(name, b"{}")
+        assert Store(tmp_path).open("a").id == "a"
+
+    def test_know_the_folder_of_their_store(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b"{}")
+        assert Store(tmp_path).open("c").root == tmp_path
+        assert StoredConversation(tmp_path / "some" / "other" / "place" / "c.jsonl").root is None
+
+    def test_see_lines_that_are_added_later(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        store.append("c", b'{"session_id":"s-1"}')
+        stored = store.open("c")
+        assert stored.session_ids == ["s-1"]
+        store.append("c", b'{"sessionId":"s-2"}')
+        store.append("c", b'{"session_id":"s-3"}', stream="in")
+        store.append("c", b'{"session_id":"s-4"}', stream="err")
+        assert stored.session_ids == ["s-1", "s-2"]
+
+    def test_a_run_that_names_its_session_is_found(self, tmp_path: Path) -> None:
+        for argv in (["claude", "-p", "Hi"], ["claude", "--resume", "s-1"]):
+            with Store(tmp_path).writer("c") as writer:
+                writer.start_run(argv)
+                writer.append(b'{"session_id":"s-1"}')
+                writer.end_run(0)
+        assert [run.argv[-1] for run in Store(tmp_path).open("c").runs] == ["Hi", "s-1"]
+
+    @pytest.mark.parametrize(("sessions", "found"), [(["s-1"], True), (["s-1", "s-2"], False)])
+    def test_of_other_sessions_too_are_not_joined_with_a_transcript(
+        self, sessions: list[str], found: bool, tmp_path: Path
+    ) -> None:
+        for session in sessions:
+            Store(tmp_path).append("c", json.dumps({"type": "result", "session_id": session}).encode())
+        transcript = tmp_path / "projects" / "p" / "s-1.jsonl"
+        transcript.parent.mkdir(parents=True)
+        transcript.write_text('{"type":"user","sessionId":"s-1"}\n')
+        capture = Store(tmp_path).path_of("c")
+        assert companions(transcript, [tmp_path]) == ([capture] if found else [])
+        assert companions(capture, [tmp_path]) == [transcript]
 
     def test_are_filtered_by_workspace_and_agent(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
@@ -258,6 +338,24 @@ class TestCost:
             store.append("c", b'{"type":"result","session_id":"s","total_cost_usd":%f,"duration_ms":7}' % total)
         assert [(line.cost_usd, line.duration_ms) for line in store.open("c").lines()] == [(1.0, 7), (0.5, 7)]
 
+    def test_of_another_session_starts_from_zero(self, tmp_path: Path) -> None:
+        for session, total in (("a", 1.0), ("b", 1.5)):
+            Store(tmp_path).append("c", result_line(session, total))
+        assert [line.cost_usd for line in Store(tmp_path).open("c").lines()] == [1.0, 1.5]
+
+    def test_counts_printed_results_only(self, tmp_path: Path) -> None:
+        for stream, total in (("out", 1.0), ("err", 1.2), ("in", 1.3), ("out", 1.5)):
+            Store(tmp_path).append("c", result_line("a", total), stream=stream)
+        assert [line.cost_usd for line in Store(tmp_path).open("c").lines()] == [1.0, None, None, 0.5]
+        with Store(tmp_path).writer("d") as writer:
+            for stream, total in (("out", 1.0), ("err", 1.2), ("out", 1.5)):
+                writer.append(result_line("a", total), stream=stream)
+        assert [line.cost_usd for line in Store(tmp_path).open("d").lines()] == [1.0, None, 0.5]
+
+
+def result_line(session: str, total: float) -> bytes:
+    return json.dumps({"type": "result", "session_id": session, "total_cost_usd": total}).encode()
+
 
 def costs(root: Path, version: str, runs: list[list[float]]) -> list[float | None]:
     init = {"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": version}
@@ -276,6 +374,12 @@ class TestWriters:
         with store.writer("c"), pytest.raises(reread.Misuse, match="is being captured right now"):
             store.writer("c")
         store.writer("c").close()
+
+    def test_append_waits_for_another_writer(self, tmp_path: Path) -> None:
+        writer = Store(tmp_path).writer("c")
+        threading.Timer(0.3, writer.close).start()
+        Store(tmp_path).append("c", b"{}")
+        assert len(list(Store(tmp_path).open("c").lines())) == 1
 
     def test_a_torn_line_gets_a_newline_and_stays(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
@@ -412,6 +516,20 @@ class TestConfiguration:
         (tmp_path / "config.json").write_text('{"workspaces": [{"id": "w"}]}')
         Store(tmp_path).append("c", b"{}", workspace="w")
         assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": [{"id": "w"}]}
+
+    def test_that_cannot_be_written_does_not_stop_a_writer(self, tmp_path: Path) -> None:
+        (tmp_path / "config.lock").mkdir()
+        Store(tmp_path).append("c", b"{}", workspace="w")
+        assert [stored.workspace for stored in Store(tmp_path).conversations()] == ["w"]
+
+    def test_is_read_again_under_the_lock(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def lock_after_another_process(fd: int, *, wait: float) -> bool:
+            (tmp_path / "config.json").write_text('{"workspaces": ["w"]}')
+            return True
+
+        monkeypatch.setattr(config, "lock", lock_after_another_process)
+        config.add_workspace(tmp_path, "w")
+        assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": ["w"]}
 
     def test_concurrent_writers_add_all_workspaces(self, tmp_path: Path) -> None:
         threads = [
