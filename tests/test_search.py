@@ -159,3 +159,9 @@ def test_a_filter_by_kind_tool_and_error() -> None:
 def test_a_message_with_an_attachment_matches_notices() -> None:
     view = view_of(user("see @a.py"), making.attachment("file", {"filename": "a.py"}), reply("ok", id="m"), user("on"))
     assert filter_items(view, ItemFilter(kinds=frozenset({"notices"}))).indices == [0]
+
+
+def test_a_text_is_found_in_an_attachment() -> None:
+    content = {"file": {"content": "a needle", "filePath": "/p/a.py"}}
+    view = view_of(user("see @a.py"), making.attachment("file", {"filename": "a.py", "content": content}))
+    assert [(hit.where, hit.before) for hit in search_session(view, "needle").hits] == [("notice", "a.py\na ")]
