@@ -1,6 +1,6 @@
-"""The least that counting takes in Python: lines with usage decoded, each response once, summed by day and model.
+"""A minimal count in Python, as a lower limit: decode lines with usage, count each response once, sum by day and model.
 
-No time zones, prices, projects, forks, agents, damaged lines, and nothing kept for the next run.
+It ignores time zones, prices, projects, forks, agents and damaged lines, and stores nothing for the next run.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""The speed of counting, against ccusage on the same tree in the same run; and whether both count the same."""
+"""Measure `reread usage` against ccusage on the same tree in the same run, and compare their totals."""
 
 import argparse
 import json
@@ -24,13 +24,13 @@ CLASSES = {
     "cacheCreationTokens": ("cache_write_5m_tokens", "cache_write_1h_tokens"),
     "cacheReadTokens": ("cache_read_tokens",),
 }
-"""The peer's figures, and which of ours they are the sum of."""
+"""The figures of ccusage, and those of reread whose sum they are."""
 SMALL = 10
-"""How many times smaller the tree is that growth is measured with."""
+"""How many times smaller the other tree is with which growth is measured."""
 
 
 class Plan(measure.Plan):
-    """And how often."""
+    """The plan of a run, with the number of rounds."""
 
     rounds: int
 
@@ -40,7 +40,7 @@ class Plan(measure.Plan):
 
 
 def ccusage() -> list[str]:
-    """The peer as npm installs it; installed where it is not there yet."""
+    """Return the command of ccusage, installing it first if needed."""
     folder = DATA.root / f"ccusage-{PEER}"
     if not folder.exists():
         print(f"installing ccusage {PEER}", file=sys.stderr)
@@ -50,7 +50,7 @@ def ccusage() -> list[str]:
 
 
 def use(tree: Path, *, cached: bool) -> None:
-    """Count this tree from now on, from a full cache or an empty one."""
+    """Set up a tree to be counted, with a full cache or an empty one."""
     os.environ |= {"CLAUDE_CONFIG_DIR": str(tree), "REREAD_CACHE": str(CACHE)}
     shutil.rmtree(CACHE, ignore_errors=True)
     if cached:
@@ -62,7 +62,7 @@ def first(plan: Plan) -> Iterator[Row]:
 
 
 def bare(plan: Plan) -> Iterator[Row]:
-    """The same against the least that it takes in Python, and that against the peer."""
+    """Compare with a minimal loop in Python, and that loop with ccusage."""
     name, loop = "a bare loop in Python", [sys.executable, str(Path(__file__).with_name("bare.py")), str(tree(plan))]
     use(tree(plan), cached=False)
     yield compared(name, plan, lambda: None, loop, f"ccusage {PEER}", ccusage())
@@ -74,21 +74,21 @@ def again(plan: Plan) -> Iterator[Row]:
 
 
 def appended(plan: Plan) -> Iterator[Row]:
-    """One line more in the largest file."""
-    grown = max(tree(plan).rglob("*.jsonl"), key=lambda path: path.stat().st_size)
-    size, times = grown.stat().st_size, (grown.stat().st_atime_ns, grown.stat().st_mtime_ns)
-    line = next(line for line in grown.open("rb") if b'"usage"' in line)
+    """Append one line to the largest file."""
+    largest = max(tree(plan).rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    size, times = largest.stat().st_size, (largest.stat().st_atime_ns, largest.stat().st_mtime_ns)
+    line = next(line for line in largest.open("rb") if b'"usage"' in line)
 
     def prepare() -> None:
         use(tree(plan), cached=True)
-        with grown.open("ab") as file:
+        with largest.open("ab") as file:
             file.write(line)
 
     try:
-        yield against_peer(f"one line more in {size / 1e6:.0f} MB of it", plan, prepare)
+        yield against_peer(f"one line appended to a file of {size / 1e6:.0f} MB", plan, prepare)
     finally:
-        os.truncate(grown, size)
-        os.utime(grown, ns=times)
+        os.truncate(largest, size)
+        os.utime(largest, ns=times)
 
 
 def against_peer(name: str, plan: Plan, prepare: Callable[[], None], *, goal: float | None = None) -> Row:
@@ -98,7 +98,7 @@ def against_peer(name: str, plan: Plan, prepare: Callable[[], None], *, goal: fl
 def compared(
     name: str, plan: Plan, prepare: Callable[[], None], ours: list[str], peer: str, theirs: list[str], goal: str = ""
 ) -> Row:
-    """Two commands in turns: the least CPU and wall time of each."""
+    """Run two commands in turns, and return the least CPU and wall time of each."""
     own, other = [], []
     for _ in range(plan.rounds):
         prepare()
@@ -121,31 +121,34 @@ def memory(plan: Plan) -> Iterator[Row]:
 
 
 def growth(plan: Plan) -> Iterator[Row]:
-    """What a tree ten times as large costs, beyond the start of the program."""
+    """Measure a tree ten times as large, without the start of the program."""
     empty = DATA.root / "empty.jsonl"
     empty.touch()
     start = min(measure.run([*OURS, "--no-cache", str(empty)]).cpu for _ in range(plan.rounds))
-    spent: list[float] = []
+    seconds: list[float] = []
     sizes: list[float] = []
     for files in (plan.files // SMALL, plan.files):
         use(DATA.tree(files), cached=False)
-        spent.append(min(measure.run([*OURS, "--no-cache"]).cpu for _ in range(plan.rounds)) - start)
+        seconds.append(min(measure.run([*OURS, "--no-cache"]).cpu for _ in range(plan.rounds)) - start)
         sizes.append(sum(path.stat().st_size for path in DATA.tree(files).rglob("*.jsonl")) / 1e6)
-    measured = f"{spent[0]:.2f} s for {sizes[0]:.0f} MB, {spent[1]:.2f} s for {sizes[1]:.0f} MB"
-    yield Row("growth", measured, ratio=f"{spent[1] / spent[0] / (sizes[1] / sizes[0]):.2f} × linear", goal="linear")
+    measured = f"{seconds[0]:.2f} s for {sizes[0]:.0f} MB, {seconds[1]:.2f} s for {sizes[1]:.0f} MB"
+    yield Row(
+        "growth", measured, ratio=f"{seconds[1] / seconds[0] / (sizes[1] / sizes[0]):.2f} × linear", goal="linear"
+    )
 
 
 def tokens(plan: Plan) -> Iterator[Row]:
-    """Whether both count the same; what only we count are agents of which nothing is left but the call's result."""
+    """Compare the totals; only reread counts agents of which just the result of their call is left."""
     use(tree(plan), cached=False)
     theirs, report = answer(ccusage())["totals"], answer([*OURS, "--by", "model"])
     second_hand = [row for row in report["rows"] if row["model"] is None]
     agents = sum(row["responses"] for row in second_hand)
     for name, ours in CLASSES.items():
-        here, there = sum(report["totals"][part] for part in ours), theirs[name]
+        ours_total, theirs_total = sum(report["totals"][part] for part in ours), theirs[name]
         known = sum(row[part] for row in second_hand for part in ours)
-        why = f"{here - there:+,}; of {agents} agents without a file: {known:,}"
-        yield Row(", ".join(ours), f"{here:,}", f"ccusage {PEER}: {there:,}", why if here != there else "equal")
+        difference = f"{ours_total - theirs_total:+,}; of {agents} agents without a file: {known:,}"
+        ratio = difference if ours_total != theirs_total else "equal"
+        yield Row(", ".join(ours), f"{ours_total:,}", f"ccusage {PEER}: {theirs_total:,}", ratio)
     cost, other = report["totals"]["cost_usd"], theirs["totalCost"]
     yield Row("cost_usd", f"{cost:.6f}", f"ccusage {PEER}: {other:.6f}", f"{cost - other:+.6f}")
 
@@ -172,7 +175,7 @@ ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="100 MB in 200 files instead of 1 GB in 2,000")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each ratio is measured")
+    parser.add_argument("--rounds", type=int, default=5, help="how many times to measure each ratio")
     measure.report_chosen(ROWS, parser, Plan())
 
 

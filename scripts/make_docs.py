@@ -41,8 +41,8 @@ ORDER = {
 INNER = frozenset(
     """
     agent_foldings agents_changed chain child count_fate ends_turn fate_code fate_codes fold_assistant
-    fold_attachment fold_progress fold_stream_event fold_system fold_user folding hangs_on head keeper meet_agents
-    new_folding own_agents own_lines partial place placed prints push_lines retold rows_kept seen started_agent
+    fold_attachment fold_progress fold_stream_event fold_system fold_user folding hangs_on head meet_agents
+    new_folding own_agents own_lines partial place placed prints push_lines recorder retold rows_kept seen started_agent
     started_agents told touched turn_ends unnamed waiting
     """.split()
 )

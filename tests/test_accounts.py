@@ -1,7 +1,7 @@
-"""The rule of counting, case by case.
+"""The rules of counting, case by case.
 
-A case in `fixtures/accounts` is a text file: what it proves, the files it is about (`== path`), and what must come of
-them (`>> totals`, `>> by=day tz=UTC`; one JSON line a row, of which only the figures that are given are compared).
+A case in `fixtures/accounts` is a text file: a comment on what it proves, its files (`== path`), and the expected
+reports (`>> totals`, `>> by=day tz=UTC`), one JSON line for each row. Only the figures that are given are compared.
 """
 
 import json
@@ -20,7 +20,7 @@ CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
 
 @dataclass
 class Case:
-    """One case file, taken apart."""
+    """A parsed case file."""
 
     files: dict[str, list[str]] = field(default_factory=dict)
     expected: list[tuple[dict[str, str], list[Any]]] = field(default_factory=list)
@@ -40,15 +40,15 @@ def parse(path: Path) -> Case:
     return case
 
 
-def lay_out(case: Case, folder: Path, end: str = "\n") -> None:
+def write_files(case: Case, folder: Path, end: str = "\n") -> None:
     for name, lines in case.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes("".join(line + end for line in lines).encode())
 
 
-def agree(got: dict[str, Any], wanted: dict[str, Any]) -> None:
-    for name, value in wanted.items():
+def compare(got: dict[str, Any], expected: dict[str, Any]) -> None:
+    for name, value in expected.items():
         if isinstance(value, float):
             assert got[name] == pytest.approx(value, abs=1e-9), name
         else:
@@ -56,16 +56,17 @@ def agree(got: dict[str, Any], wanted: dict[str, Any]) -> None:
 
 
 def check(case: Case, *sources: Any, **options: Any) -> None:
-    for asked, wanted in case.expected:
-        value = report_value(reread.usage(*sources, **options, **asked))
-        if asked.get("by"):
-            assert [[row[g] for g in asked["by"].split(",")] for row in value["rows"]] == [
-                [row.get(g, value["rows"][n][g]) for g in asked["by"].split(",")] for n, row in enumerate(wanted)
+    for arguments, expected in case.expected:
+        value = report_value(reread.usage(*sources, **options, **arguments))
+        if arguments.get("by"):
+            groups = arguments["by"].split(",")
+            assert [[row[group] for group in groups] for row in value["rows"]] == [
+                [row.get(group, value["rows"][n][group]) for group in groups] for n, row in enumerate(expected)
             ]
-            for got, row in zip(value["rows"], wanted, strict=True):
-                agree(got, row)
+            for got, row in zip(value["rows"], expected, strict=True):
+                compare(got, row)
         else:
-            agree(value["totals"], wanted[0])
+            compare(value["totals"], expected[0])
 
 
 @pytest.fixture(autouse=True)
@@ -76,17 +77,17 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_each_case_is_counted_as_the_rule_says(path: Path, tmp_path: Path) -> None:
+def test_each_case_is_counted_as_expected(path: Path, tmp_path: Path) -> None:
     case = parse(path)
-    lay_out(case, tmp_path)
+    write_files(case, tmp_path)
     check(case, tmp_path)
     check(case, tmp_path)  # from the cache
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_the_rule_whatever_the_order_and_the_line_ends(path: Path, tmp_path: Path) -> None:
+def test_file_order_line_ends_and_byte_order_marks_do_not_matter(path: Path, tmp_path: Path) -> None:
     case = parse(path)
-    lay_out(case, tmp_path, end="\r\n")
+    write_files(case, tmp_path, end="\r\n")
     files = sorted((file for file in tmp_path.rglob("*.jsonl") if file.name != "journal.jsonl"), reverse=True)
     check(case, files, cache=False)
     for file in files:
@@ -97,13 +98,13 @@ def test_the_rule_whatever_the_order_and_the_line_ends(path: Path, tmp_path: Pat
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_copies_of_files_add_nothing(path: Path, tmp_path: Path) -> None:
     case = parse(path)
-    lay_out(case, tmp_path / "one")
-    lay_out(case, tmp_path / "two")
+    write_files(case, tmp_path / "one")
+    write_files(case, tmp_path / "two")
     check(case, tmp_path / "one", tmp_path / "two", cache=False)
 
 
 def test_every_row_has_every_figure(tmp_path: Path) -> None:
-    lay_out(parse(CASES[0]), tmp_path)
+    write_files(parse(CASES[0]), tmp_path)
     value = report_value(reread.usage(tmp_path, by="day,model"))
     assert set(value) == {"rows", "totals"}
     assert all(list(row) == ["day", "model", *FIGURES] for row in value["rows"])
@@ -129,7 +130,7 @@ def test_a_line_of_many_megabytes(tmp_path: Path) -> None:
     assert reread.usage((tmp_path / "a.jsonl").read_bytes()).totals.output_tokens == 4
 
 
-def test_a_row_that_no_model_said_is_no_usage_of_its_message(tmp_path: Path) -> None:
+def test_synthetic_and_error_rows_do_not_count_for_their_message(tmp_path: Path) -> None:
     def row(output: int, model: str, **more: Any) -> str:
         usage = {"input_tokens": 1, "output_tokens": output}
         message = {
@@ -152,8 +153,8 @@ def test_a_row_that_no_model_said_is_no_usage_of_its_message(tmp_path: Path) -> 
     assert session.usage.output_tokens == 2
 
 
-def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lay_out(parse(next(path for path in CASES if path.stem == "unknown-models")), tmp_path)
+def test_a_price_file_overrides_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(parse(next(path for path in CASES if path.stem == "unknown-models")), tmp_path)
     prices = tmp_path / "prices.json"
     prices.write_text('{"models": {"kimi-k2": {"input": 1, "output": 10}}}')
     totals = reread.usage(tmp_path, prices=prices).totals
@@ -164,8 +165,8 @@ def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch
     assert reread.open(tmp_path / "projects/q/b.jsonl").usage.cost_usd == pytest.approx(0.002)
 
 
-class TestChoosing:
-    """Which spends are counted."""
+class TestSelection:
+    """Filters, sources and groups."""
 
     @pytest.fixture
     def tree(self, tmp_path: Path) -> Path:
@@ -174,17 +175,18 @@ class TestChoosing:
             ("a", "m2", "2026-11-11T10:00:00Z", "claude-sonnet-5-5", "/w/one/sub"),
             ("b", "m3", "2026-11-12T10:00:00Z", "claude-opus-5", "/w/onetwo"),
         ]
-        for session, id, when, model, cwd in rows:
+        for session, message_id, timestamp, model, cwd in rows:
             path = tmp_path / "projects" / "p" / f"{session}.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
-            message = {"id": id, "model": model, "stop_reason": "end_turn", "usage": {"output_tokens": 1}}
-            row = {"type": "assistant", "sessionId": session, "requestId": id, "timestamp": when, "cwd": cwd}
+            message = {"id": message_id, "model": model, "stop_reason": "end_turn", "usage": {"output_tokens": 1}}
+            ids = {"sessionId": session, "requestId": message_id}
+            row = {"type": "assistant", **ids, "timestamp": timestamp, "cwd": cwd}
             with path.open("a") as file:
                 file.write(json.dumps({**row, "message": message}) + "\n")
         return tmp_path
 
     @pytest.mark.parametrize(
-        ("options", "ids"),
+        ("options", "responses"),
         [
             ({"since": "2026-11-11", "tz": "UTC"}, 2),
             ({"since": "2026-11-11T10:00:00+00:00"}, 2),
@@ -203,8 +205,8 @@ class TestChoosing:
             ({"project": ["/w/one/sub", "/w/onetwo"]}, 2),
         ],
     )
-    def test_by_time_model_and_project(self, tree: Path, options: dict[str, Any], ids: int) -> None:
-        assert reread.usage(root=tree, **options).totals.responses == ids
+    def test_by_time_model_and_project(self, tree: Path, options: dict[str, Any], responses: int) -> None:
+        assert reread.usage(root=tree, **options).totals.responses == responses
 
     def test_a_session_by_path_or_id(self, tree: Path) -> None:
         assert reread.usage(tree / "projects/p/a.jsonl").totals.responses == 2
@@ -214,7 +216,7 @@ class TestChoosing:
         with (tree / "projects/p/b.jsonl").open("rb") as file:
             assert reread.usage(file).totals.responses == 1
 
-    def test_linked_folders_are_followed_once(self, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_symbolic_links_are_followed_once(self, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
         root = tmp_path_factory.mktemp("linked")
         (root / "projects").mkdir()
         (root / "projects" / "p").symlink_to(tree / "projects" / "p")
@@ -231,15 +233,15 @@ class TestChoosing:
         with pytest.raises(reread.NotFound):
             reread.usage(tree / "nowhere.jsonl")
 
-    def test_rows_can_be_asked_by_name(self, tree: Path) -> None:
+    def test_groups_and_figures_can_be_read_by_name(self, tree: Path) -> None:
         report = reread.usage(root=tree, by="session")
         assert report["rows"][0]["session"] == "a"
         assert report.rows[0]["responses"] == report.rows[0].usage.responses == 2
         assert report["totals"]["output_tokens"] == report.totals.output_tokens == 3
 
 
-def test_the_machine_is_searched_where_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lay_out(parse(CASES[0]), tmp_path)
+def test_without_sources_all_sessions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(parse(CASES[0]), tmp_path)
     (tmp_path / "history.jsonl").write_text("{}\n")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     assert reread.usage().totals == reread.usage(tmp_path).totals

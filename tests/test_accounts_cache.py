@@ -1,4 +1,4 @@
-"""The cache of digests: what is read again, what is not, and what happens to a broken one."""
+"""The cache of digests: which files are read again, and what happens if the cache is broken."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from reread.render.usage_table import LOUD, usage_lines
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the cache is kept."""
+    """The folder of the cache."""
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/nonexistent")
     monkeypatch.delenv("REREAD_KEEP_DELETED", raising=False)
@@ -37,7 +37,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Where each reading of a file began."""
+    """The offsets at which files were read."""
     found: list[int] = []
 
     class Spy(Scanner):
@@ -51,10 +51,9 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def known() -> dict[str, CachedDigest]:
-    """What the cache knows of files."""
-    with closing(UsageCache()) as kept:
-        return kept.files()
+def cached_files() -> dict[str, CachedDigest]:
+    with closing(UsageCache()) as usage_cache:
+        return usage_cache.files()
 
 
 def row(session: str, number: int, output: int = 1) -> str:
@@ -86,7 +85,7 @@ def test_unchanged_files_are_not_read_again(tree: Path, starts: list[int]) -> No
     assert len(starts) == 2
 
 
-def test_a_grown_file_is_read_from_where_it_was_left(tree: Path, starts: list[int]) -> None:
+def test_a_file_that_grew_is_read_from_where_it_ended(tree: Path, starts: list[int]) -> None:
     path = tree / "projects/p/a.jsonl"
     output(tree)
     size = path.stat().st_size
@@ -95,7 +94,7 @@ def test_a_grown_file_is_read_from_where_it_was_left(tree: Path, starts: list[in
     assert starts[2:] == [size]
 
 
-def test_a_torn_line_is_taken_as_it_stands_and_read_again_when_whole(tree: Path, starts: list[int]) -> None:
+def test_an_incomplete_last_line_is_read_again_when_it_is_complete(tree: Path, starts: list[int]) -> None:
     path = tree / "projects/p/a.jsonl"
     whole = row("a", 3, 10)
     append(path, whole[:-20])
@@ -122,7 +121,7 @@ def test_a_shorter_file_is_read_from_the_start(tree: Path) -> None:
     assert output(tree) == 7
 
 
-def test_a_file_of_the_same_size_is_read_when_its_time_changed(tree: Path) -> None:
+def test_a_file_of_the_same_size_is_read_again_if_its_time_changed(tree: Path) -> None:
     path = tree / "projects/p/a.jsonl"
     output(tree)
     write(path, row("a", 1, 2), row("a", 2, 3))
@@ -140,7 +139,7 @@ def test_another_file_in_its_place_is_read_from_the_start(tree: Path, starts: li
     assert starts[2:] == [0]
 
 
-def test_a_deleted_file_is_forgotten(tree: Path) -> None:
+def test_a_deleted_file_is_dropped(tree: Path) -> None:
     output(tree)
     (tree / "projects/p/a.jsonl").unlink()
     assert output(tree) == 2
@@ -156,14 +155,14 @@ def test_a_deleted_file_is_kept_on_request(tree: Path) -> None:
     assert output(tree) == 2
 
 
-def test_deleting_elsewhere_forgets_nothing(tree: Path, tmp_path: Path) -> None:
+def test_files_of_other_folders_are_not_dropped(tree: Path, tmp_path: Path) -> None:
     output(tree)
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     assert output(tmp_path / "more") == 1
-    assert len(known()) == 3
+    assert len(cached_files()) == 3
 
 
-def test_without_a_cache_nothing_is_kept(tree: Path, folder: Path) -> None:
+def test_without_a_cache_nothing_is_stored(tree: Path, folder: Path) -> None:
     assert output(tree, cache=False) == 4
     assert not folder.exists()
 
@@ -185,12 +184,12 @@ def test_a_large_session_is_counted_from_the_cache_and_not_folded(
     assert session.usage.output_tokens == 12
 
 
-def test_a_small_session_leaves_no_cache(tree: Path, folder: Path) -> None:
+def test_a_small_session_uses_no_cache(tree: Path, folder: Path) -> None:
     assert reread.open(tree / "projects/p/a.jsonl").usage.output_tokens == 2
     assert not folder.exists()
 
 
-def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Path, tmp_path: Path) -> None:
+def test_the_result_for_one_folder_is_kept_when_another_is_counted(tree: Path, tmp_path: Path) -> None:
     output(tree)
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     output(tmp_path / "more")
@@ -198,21 +197,21 @@ def test_what_was_settled_for_one_folder_stays_when_another_is_counted(tree: Pat
         assert database.execute("SELECT count(*) FROM usage_results").fetchone() == (2,)
 
 
-def test_a_file_that_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = str(tree / "projects/p/a.jsonl")
+def test_a_file_that_cannot_be_read_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable = str(tree / "projects/p/a.jsonl")
     read = workers.read
 
-    def refuse(job: workers.ScanJob, buffer: ReadBuffer | None = None) -> workers.ReadResult:
-        if job.path == refused:
+    def fail(job: workers.ScanJob, buffer: ReadBuffer | None = None) -> workers.ReadResult:
+        if job.path == unreadable:
             raise PermissionError
         return read(job, buffer)
 
-    monkeypatch.setattr(workers, "read", refuse)
+    monkeypatch.setattr(workers, "read", fail)
     for _ in range(2):
         report = reread.usage(root=tree)
-        assert (report.totals.output_tokens, report.unread) == (2, (refused,))
+        assert (report.totals.output_tokens, report.unread) == (2, (unreadable,))
     notes = [text for style, text in usage_lines(report) if style == LOUD]
-    assert refused in notes[0]
+    assert unreadable in notes[0]
     monkeypatch.undo()
     assert reread.usage(root=tree, cache=False).unread == ()
 
@@ -221,12 +220,14 @@ BREAKAGES = {
     "garbage": lambda path: path.write_bytes(b"not a database at all" * 99),
     "empty": lambda path: path.write_bytes(b""),
     "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "scribbled": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
+    "overwritten": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
     "other tables": lambda path: (path.unlink(), run_sql(path, "CREATE TABLE mine (x)")),
     "other format": lambda path: run_sql(path, "PRAGMA user_version = 999"),
     "no table": lambda path: run_sql(path, "DROP TABLE usage_files"),
-    "odd digests": lambda path: run_sql(path, "UPDATE usage_files SET digest = x'00ff'", "DELETE FROM usage_results"),
-    "odd totals": lambda path: run_sql(path, "UPDATE usage_results SET entries = x'00ff'"),
+    "invalid digests": lambda path: run_sql(
+        path, "UPDATE usage_files SET digest = x'00ff'", "DELETE FROM usage_results"
+    ),
+    "invalid results": lambda path: run_sql(path, "UPDATE usage_results SET entries = x'00ff'"),
 }
 
 
@@ -247,10 +248,10 @@ def test_a_broken_or_foreign_cache_is_rebuilt_silently(tree: Path, folder: Path,
     assert output(tree) == expected
     assert output(tree) == expected
     assert output(tree, by="block") == expected
-    assert len(known()) == 16
+    assert len(cached_files()) == 16
 
 
-def test_a_folder_that_cannot_be_made_is_no_trouble(
+def test_a_cache_folder_that_cannot_be_created_is_ignored(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -268,7 +269,7 @@ def test_two_runs_at_once(tree: Path, folder: Path) -> None:
     assert output(tree) == 1404
 
 
-def test_a_locked_cache_is_done_without(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_cache_is_not_used(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output(tree)
     append(tree / "projects/p/a.jsonl", row("a", 3, 10))
     monkeypatch.setattr(cache, "BUSY_SECONDS", 0.05)
@@ -287,7 +288,7 @@ def test_many_bytes_are_read_by_several_processes(tree: Path, monkeypatch: pytes
     monkeypatch.setattr(workers, "process_count", lambda size: 3)
     assert reread.usage(root=tree, by="session", cache=False) == expected
     assert reread.usage(root=tree, by="session") == expected
-    assert len(known()) == 8
+    assert len(cached_files()) == 8
 
 
 def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +297,7 @@ def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.M
     assert reread.usage([tree / "projects/p/a.jsonl"], cache=False).totals.responses
 
 
-def test_a_process_that_dies_is_done_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_of_a_process_that_died_are_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "process_count", lambda size: 2)
     monkeypatch.setattr(workers, "run_worker", _die)
     assert output(tree, cache=False) == 4
@@ -307,7 +308,7 @@ def _die(pipe: Any, jobs: Any, buffer: Any) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another folder elsewhere")
-def test_the_cache_lies_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatch) -> None:
     import platformdirs
 
     monkeypatch.delenv("REREAD_CACHE")

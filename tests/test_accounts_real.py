@@ -1,6 +1,6 @@
-"""Tokens and cost of every session that the real client wrote, held against what the API answered and was paid.
+"""Tokens and cost of sessions that the real client wrote, compared with the answers of the API.
 
-The selection in `tests/real` is always read; with `REREAD_REAL_CLIENT` set, so is all of its `data/` folder.
+The selection in `tests/real` is always read; if `REREAD_REAL_CLIENT` is set, so is its `data/` folder.
 """
 
 import os
@@ -22,9 +22,9 @@ LARGER = os.environ.get("REREAD_REAL_CLIENT")
 ROOTS = [HERE, *([Path(LARGER) / "data"] if LARGER else [])]
 SCENARIOS = sorted(path.parent for root in ROOTS for path in root.glob("*/*/meta.json"))
 FINAL = ("2.1.220", "2.1.325")
-"""Versions that hold a response's lines back until it has ended, and so write its final figures."""
+"""Versions that write the rows of a response only after it has ended, with its final usage."""
 CUT_SHORT = ("interrupt", "stream_cut", "stream_error", "deny_sdk")
-"""Scenarios in which a response never ended as the API meant it to."""
+"""Scenarios in which a response was cut off."""
 
 
 def name(scenario: Path) -> str:
@@ -36,37 +36,38 @@ every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=name)
 
 
 @pytest.fixture(autouse=True)
-def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/nonexistent")
     monkeypatch.delenv("REREAD_PRICES", raising=False)
 
 
-def written(scenario: Path) -> list[Path]:
+def transcripts(scenario: Path) -> list[Path]:
     return [path for path in sorted(scenario.glob("projects/**/*.jsonl")) if path.name != "journal.jsonl"]
 
 
 @cache
 def counted(scenario: Path) -> dict[str, ResolvedResponse]:
-    """The responses of a scenario's transcripts, by message id."""
+    """Return the responses in the transcripts of a scenario, by message id."""
     found = resolved_responses(
-        [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in written(scenario)], bundled_prices()
+        [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in transcripts(scenario)], bundled_prices()
     )
-    by_id = {settled.best.id: settled for settled in found}
-    assert len(by_id) == len(found), "something counted twice"
+    by_id = {resolved.best.id: resolved for resolved in found}
+    assert len(by_id) == len(found), "a response was counted twice"
     return by_id
 
 
 @cache
-def totals(scenario: Path, *, streams: bool = False, transcripts: bool = True) -> reread.Usage:
-    files = [*(written(scenario) if transcripts else []), *(plain.streams(scenario) if streams else [])]
+def totals(scenario: Path, *, with_streams: bool = False, with_transcripts: bool = True) -> reread.Usage:
+    files = transcripts(scenario) if with_transcripts else []
+    files += plain.streams(scenario) if with_streams else []
     return reread.usage(*files, cache=False).totals if files else reread.Usage()
 
 
-def sent(scenario: Path) -> dict[str, dict[str, Any]]:
-    """What the API says it used for each response that has rows."""
+def api_usage(scenario: Path) -> dict[str, dict[str, Any]]:
+    """Return the usage that the API stated for each response that has rows."""
     rows = {
         row["message"]["id"]
-        for path in written(scenario)
+        for path in transcripts(scenario)
         for row in plain.objects(path)
         if row.get("type") == "assistant" and row["message"]["model"] != "<synthetic>"
     }
@@ -75,7 +76,7 @@ def sent(scenario: Path) -> dict[str, dict[str, Any]]:
 
 @every_scenario
 def test_every_response_is_counted_once_with_the_tokens_of_the_api(scenario: Path) -> None:
-    found, truth = counted(scenario), sent(scenario)
+    found, truth = counted(scenario), api_usage(scenario)
     assert set(truth) <= set(found)
     for id, usage in truth.items():
         charge = found[id].best.charge
@@ -90,10 +91,10 @@ def test_every_response_is_counted_once_with_the_tokens_of_the_api(scenario: Pat
 
 
 @every_scenario
-def test_what_may_be_less_is_flagged(scenario: Path) -> None:
-    found, truth = counted(scenario), sent(scenario)
+def test_responses_with_too_little_output_are_unconfirmed(scenario: Path) -> None:
+    found, truth = counted(scenario), api_usage(scenario)
     short = {id for id, usage in truth.items() if found[id].best.charge.output < usage["output_tokens"]}
-    unconfirmed = {id for id, settled in found.items() if not settled.ended}
+    unconfirmed = {id for id, resolved in found.items() if not resolved.ended}
     if not scenario.name.startswith(("stream_cut",)):
         assert short <= unconfirmed
     if scenario.parent.name in FINAL and not scenario.name.startswith(CUT_SHORT) and scenario.name != "tui_interrupt":
@@ -103,7 +104,7 @@ def test_what_may_be_less_is_flagged(scenario: Path) -> None:
 
 @every_scenario
 def test_a_stream_beside_the_transcript_adds_no_tokens(scenario: Path) -> None:
-    alone, both = totals(scenario), totals(scenario, streams=True)
+    alone, both = totals(scenario), totals(scenario, with_streams=True)
     shown = {
         row["message"]["id"]
         for path in plain.streams(scenario)
@@ -115,19 +116,19 @@ def test_a_stream_beside_the_transcript_adds_no_tokens(scenario: Path) -> None:
 
 
 def has_side_calls(scenario: Path) -> bool:
-    """Whether the API answered something that no transcript shows, or a response never ended."""
-    whole = {id for id, settled in counted(scenario).items() if settled.ended}
-    return set(plain.truth(scenario)) != whole or scenario.name.startswith(CUT_SHORT)
+    """True if the API answered something that is in no transcript, or a response was cut off."""
+    ended = {id for id, resolved in counted(scenario).items() if resolved.ended}
+    return set(plain.truth(scenario)) != ended or scenario.name.startswith(CUT_SHORT)
 
 
 @every_scenario
 def test_the_cost_is_what_the_client_reports(scenario: Path) -> None:
     if scenario.parent.name != "2.1.325" or has_side_calls(scenario) or not counted(scenario):
         return
-    for usage in (totals(scenario), totals(scenario, streams=True)):
+    for usage in (totals(scenario), totals(scenario, with_streams=True)):
         assert usage.reported_cost_usd == pytest.approx(usage.cost_usd, abs=1e-9)
     if plain.streams(scenario):
-        stream = totals(scenario, streams=True, transcripts=False)
+        stream = totals(scenario, with_streams=True, with_transcripts=False)
         assert stream.cost_usd == pytest.approx(totals(scenario).cost_usd, abs=1e-9)
         assert stream.reported_cost_usd == pytest.approx(stream.cost_usd, abs=1e-9)
         assert stream.output_tokens == totals(scenario).output_tokens
@@ -142,24 +143,24 @@ def test_most_scenarios_have_no_side_calls() -> None:
 
 @pytest.mark.parametrize("scenario", [s for s in SCENARIOS if s.name in ("resume", "fork", "resume_at")], ids=name)
 def test_resumes_and_forks_count_nothing_twice(scenario: Path) -> None:
-    truth = {id: usage["output_tokens"] for id, usage in sent(scenario).items()}
-    usage = totals(scenario, streams=True)
-    known = {id: settled for id, settled in counted(scenario).items() if id in truth}
+    truth = {id: usage["output_tokens"] for id, usage in api_usage(scenario).items()}
+    usage = totals(scenario, with_streams=True)
+    known = {id: resolved for id, resolved in counted(scenario).items() if id in truth}
     assert usage.responses == len(counted(scenario))
-    if all(settled.ended for settled in known.values()) and len(known) == usage.responses:
+    if all(resolved.ended for resolved in known.values()) and len(known) == usage.responses:
         assert usage.output_tokens == sum(truth.values())
     if scenario.parent.name in FINAL and plain.streams(scenario):
         assert usage.reported_cost_usd == pytest.approx(usage.cost_usd, abs=1e-9)
 
 
 @every_scenario
-def test_the_model_says_what_the_report_says(scenario: Path) -> None:
+def test_a_session_has_the_usage_of_the_report(scenario: Path) -> None:
     for path in plain.transcripts(scenario):
         session = reread.open(path)
         report = reread.usage(path, cache=False).totals
         assert session.usage == report
-        speakers = [session.conversation, *session.agents.values()]
-        parts = sum((speaker.usage for speaker in speakers), reread.Usage())
+        threads = [session.conversation, *session.agents.values()]
+        parts = sum((thread.usage for thread in threads), reread.Usage())
         if scenario.name != "tui_basic":
             assert (parts.responses, parts.tokens) == (report.responses, report.tokens)
             assert parts.cost_usd == report.cost_usd

@@ -21,6 +21,7 @@ from reread.base.claude_argv import takes_stream_json, wants_terminal, with_stre
 from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.errors import Unwritable
+from reread.recording import recorder
 from reread.recording.resume_command import quote_command
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
@@ -325,6 +326,26 @@ class TestLibrary:
             run.close_input()
             assert run.wait() == 0
         assert [line.stream for line in run.stored.lines()] == ["in", "out"]
+
+    def test_a_line_longer_than_64_mib_is_recorded_in_pieces(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert recorder.MAX_LINE == 64 << 20
+        monkeypatch.setattr(recorder, "MAX_LINE", 100_000)
+        data = b"x" * 1_000_000 + b"\nshort\n"
+        (tmp_path / "stream").write_bytes(data)
+        with (tmp_path / "stream").open("rb") as stream:
+            run = reread.capture(stream, root=tmp_path, conversation="c")
+            run.wait()
+        lines = list(run.stored.lines())
+        assert max(len(line.raw) for line in lines) <= 100_000 + recorder.CHUNK
+        assert b"".join(line.raw + line.end for line in lines) == data
+
+    def test_a_command_that_does_not_start_leaves_the_conversation_alone(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b"{}")
+        with pytest.raises(reread.NotFound, match="No such command: no-such-command"):
+            reread.capture(["no-such-command"], root=tmp_path, conversation="c")
+        assert len(list(Store(tmp_path).open("c").lines())) == 1
 
     def test_leaving_the_context_terminates_the_command(self, tmp_path: Path) -> None:
         with reread.capture(python("import time; time.sleep(60)"), root=tmp_path) as run:

@@ -251,6 +251,13 @@ def test_export_can_omit_images() -> None:
     assert png not in run("--demo", "export", "b90c", "-f", "html", "--no-images").stdout
 
 
+def test_export_of_any_folder_takes_its_sessions_but_not_their_agents(tmp_path: Path) -> None:
+    for name in ("one.jsonl", "agent-a1.jsonl"):
+        (tmp_path / name).write_bytes(HARBOR.read_bytes())
+    done = run("export", str(tmp_path), "-f", "html", "-o", str(tmp_path / "site"))
+    assert done.stderr.endswith(": 1 written, 0 unchanged\n")
+
+
 def test_a_session_can_be_read_from_a_pipe() -> None:
     done = run("show", "-", stdin=HARBOR.read_bytes())
     assert "Dead-letter queue" in done.stdout

@@ -1,6 +1,8 @@
 """Lines to records: nothing valid is lost, whatever else stands on a line."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -227,8 +229,95 @@ def test_any_field_may_be_too_deep(name: str) -> None:
         assert isinstance(session.title, str)
 
 
+def test_usage_may_be_too_deep() -> None:
+    usage = {"output_tokens": 5, "iterations": DEEP}
+    session = reread.open(jsonl(*told(user("Hi"), reply("Hello", usage=usage))))
+    assert (session.messages[1].text, session.messages[1].usage.output_tokens) == ("Hello", 5)
+    assert session.usage.output_tokens == 5
+
+
 def test_a_long_element_in_small_pieces_takes_no_long_time() -> None:
     data = b"[" + encode(user("line\n" * 1_500_000)) + b"," + LINE_A + b"]"
     with within(3):
         records = decoded(*(data[at : at + 65_536] for at in range(0, len(data), 65_536)))
         assert [record.type for record in records] == ["user", "user"]
+
+
+MODE = encode(state("mode", mode="normal"))
+
+
+def repeat(unit: bytes) -> Callable[[int], bytes]:
+    """Make junk of a size by repeating a unit."""
+    return lambda size: unit * (size // len(unit))
+
+
+def nest(opening: bytes, middle: bytes, closing: bytes) -> Callable[[int], bytes]:
+    """Make junk of a size by nesting as deep as it takes."""
+
+    def made(size: int) -> bytes:
+        depth = size // len(opening + closing)
+        return opening * depth + middle + closing * depth
+
+    return made
+
+
+JUNK: dict[str, Callable[[int], bytes]] = {
+    "nested objects": repeat(b'{"a":'),
+    "nested arrays": repeat(b"["),
+    "nested objects and arrays": repeat(b'{"a":['),
+    "braces": lambda size: b'{"a":' + b"{" * size,
+    "quotes": repeat(b'"'),
+    "quotes and backslashes": repeat(b'"\\'),
+    "objects with backslashes": repeat(b'{"a":\\"'),
+    "unclosed strings": repeat(b'{"a":"b'),
+    "unclosed escapes": repeat(b'{"a":"\\u00'),
+    "unclosed names": repeat(b'{"aaaaaaaa'),
+    "names without a value": repeat(b'{"a"'),
+    "names and white space": repeat(b'{"a"   '),
+    "objects that go on": repeat(b'{"a":{},'),
+    "splices": repeat(b"}{"),
+    "splices in strings": repeat(b'{"a":"b}{'),
+    "objects that are not JSON": repeat(b'{"type":x}'),
+    "torn objects that are not JSON": repeat(b'{"a":x'),
+    "objects that are not records": lambda size: b'{"a":' + b'{"type":"x"}' * (size // 12),
+    "torn records": repeat(b'{"type":'),
+    "records and torn ones": repeat(MODE + b'{"a":'),
+    "records and torn strings": repeat(MODE + b'{"a":"'),
+    "records and deep torn ones": repeat(MODE + b'{"a":' * 1_500),
+    "deep objects": nest(b'{"a":', b"1", b"}"),
+    "deep arrays": nest(b"[", b"1", b"]"),
+    "deep objects that are not JSON": nest(b'{"type":', b"x", b"}"),
+    "deep arrays that are not JSON": lambda size: b'{"a":' + nest(b"[", b"x", b"]")(size) + b"}",
+    "deep objects that are spliced": nest(b'{"type":"mode","a":', b"x", b"}{}"),
+    "padding": repeat(b"\0 {"),
+}
+"""Lines on which a scan that goes back, or decodes a byte again and again, takes quadratic time."""
+
+
+@pytest.mark.parametrize("first", [b"{}\n", b"["], ids=["line", "array"])
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+def test_twice_the_junk_takes_twice_the_time(junk: Callable[[int], bytes], first: bytes) -> None:
+    def cost(size: int) -> float:
+        data = first + junk(size)
+        with within(30):
+            start = time.process_time()
+            assert [record.fault for record in decoded(data)]
+            return time.process_time() - start
+
+    for _ in range(4):  # a busy machine may disturb a measurement, but not each of them
+        once, twice = cost(30_000), cost(60_000)
+        if twice < max(2.5 * once, 0.01):
+            return
+    pytest.fail(f"30 kB took {once:.3f} s, and 60 kB {twice:.3f} s")
+
+
+@pytest.mark.parametrize("name", ["nested objects", "deep objects that are not JSON", "deep objects that are spliced"])
+def test_a_megabyte_of_junk_takes_seconds_at_the_most(name: str) -> None:
+    with within(4):  # on a quiet machine, a tenth of that
+        decoded(b"{}\n" + JUNK[name](1_000_000))
+
+
+@pytest.mark.parametrize("torn", JUNK.values(), ids=JUNK)
+@pytest.mark.parametrize("end", [b"", b"{"])
+def test_a_record_is_found_behind_any_junk(torn: Callable[[int], bytes], end: bytes) -> None:
+    assert decoded(b"{}\n" + torn(20_000) + b'{"a":"' + LINE_A + end)[-1 - len(end)].raw == LINE_A

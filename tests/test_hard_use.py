@@ -95,6 +95,11 @@ class TestMessages:
         assert done.stderr == b"reread: Cannot write to standard output: No space left on device.\n"
 
     @FULL
+    def test_report_that_buffered_output_cannot_be_written(self, folder: Path) -> None:
+        done = shell(f"reread show {folder / 'one.jsonl'} --raw >/dev/full")
+        assert done.returncode == 2 and b"No space left on device" in done.stderr
+
+    @FULL
     def test_that_cannot_be_printed_do_not_change_the_exit_code(self) -> None:
         assert shell("reread show nothing 2>/dev/full").returncode == 2
         assert shell("reread --demo ls 2>/dev/full").returncode == 0

@@ -152,7 +152,7 @@ class TestReadable:
     @given(VALUES)
     def test_cleaning_leaves_the_value_as_it_is(self, value: Any) -> None:
         before = repr(value)
-        cleaned = jsontext.clean(value)
+        cleaned = jsontext.replace_surrogates(value)
         assert repr(value) == before
         assert has_surrogates(before) or cleaned == value
 
@@ -162,7 +162,7 @@ class TestDumps:
 
     @given(VALUES)
     def test_and_read_again(self, value: Any) -> None:
-        clean = jsontext.clean(value)
+        clean = jsontext.replace_surrogates(value)
         assert jsontext.loads(jsontext.dumps(clean)) == clean
 
     @pytest.mark.parametrize("written", NESTED.values(), ids=NESTED)
@@ -218,14 +218,14 @@ class TestObjectEnd:
         ],
     )
     def test_brackets_inside_strings_do_not_count(self, written: str, end: int) -> None:
-        assert jsontext.matching_bracket(written, 0) == end
+        assert jsontext.ValueScanner().find_end(written, 0) == end
 
     @given(OBJECTS, st.data())
     def test_it_is_found_in_pieces_too(self, value: Any, choice: st.DataObject) -> None:
         written = json.dumps(value)
-        extent, cut = jsontext.Extent(), choice.draw(st.integers(0, len(written) - 1))
-        assert extent.end_in(written[:cut], 0) == -1
-        assert cut + extent.end_in(written[cut:] + '"}', 0) == len(written)
+        scanner, cut = jsontext.ValueScanner(), choice.draw(st.integers(0, len(written) - 1))
+        assert scanner.find_end(written[:cut], 0) == -1
+        assert cut + scanner.find_end(written[cut:] + '"}', 0) == len(written)
 
 
 def has_surrogates(text: str) -> bool:

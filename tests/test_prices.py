@@ -1,4 +1,4 @@
-"""The price table: where it comes from, and how it is looked up."""
+"""The price table: how it is made, and how prices are looked up."""
 
 import importlib.util
 import json
@@ -39,10 +39,10 @@ def script() -> ModuleType:
 
 
 def test_the_table_is_what_the_script_makes(script: ModuleType) -> None:
-    kept, made = json.loads(BUNDLED_FILE.read_text()), script.table()
-    if kept["sources"] != made["sources"]:
-        pytest.skip(f"made with {kept['sources'][0]}, installed is {made['sources'][0]}")
-    assert kept == made
+    bundled, made = json.loads(BUNDLED_FILE.read_text()), script.table()
+    if bundled["sources"] != made["sources"]:
+        pytest.skip(f"made with {bundled['sources'][0]}, installed is {made['sources'][0]}")
+    assert bundled == made
     assert BUNDLED_FILE.read_text() == script.text()
 
 
@@ -58,7 +58,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
 
     supplement = json.loads(script.SUPPLEMENT.read_text())["models"]
     if model in supplement:
-        pytest.skip("not in genai-prices, or not so there")
+        pytest.skip("not in genai-prices, or with other prices")
     usage = genai_prices.Usage(
         input_tokens=prompt, cache_read_tokens=prompt // 2, cache_write_tokens=prompt // 4, output_tokens=700
     )
@@ -101,7 +101,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
         ),
     ],
 )
-def test_ids_come_in_variants(id: str, model: str, regional: bool, first_party: bool) -> None:
+def test_all_variants_of_a_model_id_are_understood(id: str, model: str, regional: bool, first_party: bool) -> None:
     name = bundled_prices().name(id)
     assert name is not None
     assert (name.model, name.regional, name.first_party) == (model, regional, first_party)
@@ -150,7 +150,7 @@ MILLION = 1_000_000
         ("us.anthropic.claude-opus-4-1-20250805-v1:0", 0, "15"),
     ],
 )
-def test_fast_mode_places_and_batches_are_factors(model: str, mode: int, expected: str) -> None:
+def test_fast_mode_region_and_batch_are_factors(model: str, mode: int, expected: str) -> None:
     assert dollars(model, mode, input=MILLION) == Decimal(expected)
 
 
@@ -165,7 +165,7 @@ def test_fast_and_long_together() -> None:
     assert dollars("claude-opus-4-6", FAST, TODAY, input=MILLION) == 30
 
 
-def test_a_threshold_is_crossed_above_it_only() -> None:
+def test_a_prompt_at_the_threshold_is_not_long() -> None:
     assert dollars("claude-haiku-5-5", input=100_000) == Decimal("0.01")
     assert dollars("claude-haiku-5-5", input=100_001) == Decimal("0.0500005")
 
@@ -186,9 +186,9 @@ def test_a_bad_price_file_is_misuse(tmp_path: Path, text: str) -> None:
         read_price_file(tmp_path / "none.json")
 
 
-def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_price_file_overrides_the_bundled_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "prices.json"
-    given: dict[str, Any] = {
+    content: dict[str, Any] = {
         "as_of": "2027-01-01",
         "batch": 0.25,
         "models": {
@@ -201,7 +201,7 @@ def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch
             },
         },
     }
-    path.write_text(json.dumps(given))
+    path.write_text(json.dumps(content))
     prices = current_prices(path)
     assert prices.table.as_of == "2027-01-01"
     assert cost(Charge("house-model", MILLION, 0, MILLION, MILLION, MILLION), None, prices) == 4_350_000_000_000
@@ -213,5 +213,5 @@ def test_a_price_file_goes_before_the_bundled_prices(tmp_path: Path, monkeypatch
     assert current_prices().table.as_of == "2027-01-01"
 
 
-def test_a_name_that_is_no_claude_stays_as_it_is() -> None:
+def test_an_id_that_is_not_of_claude_is_unchanged() -> None:
     assert parse_model_id("Kimi/K2").model == "Kimi/K2"

@@ -197,7 +197,7 @@ def test_what_a_person_typed_is_a_prompt(path: Path) -> None:
         for row in plain.main_thread(path)
         if row["type"] == "user" and not row.get("isMeta") and isinstance(row["message"]["content"], str)
     }
-    asked = {p for p in plain.said_to_persons(scenario_of(path)) if not p.startswith("/")}
+    asked = {p for p in plain.start_prompts(scenario_of(path)) if not p.startswith("/")}
     session = session_of(path)
     prompts = {t.prompt.text for branch in session.branches for t in branch.turns if t.prompt}
     assert typed & asked <= prompts
@@ -209,7 +209,7 @@ def test_what_nobody_typed_is_no_prompt(path: Path) -> None:
     session = session_of(path)
     kinds = {uuid: message.kind for message in session.messages for uuid in message.uuids}
     for row in plain.main_thread(path):
-        if row["type"] == "user" and plain.is_words(row) and not plain.is_typed(row):
+        if row["type"] == "user" and plain.has_own_content(row) and not plain.is_typed(row):
             assert kinds[row["uuid"]] != "prompt"
             assert all(
                 turn.prompt is None or row["uuid"] not in turn.prompt.uuids or kinds[row["uuid"]] == "command"
@@ -275,7 +275,7 @@ def test_a_branch_begins_where_a_person_went_back(path: Path) -> None:
 
 @every_transcript
 def test_compactions_are_counted_once(path: Path) -> None:
-    rows = plain.once(plain.main_thread(path))
+    rows = plain.unique(plain.main_thread(path))
     boundaries = [row for row in rows if row.get("subtype") == "compact_boundary"]
     assert len(session_of(path).compactions) == len(boundaries)
 

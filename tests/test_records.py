@@ -21,17 +21,17 @@ from msgspec import Struct
 from reread.records import blocks, types
 from reread.records.blocks import (
     BLOCKS,
-    ResultBlock,
+    CallBlock,
     Image,
+    ResultBlock,
     Source,
     Text,
     ToolResult,
     ToolUse,
     UnknownBlock,
-    CallBlock,
-    options,
     to_block,
     to_blocks,
+    union_members,
 )
 from reread.records.types import (
     ATTACHMENTS,
@@ -104,7 +104,7 @@ def read(family: str, value: dict[str, Any]) -> Any:
 
 def sample(hint: Any) -> Any:
     """A JSON value that fits a type, with every field of every struct in it."""
-    option = options(hint)[0]
+    option = union_members(hint)[0]
     if get_origin(option) is Annotated:
         return HELD[get_args(option)[1].extra["holds"]]
     if get_origin(option) is list:

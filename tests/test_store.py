@@ -1,13 +1,16 @@
 """The store of captured conversations: names, lines, locks, repairs and configuration."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import making  # noqa: F401  (the hypothesis profile)
 import pytest
@@ -15,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.catalog.store import Store
+from reread.catalog import config
+from reread.catalog.store import Store, companions
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_type
 from reread.disk.filenames import MAX_LENGTH, filename_for, id_from_filename
 from reread.errors import Unwritable
 from reread.recording.player import find_recording
-from reread.records.lines import LineSplitter
 
 ODD_IDS = [
     "",
@@ -98,6 +101,14 @@ class TestNames:
         store.append("Conv1", b"{}", workspace="default")
         assert len(list(store.conversations())) == 2
 
+    def test_a_bare_name_given_by_another_program_is_used(self, tmp_path: Path) -> None:
+        path = tmp_path / "conversations" / "default" / "default" / "Conv1.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(chorus_line("Conv1"))
+        Store(tmp_path).append("Conv1", b"{}")
+        assert list(path.parent.iterdir()) == [path]
+        assert len(list(Store(tmp_path).open("Conv1").lines())) == 2
+
 
 def chorus_line(conversation: str) -> bytes:
     """Return a line as another program writes it: with spaces, and its keys in another order."""
@@ -151,19 +162,45 @@ class TestLines:
         assert [line.get("end") for line in lines] == ["\r\n", "", None]
         assert [line.get("stream") for line in lines] == [None, None, "in"]
 
-    @given(st.lists(st.binary(max_size=40)), st.integers(1, 20))
-    def test_split_from_any_chunks_are_the_bytes(self, pieces: list[bytes], size: int) -> None:
-        data = b"".join(pieces)
-        splitter = LineSplitter()
-        lines = [line for at in range(0, len(data), size) for line in splitter.feed(data[at : at + size])]
-        tail = splitter.flush()
-        assert b"".join(lines) + tail == data
-        assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines) and b"\n" not in tail
+    def test_with_a_newline_inside_stay_one_line(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b'{"a":\n1}')
+        assert [line.raw for line in Store(tmp_path).open("c").lines()] == [b'{"a":\n1}']
+
+    def test_have_a_random_uuid_each(self, tmp_path: Path) -> None:
+        with Store(tmp_path).writer("c") as writer:
+            writer.extend([b"{}\n"] * 200)
+        ids = [UUID(line.id) for line in StoredConversation(writer.path).lines()]
+        assert len(set(ids)) == 200
+        assert {(id.version, id.variant) for id in ids} == {(4, RFC_4122)}
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            b'{"claudeMessage":null,"raw":"e!A=="}',
+            b'{"claudeMessage":null,"raw":7}',
+            b'{"claudeMessage":null,"run":{"event":"pause"}}',
+            b'{"claudeMessage":null,"run":{},"raw":"eA=="}',
+            b'{"raw":"eA=="}',
+        ],
+    )
+    def test_of_another_form_are_damaged(self, line: bytes) -> None:
+        assert decode_line(line) is None
+
+    def test_unexpected_values_have_defaults(self) -> None:
+        line = decode_line(b'{"claudeMessage":{},"id":1,"stream":"side","end":2,"costUSD":true}')
+        assert line == StoredLine("", "", "", None, b"{}", end=b"\n", stream="out")
+        assert decode_line(b'{"claudeMessage":null,"run":{"event":"end","exitCode":"1"}}') == RunMarker("end")
 
     @given(st.binary(max_size=300))
     def test_damaged_lines_never_raise(self, data: bytes) -> None:
         assert decode_line(data) is None or isinstance(decode_line(data), StoredLine | RunMarker)
         assert line_type(data) is None or json.loads(data) is not None
+
+    @pytest.mark.parametrize("conversation", [b"c", b"\\ud800"], ids=["fast", "lenient"])
+    def test_that_are_not_utf8_are_damaged(self, conversation: bytes) -> None:
+        line = b'{"conversationId":"%b","claudeMessage":{"a":"%b"}}\n'
+        assert decode_line(line % (conversation, "ä".encode())) is not None
+        assert decode_line(line % (conversation, b"\xe4")) is None
 
 
 def store_line(root: Path, line: bytes) -> tuple[StoredLine, bytes]:
@@ -187,6 +224,47 @@ class TestConversations:
             store.open("sec")
         with pytest.raises(reread.NotFound, match="ls --captured"):
             store.open("nowhere")
+
+    def test_an_exact_id_is_preferred_to_a_prefix(self, tmp_path: Path) -> None:
+        for name in ("a", "ab"):
+            Store(tmp_path).append(name, b"{}")
+        assert Store(tmp_path).open("a").id == "a"
+
+    def test_know_the_folder_of_their_store(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b"{}")
+        assert Store(tmp_path).open("c").root == tmp_path
+        assert StoredConversation(tmp_path / "some" / "other" / "place" / "c.jsonl").root is None
+
+    def test_see_lines_that_are_added_later(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        store.append("c", b'{"session_id":"s-1"}')
+        stored = store.open("c")
+        assert stored.session_ids == ["s-1"]
+        store.append("c", b'{"sessionId":"s-2"}')
+        store.append("c", b'{"session_id":"s-3"}', stream="in")
+        store.append("c", b'{"session_id":"s-4"}', stream="err")
+        assert stored.session_ids == ["s-1", "s-2"]
+
+    def test_a_run_that_names_its_session_is_found(self, tmp_path: Path) -> None:
+        for argv in (["claude", "-p", "Hi"], ["claude", "--resume", "s-1"]):
+            with Store(tmp_path).writer("c") as writer:
+                writer.start_run(argv)
+                writer.append(b'{"session_id":"s-1"}')
+                writer.end_run(0)
+        assert [run.argv[-1] for run in Store(tmp_path).open("c").runs] == ["Hi", "s-1"]
+
+    @pytest.mark.parametrize(("sessions", "found"), [(["s-1"], True), (["s-1", "s-2"], False)])
+    def test_of_other_sessions_too_are_not_joined_with_a_transcript(
+        self, sessions: list[str], found: bool, tmp_path: Path
+    ) -> None:
+        for session in sessions:
+            Store(tmp_path).append("c", json.dumps({"type": "result", "session_id": session}).encode())
+        transcript = tmp_path / "projects" / "p" / "s-1.jsonl"
+        transcript.parent.mkdir(parents=True)
+        transcript.write_text('{"type":"user","sessionId":"s-1"}\n')
+        capture = Store(tmp_path).path_of("c")
+        assert companions(transcript, [tmp_path]) == ([capture] if found else [])
+        assert companions(capture, [tmp_path]) == [transcript]
 
     def test_are_filtered_by_workspace_and_agent(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
@@ -260,6 +338,24 @@ class TestCost:
             store.append("c", b'{"type":"result","session_id":"s","total_cost_usd":%f,"duration_ms":7}' % total)
         assert [(line.cost_usd, line.duration_ms) for line in store.open("c").lines()] == [(1.0, 7), (0.5, 7)]
 
+    def test_of_another_session_starts_from_zero(self, tmp_path: Path) -> None:
+        for session, total in (("a", 1.0), ("b", 1.5)):
+            Store(tmp_path).append("c", result_line(session, total))
+        assert [line.cost_usd for line in Store(tmp_path).open("c").lines()] == [1.0, 1.5]
+
+    def test_counts_printed_results_only(self, tmp_path: Path) -> None:
+        for stream, total in (("out", 1.0), ("err", 1.2), ("in", 1.3), ("out", 1.5)):
+            Store(tmp_path).append("c", result_line("a", total), stream=stream)
+        assert [line.cost_usd for line in Store(tmp_path).open("c").lines()] == [1.0, None, None, 0.5]
+        with Store(tmp_path).writer("d") as writer:
+            for stream, total in (("out", 1.0), ("err", 1.2), ("out", 1.5)):
+                writer.append(result_line("a", total), stream=stream)
+        assert [line.cost_usd for line in Store(tmp_path).open("d").lines()] == [1.0, None, 0.5]
+
+
+def result_line(session: str, total: float) -> bytes:
+    return json.dumps({"type": "result", "session_id": session, "total_cost_usd": total}).encode()
+
 
 def costs(root: Path, version: str, runs: list[list[float]]) -> list[float | None]:
     init = {"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": version}
@@ -278,6 +374,12 @@ class TestWriters:
         with store.writer("c"), pytest.raises(reread.Misuse, match="is being captured right now"):
             store.writer("c")
         store.writer("c").close()
+
+    def test_append_waits_for_another_writer(self, tmp_path: Path) -> None:
+        writer = Store(tmp_path).writer("c")
+        threading.Timer(0.3, writer.close).start()
+        Store(tmp_path).append("c", b"{}")
+        assert len(list(Store(tmp_path).open("c").lines())) == 1
 
     def test_a_torn_line_gets_a_newline_and_stays(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
@@ -321,6 +423,46 @@ class TestWriters:
         path.symlink_to("/dev/full")
         with Store(tmp_path).writer("c") as writer, pytest.raises(Unwritable, match="No space left"):
             writer.extend([b"{}\n"])
+
+    @pytest.mark.parametrize(("mode", "count"), [("never", 0), ("result", 3), ("line", 5)])
+    def test_force_lines_onto_the_disk_as_chosen(
+        self, mode: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        synced: list[int] = []
+        monkeypatch.setattr(os, "fsync", synced.append)
+        with Store(tmp_path).writer("c", fsync=mode) as writer:
+            synced.clear()  # the configuration
+            writer.start_run(["claude"])
+            writer.append(b"{}")
+            writer.append(b'{"type":"result"}')
+            writer.extend([b"{}\n"])
+            writer.extend([b'{"type":"result"}\n', b"{}\n"])
+            writer.end_run(0)
+        assert len(synced) == count
+
+    def test_reject_an_unknown_fsync_mode(self, tmp_path: Path) -> None:
+        with pytest.raises(reread.Misuse, match="Invalid fsync mode 'often'; use never, result or line"):
+            Store(tmp_path).writer("c", fsync="often")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(("number", "raises"), [(errno.EINVAL, False), (errno.EIO, True)])
+    def test_an_fsync_error_is_raised_unless_the_file_does_not_support_it(
+        self, number: int, raises: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(fd: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        with Store(tmp_path).writer("c", fsync="line") as writer:
+            monkeypatch.setattr(os, "fsync", fail)
+            with pytest.raises(Unwritable) if raises else nullcontext():
+                writer.append(b"{}")
+
+    def test_continue_after_a_short_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write = os.write
+        with Store(tmp_path).writer("c") as writer:
+            monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+            writer.append(b'{"n":1}')
+        assert [line.raw for line in StoredConversation(writer.path).lines()] == [b'{"n":1}']
 
     @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
     def test_a_killed_writer_loses_at_most_the_line_in_flight(self, tmp_path: Path) -> None:
@@ -374,6 +516,20 @@ class TestConfiguration:
         (tmp_path / "config.json").write_text('{"workspaces": [{"id": "w"}]}')
         Store(tmp_path).append("c", b"{}", workspace="w")
         assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": [{"id": "w"}]}
+
+    def test_that_cannot_be_written_does_not_stop_a_writer(self, tmp_path: Path) -> None:
+        (tmp_path / "config.lock").mkdir()
+        Store(tmp_path).append("c", b"{}", workspace="w")
+        assert [stored.workspace for stored in Store(tmp_path).conversations()] == ["w"]
+
+    def test_is_read_again_under_the_lock(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def lock_after_another_process(fd: int, *, wait: float) -> bool:
+            (tmp_path / "config.json").write_text('{"workspaces": ["w"]}')
+            return True
+
+        monkeypatch.setattr(config, "lock", lock_after_another_process)
+        config.add_workspace(tmp_path, "w")
+        assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": ["w"]}
 
     def test_concurrent_writers_add_all_workspaces(self, tmp_path: Path) -> None:
         threads = [

@@ -17,7 +17,7 @@ from reread.render.markdown_nodes import nodes_markdown
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
-from reread.tools.nodes import Node, Note
+from reread.tools.nodes import Code, Data, Diff, Hunk, Links, Node, Note, Picture, Section, Target
 from reread.tools.tool_call import ToolCall
 
 HERE = Path(__file__).parent
@@ -134,6 +134,120 @@ def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, o
     assert isinstance(tool.title(seen), str)
     list(tool.draw(seen))
     drawn_in_both_views(tools.draw(seen, full=True))
+
+
+class TestOutcome:
+    """How a call ended, from the many ways that results say so."""
+
+    @pytest.mark.parametrize(
+        ("content", "data", "state", "message", "code"),
+        [
+            ("<tool_use_error>no</tool_use_error>", "Error: no", "failed", "no", None),
+            ("Exit code 7\nno", "Error: Exit code 7\nno", "failed", "no", 7),
+            ("Exit code 7\nno", {"stdout": ""}, "failed", "no", 7),
+            ("Exit code 7\nno", "Error: no", "failed", "no", 7),
+            ("no", "Error: Exit code -9\nno", "failed", "no", -9),
+            ("Error: no", None, "failed", "no", None),
+            ("see: Exit code 7", None, "failed", "see: Exit code 7", None),
+            (None, "Error: no", "failed", "no", None),
+            ("Error: Permission to use Bash was denied", None, "denied", "Permission to use Bash was denied", None),
+            ("User rejected tool use", None, "denied", "User rejected tool use", None),
+            ("[Request interrupted by user]", None, "interrupted", "[Request interrupted by user]", None),
+        ],
+    )
+    def test_a_failure(self, content: Any, data: Any, state: str, message: str, code: int | None) -> None:
+        outcome = tool_call("Bash", {}, content, data, ok=False).outcome
+        assert (outcome.state, outcome.message, outcome.exit_code) == (state, message, code)
+
+    @pytest.mark.parametrize(
+        ("denial", "ok", "state"),
+        [
+            ("interrupted", False, "interrupted"),
+            ("user-rejected", False, "denied"),
+            ("user-rejected", True, "denied"),
+            (None, True, "done"),
+            (None, None, "running"),
+            ("interrupted", None, "running"),
+        ],
+    )
+    def test_the_clients_word_for_a_denial(self, denial: str | None, ok: bool | None, state: str) -> None:
+        assert tool_call("Bash", {}, "because", ok=ok, denial=denial).outcome.state == state
+
+    def test_a_success_is_not_denied_for_its_text(self) -> None:
+        assert tool_call("Bash", {}, "Permission to use Bash", ok=True).outcome.state == "done"
+
+    def test_an_exit_code_of_many_digits(self) -> None:
+        outcome = tool_call("Bash", {}, "Exit code " + "9" * 5000, ok=False).outcome
+        assert (outcome.state, outcome.exit_code) == ("failed", None)
+
+    def test_the_text_is_that_of_all_blocks(self) -> None:
+        blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "text", "text": 5}]
+        assert tool_call("Bash", {}, blocks).text == "a\nb"
+
+
+class TestGeneric:
+    """Calls of unknown tools, and the text that a tool leaves out."""
+
+    def test_a_failure_is_one_note_with_its_exit_code(self) -> None:
+        nodes = tools.draw(tool_call("Unknown", {}, f"Exit code 7\n{WORDS}", ok=False))
+        assert nodes == [Note(text=f"failed with exit code 7: {WORDS}", level="error")]
+
+    def test_input_and_result(self) -> None:
+        blocks = [{"type": "text", "text": WORDS}, {"type": "text", "text": " "}, {"type": "new", "a": None, "b": 5}]
+        section, code, data = tools.draw(tool_call("Unknown", {"a": 1}, blocks))
+        assert section == Section(title="input", nodes=[Data(value={"a": 1})])
+        assert code == Code(text=WORDS)
+        assert isinstance(data, Data) and data.value["type"] == "new"
+
+    def test_images(self) -> None:
+        sources: list[Any] = [
+            {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+            {"type": "url", "url": "https://example.org/a.png"},
+            {"type": "base64", "media_type": 5, "data": 5},
+        ]
+        nodes = tools.draw(tool_call("Unknown", {}, [{"type": "image", "source": source} for source in sources]))
+        assert nodes == [
+            Picture(media_type="image/png", size=3, data="AAAA"),
+            Links(targets=[Target(url="https://example.org/a.png")]),
+            Picture(media_type="application/octet-stream"),
+        ]
+
+    def unshown(self, call: ToolCall, nodes: list[Node], title: str = "") -> Any:
+        """The text that neither the nodes nor the title show, by path."""
+        section = generic.unshown_text(call, nodes, title)
+        assert not section or (isinstance(section[0], Section) and not section[0].open)
+        return section[0].nodes[0].value if section else {}  # pyright: ignore
+
+    def test_text_that_no_node_shows(self) -> None:
+        call = tool_call(
+            "Unknown", {"a": ["one text", "two text"], "n": "abc"}, "three text", {"b": {"c": "four text"}}
+        )
+        assert self.unshown(call, [Note(text="one text!")]) == {
+            "input.a[1]": "two text",
+            "result": "three text",
+            "data.b.c": "four text",
+        }
+
+    def test_text_in_the_title_is_shown(self) -> None:
+        assert self.unshown(tool_call("Unknown", {"a": "one text"}), [], "Unknown one text") == {}
+
+    def test_repeated_text_is_listed_once(self) -> None:
+        call = tool_call("Unknown", {"a": "one text", "b": "one text"}, "one text", {"c": "one text"})
+        assert self.unshown(call, []) == {"input.a": "one text"}
+
+    def test_bytes_and_signatures_are_not_text(self) -> None:
+        call = tool_call("Unknown", {"signature": "abcdef", "base64": "abcdef"}, None, {"data": "abcdef", "a": "text"})
+        assert self.unshown(call, []) == {"data.a": "text"}
+
+    def test_the_lines_of_a_diff_are_shown(self) -> None:
+        diff = Diff(hunks=[Hunk(old_start=1, new_start=1, lines=["-one", "+  two", " three"])])
+        call = tool_call("Edit", {"old_string": "one\nthree", "new_string": "  two\nthree"})
+        assert self.unshown(call, [diff]) == {}
+        assert self.unshown(tool_call("Edit", {"a": "one\nfour"}), [diff]) == {"input.a": "one\nfour"}
+
+    def test_only_the_unshown_lines_of_a_numbered_text_are_listed(self) -> None:
+        call = tool_call("Read", {}, "     1→one\n     2→two\nand a note")
+        assert self.unshown(call, [Code(text="one\ntwo")]) == {"result": "and a note"}
 
 
 def _flat(nodes: list[Node]) -> Iterator[Node]:

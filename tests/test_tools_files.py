@@ -1119,6 +1119,21 @@ def test_a_computed_diff_turns_old_into_new(old: list[str], new: list[str]) -> N
     assert made + old[at:] == new
 
 
+def test_a_line_added_to_many_equal_ones() -> None:
+    [hunk] = _diff.compute_hunks("a\n" * 10, "a\n" * 11)
+    assert hunk == Hunk(old_start=8, new_start=8, lines=[" a", " a", " a", "+a"])
+    [hunk] = _diff.compute_hunks("a\n" * 11, "a\n" * 10)
+    assert hunk == Hunk(old_start=8, new_start=8, lines=[" a", " a", " a", "-a"])
+
+
+def test_a_missing_newline_is_a_note_and_not_a_line() -> None:
+    marker = "\\ No newline at end of file"
+    patch = {"oldStart": 1, "newStart": 1, "lines": ["-a", marker, "+b", marker]}
+    diff, note = draw(tool_call("Edit", {"file_path": "a.py"}, data={"structuredPatch": [patch]}))
+    assert isinstance(diff, Diff) and diff.hunks[0].lines == ["-a", "+b"]
+    assert note == Note(text=marker)
+
+
 def test_a_huge_rewrite_is_not_compared() -> None:
     old, new = "\n".join(f"old {n}" for n in range(3000)), "\n".join(f"new {n}" for n in range(3000))
     assert _diff.change_counts(_diff.compute_hunks(old, new)) == "+3000 −3000"
@@ -1128,6 +1143,20 @@ def test_replacements_cannot_grow_a_file_without_limit() -> None:
     assert (
         _diff.apply_edits("a" * 10**5, [_diff.Edit(old_string="a", new_string="b" * 10**5, replace_all=True)]) is None
     )
+
+
+def test_an_edit_replaces_the_first_occurrence_or_all_of_them() -> None:
+    edits = [_diff.Edit(old_string="a", new_string="x"), _diff.Edit(old_string="b", new_string="y", replace_all=True)]
+    assert _diff.apply_edits("a b a b", edits) == "x y a y"
+    every = {"file_path": "n.txt", "old_string": "b", "new_string": "y", "replace_all": True}
+    [note, diff] = draw(tool_call("Edit", every, data={"originalFile": "b\nc\nb\n"}))
+    assert isinstance(note, Note) and isinstance(diff, Diff)
+    assert diff.hunks[0].lines == ["-b", "+y", " c", "-b", "+y"]
+
+
+def test_an_edit_that_does_not_match_is_not_applied() -> None:
+    assert _diff.apply_edits("a", [_diff.Edit(old_string="b", new_string="c")]) is None
+    assert _diff.apply_edits("a", [_diff.Edit(old_string="", new_string="c")]) is None
 
 
 WORDS = st.sampled_from(

@@ -1,4 +1,4 @@
-"""`reread usage`, run as a person runs it."""
+"""`reread usage` on the command line."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ REREAD = [str(Path(sys.executable).with_name("reread"))]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """Runs the command in a home of its own."""
+    """Run the command with an empty home folder."""
 
     def call(*words: str, stdin: bytes | None = None, **more: str) -> subprocess.CompletedProcess[str]:
         home = {
@@ -57,13 +57,13 @@ def test_the_table_fits_eighty_columns(run: Any) -> None:
         done = run("--demo", "usage", "--by", by)
         assert done.returncode == 0
         lines = done.stdout.splitlines()
-        table = lines[: next(n for n, line in enumerate(lines) if line.startswith("total")) + 1]
+        table = lines[: next(n for n, line in enumerate(lines) if line.startswith("Total")) + 1]
         assert all(len(line) <= 80 for line in table), by
         assert len(table) >= 3
     assert any("█" in line for line in run("--demo", "usage").stdout.splitlines())
 
 
-def test_the_table_says_what_must_be_known(run: Any, tmp_path: Path) -> None:
+def test_the_table_has_notes(run: Any, tmp_path: Path) -> None:
     line = {
         "type": "assistant",
         "sessionId": "a",
@@ -73,8 +73,8 @@ def test_the_table_says_what_must_be_known(run: Any, tmp_path: Path) -> None:
     }
     (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
     shown = run("usage", str(tmp_path / "a.jsonl")).stdout
-    assert "No price for mystery\\x1b[31m: tokens counted, cost not." in shown
-    assert "A lower bound: 1 of 1 responses" in shown
+    assert "No price for mystery\\x1b[31m: tokens are counted, cost is not." in shown
+    assert "Lower bound: 1 of 1 responses" in shown
     assert "The client reported $1.50" in shown
     assert "\x1b" not in shown
 
@@ -104,7 +104,7 @@ def test_a_price_file_and_the_environment(run: Any, tmp_path: Path) -> None:
         assert "2030-01-01" in run("usage", "--prices", *words, **more).stdout
 
 
-def test_sessions_folders_and_streams_together(run: Any) -> None:
+def test_sessions_folders_and_streams_can_be_mixed(run: Any) -> None:
     sessions = sorted(SAMPLES.glob("projects/*/*.jsonl"))
     streams = sorted(SAMPLES.glob("conversations/*/*/*.jsonl"))
     words = [str(sessions[0]), str(sessions[1].parent), *map(str, streams)]
@@ -120,7 +120,7 @@ def test_a_stream_is_counted_from_standard_input_too(run: Any) -> None:
     assert piped["totals"]["reported_cost_usd"] is not None
 
 
-def test_days_and_models_narrow_what_is_counted(run: Any) -> None:
+def test_times_and_models_filter(run: Any) -> None:
     everything = json.loads(run("--demo", "usage", "--json").stdout)["totals"]["responses"]
     part = json.loads(run("--demo", "usage", "--json", "--since", "2026-11-10", "--model", "opus").stdout)["totals"]
     assert 0 < part["responses"] < everything
@@ -129,7 +129,7 @@ def test_days_and_models_narrow_what_is_counted(run: Any) -> None:
     assert (none["totals"]["responses"], none["totals"]["cost_usd"]) == (0, 0)
 
 
-def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
+def test_the_cache_is_used_unless_no_cache_is_given(run: Any, tmp_path: Path) -> None:
     first = run("--demo", "usage", "--json", "--no-cache").stdout
     assert not (tmp_path / "cache").exists()
     assert run("--demo", "usage", "--json").stdout == first
@@ -138,7 +138,7 @@ def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["--by", "colour"], "Cannot group by 'colour'"),
         (["--tz", "Mars/Base"], "time zone"),
@@ -147,18 +147,18 @@ def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
         (["--price-file", "/nonexistent.json"], "Cannot read price file"),
     ],
 )
-def test_misuse_is_said_in_one_line(run: Any, words: list[str], said: str) -> None:
+def test_misuse_is_reported_on_one_line(run: Any, words: list[str], expected: str) -> None:
     done = run("--demo", "usage", *words)
     assert done.returncode == 2
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert expected in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_nothing_to_count_is_nothing(run: Any) -> None:
+def test_no_sessions_are_no_rows(run: Any) -> None:
     done = run("usage", "--json")
     assert json.loads(done.stdout)["rows"] == []
 
 
-def test_numbers_too_large_for_money_are_shown(run: Any, tmp_path: Path) -> None:
+def test_numbers_too_large_for_a_cost_are_shown(run: Any, tmp_path: Path) -> None:
     message = {"id": "m", "model": "claude-opus-5-5", "stop_reason": "end_turn", "usage": {"output_tokens": 10**400}}
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"type": "assistant", "sessionId": "a", "requestId": "r", "message": message}))

@@ -136,7 +136,7 @@ def _ascending(group: tuple[str | None, ...]) -> list[tuple[bool, str]]:
 
 
 class ZoneClock:
-    """Converts milliseconds to times in a time zone; each quarter of an hour is converted once."""
+    """Converts timestamp_ms to times in a time zone; each quarter of an hour is converted once."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self.zone = zone

@@ -1,4 +1,4 @@
-"""JSON text, both ways, whatever it holds: NaN, lone surrogates, huge integers, any depth, broken UTF-8."""
+"""Read and write any JSON text: NaN, lone surrogates, huge integers, any depth, broken UTF-8."""
 
 from __future__ import annotations
 
@@ -11,64 +11,77 @@ from typing import Any, cast
 import msgspec
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""What msgspec raises on content; anything else is a bug."""
+"""What msgspec raises on bad content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _lenient = json.JSONDecoder(strict=False)
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
-_WORDS: dict[str, Any] = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "NaN": float("nan"),
-    "Infinity": float("inf"),
-    "-Infinity": float("-inf"),
-}
+_SPACE = " \t\r\n"
+_SPACE_RUN = re.compile(r"[ \t\r\n]*+")
+_INTEGER = re.compile(r"-?\d+")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_TOKEN = re.compile(r'["\[\]{}]')
-_QUOTED = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-"""A string up to its end or to a backslash that is the last character; it keeps no way back, for strings are long."""
-_DEPTH = {"[": 1, "{": 1, "]": -1, "}": -1, '"': 0}
+_UNBRACKETED = re.compile(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+"""Text up to the next bracket, whole strings included; possessive, so that no backtracking state is kept."""
+_STRING_REST = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+"""The rest of a string, up to its closing quote or to a backslash that is the last character."""
+_DEPTH = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def loads(data: bytes) -> Any:
-    """The value of one JSON text; raises ValueError only where it is no JSON at all."""
+    """Return the value of one JSON text; raise ValueError only if it is not JSON at all."""
     try:
         return _decode(data)
     except DECODE_ERRORS:
-        text = data.decode("utf-8", "replace")
-    try:
-        return _lenient.decode(text)
-    except RecursionError:
-        return _loads_deep(text)
-    except ValueError as error:
-        if isinstance(error, json.JSONDecodeError):
-            raise
-        return _loads_deep(text)
+        return _parse(data.decode("utf-8", "replace"))
 
 
 def loads_clean(data: bytes) -> Any:
-    """What `loads` gives, with every lone surrogate replaced, so that its strings can be encoded."""
+    """Return what `loads` returns, with lone surrogates replaced so that every string can be encoded."""
     try:
         return _decode(data)
     except DECODE_ERRORS:
-        return clean(loads(data))
+        value = _parse(data.decode("utf-8", "replace"))
+    return replace_surrogates(value) if _ESCAPED_SURROGATE.search(data) else value
 
 
-def dumps(value: Any) -> bytes:
-    """The JSON text of a value that `loads` gave, always valid UTF-8."""
+def is_json(text: str) -> bool:
+    """True if the text is one JSON value by the lenient rules of `loads`; it may be bytes decoded as Latin-1."""
+    try:
+        _parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse(text: str) -> Any:
+    try:
+        return _lenient.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError):  # nested too deep, or an integer with more digits than Python converts
+        return _loads_deep(text)
+
+
+def dumps(value: Any, *, deep: bool = True) -> bytes:
+    """Return the JSON text of a value that `loads` returned, always valid UTF-8.
+
+    With `deep=False`, raise RecursionError for a value that is nested deeper than the fast decoders go.
+    """
     try:
         return _encode(value)
-    except (RecursionError, UnicodeError, OverflowError, msgspec.EncodeError):
-        return "".join(_pieces(value)).encode("utf-8", "replace")
+    except RecursionError:
+        if not deep:
+            raise
+    except (UnicodeError, OverflowError, msgspec.EncodeError):
+        pass
+    return "".join(_pieces(value)).encode("utf-8", "replace")
 
 
-def clean(value: Any) -> Any:
-    """The same value with every lone surrogate replaced, so that its strings can be encoded."""
+def replace_surrogates(value: Any) -> Any:
+    """Return a copy of a value with every lone surrogate replaced, so that its strings can be encoded."""
     if isinstance(value, str):
         return _SURROGATE.sub("�", value)
     holder = [value]
@@ -92,150 +105,133 @@ def clean(value: Any) -> Any:
 
 
 def object_end(text: str, start: int) -> int:
-    """Where the object that starts at `start` ends, or -1 where none does.
+    """Return where the object that begins at `start` ends, or -1 if none does.
 
-    `text` may be bytes read as Latin-1: the structure of JSON is ASCII, so positions are byte offsets.
+    `text` may be bytes decoded as Latin-1: the structure of JSON is ASCII, so positions are byte offsets.
     """
     try:
         return _lenient.raw_decode(text, start)[1]
-    except RecursionError:
-        return matching_bracket(text, start)
     except json.JSONDecodeError:
         return -1
-    except ValueError:
-        return matching_bracket(text, start)
+    except (RecursionError, ValueError):
+        return ValueScanner().find_end(text, start)
 
 
-def matching_bracket(text: str, start: int) -> int:
-    """Where the bracket opened at `start` is closed, strings skipped, or -1."""
-    return Extent().end_in(text, start)
-
-
-class Extent:
-    """Finds where an object, an array or a string ends, in text that may come in pieces."""
+class ValueScanner:
+    """Finds the end of an object, an array or a string in text that arrives in pieces; reads each character once."""
 
     def __init__(self) -> None:
         self._depth = 0
-        self._quoted = False
+        self._in_string = False
         self._escaped = False
-        """Whether the last piece ended with a backslash inside a string."""
+        """True if the last piece ended with a backslash inside a string."""
 
-    def end_in(self, text: str, at: int) -> int:
-        """Where it ends in this piece, read from `at` on, or -1."""
-        while at < len(text):
-            if self._quoted:
-                at = self._string_end(text, at)
-                if at < 0:
-                    break
-            else:
-                token = _TOKEN.search(text, at)
-                if token is None:
-                    break
-                at = token.end()
-                self._depth += _DEPTH[token[0]]
-                self._quoted = token[0] == '"'
-            if self._depth == 0 and not self._quoted:
+    def find_end(self, text: str, at: int) -> int:
+        """Return where the value ends in this piece, which continues it from `at`, or -1."""
+        if not self._in_string and self._depth == 0 and text[at : at + 1] == '"':
+            self._in_string, at = True, at + 1
+        if self._in_string:
+            at = self._string_end(text, at)
+            if at < 0 or self._depth == 0:
                 return at
+        depth = self._depth
+        while at < len(text):
+            step = _DEPTH.get(text[at])
+            if step is not None:
+                depth += step
+                at += 1
+                if depth == 0:
+                    return at
+            elif (end := cast(re.Match[str], _UNBRACKETED.match(text, at)).end()) > at:
+                at = end
+            else:  # a string that does not end in this piece
+                at = self._string_end(text, at + 1)
+                break
+        self._depth = depth
         return -1
 
     def _string_end(self, text: str, at: int) -> int:
-        found = _QUOTED.match(text, at + self._escaped)
-        at = found.end() if found else len(text)
-        self._escaped = text[at:] == "\\"
-        self._quoted = text[at : at + 1] != '"'
-        return -1 if self._quoted else at + 1
+        """Return where the string ends whose text continues at `at`, or -1."""
+        at = cast(re.Match[str], _STRING_REST.match(text, at + self._escaped)).end()
+        self._in_string = text[at : at + 1] != '"'
+        self._escaped = self._in_string and at < len(text)
+        return -1 if self._in_string else at + 1
 
 
 def _loads_deep(text: str) -> Any:
-    """The value of JSON nested deeper than the interpreter's stack, read without recursion."""
-    stack: list[tuple[Any, str | None]] = []
-    container: Any = None
-    key: str | None = None
-    at = _skip(text, 0)
+    """Return the value of JSON nested deeper than the interpreter's stack, read without recursion."""
+    text += "\0"  # so that there is a character at every position up to the end
+    top: list[Any] = []
+    container: Any = top
+    enclosing: list[Any] = []
+    key = ""
+    at = _skip_space(text, 0)
     while True:
-        opened = text[at : at + 1]
-        if opened and opened in "[{":
-            stack.append((cast(Any, container), key))
-            container, key, at = _empty(opened), None, _skip(text, at + 1)
-            if text[at : at + 1] not in ("]", "}"):
-                if opened == "{":
-                    key, at = _key(text, at)
-                continue
-            value, at = _close(text, at, container)
-            container, key = stack.pop()
+        char = text[at]
+        if char == "[" or char == "{":
+            value: Any = [] if char == "[" else {}
+            at += 1
         else:
             value, at = _scalar(text, at)
+        if isinstance(container, dict):
+            container[key] = value
+        else:
+            container.append(value)
+        if char == "[" or char == "{":
+            enclosing.append(cast(Any, container))
+            container = value
+            at = _skip_space(text, at)
+            if text[at] != ("]" if char == "[" else "}"):
+                if char == "{":
+                    key, at = _key(text, at)
+                continue
         while True:
-            at = _skip(text, at)
-            if container is None:
-                if at != len(text):
+            at = _skip_space(text, at)
+            if container is top:
+                if at != len(text) - 1:
                     raise json.JSONDecodeError("Extra data", text, at)
-                return value
-            _add(container, key, value)
-            if text[at : at + 1] == ",":
-                at = _skip(text, at + 1)
-                if isinstance(container, dict):
+                return top[0]
+            char = text[at]
+            is_object = isinstance(container, dict)
+            if char == ",":
+                at = _skip_space(text, at + 1)
+                if is_object:
                     key, at = _key(text, at)
                 break
-            value, at = _close(text, at, cast(Any, container))
-            container, key = stack.pop()
-
-
-def _empty(bracket: str) -> Any:
-    return [] if bracket == "[" else {}
-
-
-def _add(container: Any, key: str | None, value: Any) -> None:
-    if isinstance(container, dict):
-        container[key] = value
-    else:
-        container.append(value)
-
-
-def _close(text: str, at: int, container: Any) -> tuple[Any, int]:
-    if text[at : at + 1] != ("}" if isinstance(container, dict) else "]"):
-        raise json.JSONDecodeError("Expecting a closing bracket", text, at)
-    return cast(Any, container), at + 1
+            if char != ("}" if is_object else "]"):
+                raise json.JSONDecodeError("Expecting ',' or a closing bracket", text, at)
+            at += 1
+            container = enclosing.pop()
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
-    if text[at : at + 1] != '"':
+    if text[at] != '"':
         raise json.JSONDecodeError("Expecting a property name", text, at)
     key, at = _scan_string(text, at + 1, False)
-    at = _skip(text, at)
-    if text[at : at + 1] != ":":
+    at = _skip_space(text, at)
+    if text[at] != ":":
         raise json.JSONDecodeError("Expecting ':'", text, at)
-    return key, _skip(text, at + 1)
+    return key, _skip_space(text, at + 1)
 
 
 def _scalar(text: str, at: int) -> tuple[Any, int]:
-    if text[at : at + 1] == '"':
-        return _scan_string(text, at + 1, False)
-    for word, value in _WORDS.items():
-        if text.startswith(word, at):
-            return value, at + len(word)
-    number = _NUMBER.match(text, at)
-    if number is None:
-        raise json.JSONDecodeError("Expecting a value", text, at)
-    return _number(number[0], number[1] or number[2]), number.end()
-
-
-def _number(digits: str, fraction: str | None) -> int | float | str:
-    if fraction:
-        return float(digits)
     try:
-        return int(digits)
-    except ValueError:  # more digits than the interpreter converts: keep them as they stand
-        return digits
+        return _lenient.raw_decode(text, at)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than the interpreter converts: keep them as a string
+        digits = cast(re.Match[str], _INTEGER.match(text, at))
+        return digits[0], digits.end()
 
 
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _skip_space(text: str, at: int) -> int:
+    if text[at] not in _SPACE:
+        return at
+    return cast(re.Match[str], _SPACE_RUN.match(text, at)).end()
 
 
 def _pieces(value: Any) -> list[str]:
-    """The JSON of a value of any depth, in pieces, written without recursion."""
+    """Return the JSON text of a value of any depth in pieces, written without recursion."""
     out: list[str] = []
     todo: list[Any] = [value]
     while todo:
@@ -268,7 +264,7 @@ def _pieces(value: Any) -> list[str]:
 
 
 class _Text(str):
-    """Punctuation on its way out, told apart from strings of the value."""
+    """JSON text that is ready to be written, as opposed to a string of the value."""
 
     __slots__ = ()
 

@@ -61,26 +61,20 @@ def parse_bound_ms(when: TimeLike | None, zone: tzinfo | None, *, end: bool = Fa
         return None
     if isinstance(when, str):
         text = when.strip()
-        parse_timestamp = parse_time(text, zone=zone)
+        moment = parse_time(text, zone=zone)
         whole = text.lower() in _DAYS or _is_day(text)
     else:
         whole = not isinstance(when, datetime)
-        parse_timestamp = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-        parse_timestamp = (
-            parse_timestamp
-            if parse_timestamp.tzinfo
-            else parse_timestamp.replace(tzinfo=zone).astimezone()
-            if zone
-            else parse_timestamp.astimezone()
-        )
+        moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone).astimezone() if zone else moment.astimezone()
     try:
-        return round((_next_day(parse_timestamp, zone) if whole and end else parse_timestamp).timestamp() * 1000)
+        return round((_next_day(moment, zone) if whole and end else moment).timestamp() * 1000)
     except OverflowError:
         raise Misuse(f"{when} is beyond all calendars: say a time nearer to now") from None
 
 
-def _next_day(parse_timestamp: datetime, zone: tzinfo | None) -> datetime:
-    following = (parse_timestamp.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
+def _next_day(moment: datetime, zone: tzinfo | None) -> datetime:
+    following = (moment.astimezone(zone) + timedelta(hours=36)).replace(tzinfo=None)
     midnight = following.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight.replace(tzinfo=zone) if zone else midnight.astimezone()
 

@@ -1,4 +1,4 @@
-"""A store's `config.json`: it lists the workspaces and holds settings; fields that reread does not know stay."""
+"""A store's `config.json`, with its workspaces and settings; unknown fields are kept."""
 
 from __future__ import annotations
 

@@ -120,9 +120,7 @@ def line_type(raw: bytes) -> LineType | None:
         return None
     try:
         return _decode_type(raw)
-    except (
-        jsontext.DECODE_ERRORS
-    ):  # msgspec also rejects lone surrogates and numbers out of range, which are valid JSON
+    except jsontext.DECODE_ERRORS:  # lone surrogates and numbers out of range, which msgspec rejects, are valid JSON
         pass
     try:
         value: dict[str, Any] = _strict.decode(text)

@@ -19,21 +19,25 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="What to group by.")
+@click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="Group by these.")
 @since_option
-@click.option("--until", metavar="WHEN", help="Only until then; a day is in to its end.")
-@click.option("--tz", metavar="ZONE", help="Whose days: local (default), UTC, +02:00, Europe/Berlin.")
+@click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")
+@click.option(
+    "--tz", metavar="ZONE", help="Time zone for grouping by day: local (default), UTC, +02:00, Europe/Berlin."
+)
 @project_option
-@click.option("--model", multiple=True, metavar="MODEL", help="Only this model or family (opus). Repeatable.")
+@click.option("--model", multiple=True, metavar="MODEL", help="Include only this model or family (opus). Repeatable.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--prices", is_flag=True, help="Show the price table in force, and stop.")
-@click.option("--price-file", type=click.Path(), metavar="FILE", help="Prices that go before the bundled ones.")
-@click.option("--no-cache", is_flag=True, help="Read every file; keep nothing.")
+@click.option("--prices", is_flag=True, help="Show the price table and exit.")
+@click.option(
+    "--price-file", type=click.Path(), metavar="FILE", help="JSON file with prices that override the bundled ones."
+)
+@click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
 @click.option(
     "--keep-deleted",
     is_flag=True,
     envvar="REREAD_KEEP_DELETED",
-    help="Count files that are gone and were counted once.",
+    help="Keep counting transcripts that have since been deleted.",
 )
 @json_option
 @root_options
@@ -49,10 +53,10 @@ def usage(
     price_file: str | None,
     **options: Any,
 ) -> None:
-    """Tokens and cost, each response once.
+    """Report tokens and cost, counting each response once.
 
-    Groups: day, week, month, session, project, model, branch, agent, thread (main or subagents), block (5 hours);
-    several with commas. Without arguments, all your sessions.
+    Without arguments, count all sessions. Groups are day, week, month, session, project, model, branch, agent, thread
+    (main or subagents) and block (5 hours); separate several with commas.
 
     \b
     reread usage --since 30d
@@ -65,7 +69,7 @@ def usage(
     from reread.reports.usage_report import usage as count
 
     if as_json and as_csv:
-        raise Misuse("say --json or --csv: it prints one of them")
+        raise Misuse("Cannot print both JSON and CSV; use --json or --csv.")
     table = current_prices(price_file)
     if prices:
         _print_prices(table, as_json)
@@ -104,6 +108,6 @@ def _table_width() -> int:
 
 
 def _print_styled(lines: Iterator[tuple[str, str]]) -> None:
-    looks: dict[str, dict[str, Any]] = {"strong": {"bold": True}, "loud": {"fg": "yellow", "bold": True}}
+    styles: dict[str, dict[str, Any]] = {"strong": {"bold": True}, "loud": {"fg": "yellow", "bold": True}}
     for style, line in lines:
-        click.echo(click.style(line, **looks[style]) if style in looks else line)
+        click.echo(click.style(line, **styles[style]) if style in styles else line)

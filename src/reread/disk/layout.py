@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.records.envelope import RecordEnvelope, decode_head
+from reread.records.envelope import RecordEnvelope, decode_envelope
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
-CHORUS = ".chorus"
+CHORUS_FOLDER = ".chorus"
 """A folder of captured conversations that another program keeps beside a project."""
 PROJECTS = "projects"
 CONVERSATIONS = "conversations"
@@ -24,12 +24,12 @@ SESSION_FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that hold sessions."""
 NON_SESSION_FILES = frozenset({"journal.jsonl", "history.jsonl"})
 SUBAGENTS = "subagents"
-BESIDE = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
+SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
 """Folders that belong to a session and hold none."""
-_DRIVE = re.compile(r"[A-Za-z]--")
+_WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder of a project on Windows begins."""
 AGENT_PREFIX = "agent-"
-_PLAIN_ID = re.compile(r"[\w-]+")
+_SESSION_ID = re.compile(r"[\w-]+")
 
 
 def expand_path(path: str | Path) -> Path:
@@ -78,7 +78,7 @@ def default_store() -> Path:
 
 def store_roots() -> list[Path]:
     """Where captured conversations are looked for."""
-    return [default_store(), *([Path.cwd() / CHORUS] if os.path.isdir(CHORUS) else [])]
+    return [default_store(), *([Path.cwd() / CHORUS_FOLDER] if os.path.isdir(CHORUS_FOLDER) else [])]
 
 
 def default_roots() -> list[Path]:
@@ -96,7 +96,7 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
     seen: set[str] = set()
     for folder in session_folders(roots):
         top = str(folder)
-        for path, real in jsonl_files(top, beside=BESIDE):
+        for path, real in jsonl_files(top, beside=SESSION_SUBFOLDERS):
             above, name = os.path.split(path)
             if above != top and is_session_filename(name) and real not in seen:
                 seen.add(real)
@@ -171,7 +171,7 @@ def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
 
 def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
     """The transcript of a session id below the given folders, or below this machine's own."""
-    if not _PLAIN_ID.fullmatch(session):
+    if not _SESSION_ID.fullmatch(session):
         return None
     for root in [expand_path(root) for root in roots] if roots else config_folders():
         folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
@@ -189,29 +189,29 @@ def transcripts_in(folder: Path) -> list[Path]:
 def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     """The files of a session's agents by agent id, both layouts; of an agent, those that it started."""
     if session.name.startswith(AGENT_PREFIX):
-        return _started_by({_agent_id(session)}, _siblings(session.parent))
+        return _descendants({_agent_id(session)}, _agent_files_in(session.parent))
     inner = session.with_suffix("") / SUBAGENTS
     paths = sorted(inner.rglob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(inner) else []
-    paths += [path for path in _siblings(session.parent) if _session_of(path) in ids]
+    paths += [path for path in _agent_files_in(session.parent) if _session_id_of(path) in ids]
     return {_agent_id(path): path for path in reversed(paths)}
 
 
-def _session_of(path: Path) -> str | None:
+def _session_id_of(path: Path) -> str | None:
     """The session that an agent's file names; it is read again only where it has changed."""
     try:
         stat = path.stat()
     except OSError:
         return None
-    return _session_named(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return _read_session_id(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=1 << 16)
-def _session_named(path: Path, *_state: int) -> str | None:
+def _read_session_id(path: Path, *_state: int) -> str | None:
     head = first_envelope(path)
     return head.sessionId if head is not None else None
 
 
-def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
+def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
     """The agents below some agents, by the notes beside their files."""
     found: dict[str, Path] = {}
     parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
@@ -221,7 +221,7 @@ def _started_by(parents: set[str], paths: list[Path]) -> dict[str, Path]:
     return found
 
 
-def _siblings(folder: Path) -> list[Path]:
+def _agent_files_in(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(folder) else []
 
 
@@ -244,7 +244,7 @@ def first_envelope(path: Path) -> RecordEnvelope | None:
         with path.open("rb") as file:
             for line, _ in zip(file, range(8), strict=False):
                 try:
-                    head = decode_head(line)
+                    head = decode_envelope(line)
                 except jsontext.DECODE_ERRORS:
                     continue
                 if head.sessionId:
@@ -273,6 +273,6 @@ def project_from_folder(folder: str, name: str) -> str:
     """The project that a folder's name stands for, by the folder that it is in."""
     if folder == "conversations":
         return name.replace("_", "/")
-    if _DRIVE.match(name):
+    if _WINDOWS_DRIVE.match(name):
         return f"{name[0]}:\\" + name[3:].replace("-", "\\")
     return name.replace("-", "/") if name.startswith("-") else name

@@ -69,7 +69,7 @@ class TempFileSource:
         return None
 
 
-_SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
+_NOT_REGULAR: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISDIR, "is a folder; name a .jsonl file in it, or `reread check` all of it"),
     (stat.S_ISFIFO, "is a pipe; pass it on as standard input, as in `reread show - < FILE`"),
     (lambda mode: not stat.S_ISREG(mode), "is a device or a socket; name a file"),
@@ -80,7 +80,7 @@ _SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
 def require_regular_file(path: Path) -> Path:
     """A path, unless it leads to what is no file: a pipe or a device would be waited for, or read, without end."""
     mode = path.stat().st_mode
-    reason = next((reason for is_such, reason in _SPECIAL if is_such(mode)), None)
+    reason = next((reason for is_such, reason in _NOT_REGULAR if is_such(mode)), None)
     if reason is not None:
         raise Unreadable(f"{path}: {reason}", path=str(path))
     return path

@@ -10,7 +10,7 @@ import msgspec
 
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies
-from reread.records.blocks import ResultBlock, Block, ToolResult
+from reread.records.blocks import Block, ResultBlock, ToolResult
 
 FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
 """Statuses of a call that failed."""

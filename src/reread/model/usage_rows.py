@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reread.accounting.billing import SYNTHETIC, UsageRow, join_row, overlay
-from reread.records.envelope import EventEnvelope, RecordEnvelope, parse_usage, decode_payload
+from reread.records.envelope import EventEnvelope, RecordEnvelope, decode_payload, parse_usage
 
 
 def usage_rows(envelopes: Iterable[RecordEnvelope], model: str | None) -> list[UsageRow]:

@@ -1,4 +1,4 @@
-"""Bytes to lines: a line ends with a newline byte and nothing else; what has no end yet stays pending."""
+"""Split bytes into lines at newline bytes, and read the lines of a source on demand."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import msgspec
 
 NEWLINE = 0x0A
 ReadAt = Callable[[int, int], bytes]
-"""Reads `length` bytes at `offset`, wherever the bytes live."""
+"""Reads `length` bytes at `offset` from any source."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One physical line, exactly as it stands, its line end included."""
+    """One physical line, with its line end."""
 
     number: int
     offset: int
@@ -90,7 +90,7 @@ class IndexedLineSplitter(LineSplitter):
 
 
 class Lines(Sequence[Line]):
-    """The lines of one source, read when asked."""
+    """The lines of one source, read on demand."""
 
     def __init__(self, starts: array[int], end: Callable[[], int], read: ReadAt) -> None:
         self._starts = starts

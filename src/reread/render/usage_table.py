@@ -1,4 +1,4 @@
-"""Usage as a table, as CSV and as a price list: plain text that fits a terminal."""
+"""Usage reports as a table and as CSV, and price lists, as plain text."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WIDTH = 80
 BAR = 8
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 GAP = "  "
-HEADS = ("resp", "in", "out", "write", "read", "cost")
-NARROWEST = 7
+HEADERS = ("resp", "in", "out", "write", "read", "cost")
+MIN_LABEL_WIDTH = 7
 SHORT_ID = 8
 
 PLAIN, STRONG, LOUD = "plain", "strong", "loud"
@@ -29,22 +29,22 @@ Styled = tuple[str, str]
 
 
 def usage_lines(report: UsageReport, *, width: int = WIDTH) -> Iterator[Styled]:
-    """The table, its totals, and what must be said of them."""
+    """Yield the table, its totals and notes about them."""
     names = list(report.by) or [""]
     labels = [[label(name, row.group[name]) for name in report.by] for row in report.rows]
     cells = [_figures(row.usage) for row in report.rows]
-    last = ["total", *[""] * (len(names) - 1)]
-    table = _Table([names, *labels, last], [HEADS, *cells, _figures(report.totals)], width)
-    most = max((_weight(row.usage) for row in report.rows), default=0.0)
-    yield STRONG, table.line(names, HEADS)
-    for name, numbers, row in zip(labels, cells, report.rows, strict=True):
-        yield PLAIN, table.line(name, numbers, _weight(row.usage) / most if most else 0.0)
-    yield STRONG, table.line(last, _figures(report.totals))
+    totals = ["Total", *[""] * (len(names) - 1)]
+    table = _Table([names, *labels, totals], [HEADERS, *cells, _figures(report.totals)], width)
+    largest = max((_weight(row.usage) for row in report.rows), default=0.0)
+    yield STRONG, table.line(names, HEADERS)
+    for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
+        yield PLAIN, table.line(row_labels, numbers, _weight(row.usage) / largest if largest else 0.0)
+    yield STRONG, table.line(totals, _figures(report.totals))
     yield from usage_notes(report)
 
 
 class _Table:
-    """How wide each column is: as its longest text; where there is no room, no bars, then labels are cut."""
+    """The widths of the columns: if the longest texts do not fit, bars are left out, then labels are cut."""
 
     def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:
         self.labels = [max(map(cell_width, column)) for column in zip(*labels, strict=True)]
@@ -52,41 +52,41 @@ class _Table:
         gaps = len(GAP) * (len(self.labels) + len(self.cells) - 1)
         room = width - sum(self.cells) - gaps
         self.bars = sum(self.labels) + len(GAP) + BAR <= room
-        while sum(self.labels) > room and max(self.labels) > NARROWEST:
+        while sum(self.labels) > room and max(self.labels) > MIN_LABEL_WIDTH:
             self.labels[self.labels.index(max(self.labels))] -= 1
 
     def line(self, labels: Sequence[str], cells: Sequence[str], share: float = 0.0) -> str:
-        """One row, with a bar as long as its share of the largest."""
+        """Return one line, with a bar for its share of the largest row."""
         names = [pad(_cut(text, width), width) for text, width in zip(labels, self.labels, strict=True)]
         numbers = [f"{text:>{width}}" for text, width in zip(cells, self.cells, strict=True)]
         return GAP.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
 
 
 def usage_notes(report: UsageReport) -> Iterator[Styled]:
-    """What a reader must know of the totals."""
+    """Yield notes on what the totals leave out."""
     totals = report.totals
     if report.unread:
         yield LOUD, unread_note(report)
     if totals.unpriced_models:
         names = ", ".join(totals.unpriced_models)
-        yield LOUD, safe(f"No price for {names}: tokens counted, cost not.")
+        yield LOUD, safe(f"No price for {names}: tokens are counted, cost is not.")
     if totals.lower_bound:
         has = "has" if totals.unconfirmed_responses == 1 else "have"
         share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
-        yield LOUD, f"A lower bound: {share} {has} no final token count."
+        yield LOUD, f"Lower bound: {share} {has} no final token count."
     if totals.reported_cost_usd is not None:
         difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
         yield PLAIN, f"The client reported {money_text(totals.reported_cost_usd)}, {_difference(difference)}."
-    yield PLAIN, f"Prices of {report.prices}. Titles, recaps and other background calls are in no transcript."
+    yield PLAIN, f"Prices of {report.prices}. Background calls (titles, recaps) are not recorded and not included."
 
 
 def unread_note(report: UsageReport) -> str:
-    """Which files are in no figure."""
-    return safe(f"Not counted, for they cannot be read: {', '.join(report.unread)}. Check the permissions.")
+    """Return a note on the files that could not be read."""
+    return safe(f"Cannot read {', '.join(report.unread)}: not included; check the permissions.")
 
 
 def label(name: str, value: str | None) -> str:
-    """A group's value, short."""
+    """Return a short text for the value of a group."""
     if value is None:
         return "–"
     if name == "session":
@@ -97,18 +97,18 @@ def label(name: str, value: str | None) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """Text no wider than its column; of a path the end is kept."""
+    """Cut a text to the width of its column, keeping the end of a path."""
     return truncate(text, width, keep_end="/" in text or "\\" in text)
 
 
 def _figures(usage: Usage) -> list[str]:
-    written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-    counts = (usage.responses, usage.input_tokens, usage.output_tokens, written, usage.cache_read_tokens)
+    writes = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+    counts = (usage.responses, usage.input_tokens, usage.output_tokens, writes, usage.cache_read_tokens)
     return [*map(tokens_text, counts), cost_text(usage)]
 
 
 def cost_text(usage: Usage) -> str:
-    """A cost: `≥` where it is a lower bound, `?` where some model had no price."""
+    """Return a cost, with `≥` if it is a lower bound and `?` if some model has no price."""
     if usage.cost_usd is None:
         return "?"
     bound = "≥" if usage.lower_bound else ""
@@ -122,18 +122,18 @@ def _difference(dollars: float) -> str:
 
 
 def bar(share: float) -> str:
-    """A bar as long as a share of the whole."""
+    """Return a bar for a share between 0 and 1."""
     eighths = round(max(0.0, min(1.0, share)) * BAR * 8)
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
 def _weight(usage: Usage) -> float:
-    """What a bar shows: money, else tokens."""
+    """Return what bars compare: cost, or tokens if there is no cost."""
     return usage.cost_usd if usage.cost_usd is not None else min(usage.tokens, LARGEST) / 1e9
 
 
 def usage_csv(report: UsageReport) -> str:
-    """The rows as CSV, with a head."""
+    """Return the rows as CSV, with a header line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*report.by, *FIGURES])
@@ -144,11 +144,11 @@ def usage_csv(report: UsageReport) -> str:
 
 
 def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
-    """The prices in force on a day."""
+    """Yield the prices in force on a day."""
     table = prices.table
     yield STRONG, f"Prices of {table.as_of}, in USD per million tokens ({'; '.join(table.sources)})"
-    heads = ("input", "output", "write 5m", "write 1h", "read")
-    yield STRONG, f"{'model':24}" + "".join(f"{head:>9}" for head in heads)
+    headers = ("input", "output", "write 5m", "write 1h", "read")
+    yield STRONG, f"{'model':24}" + "".join(f"{header:>9}" for header in headers)
     for name, model in table.models.items():
         price = price_on(model, day)
         yield PLAIN, pad(safe(name), 24) + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
@@ -164,5 +164,5 @@ def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
 
 
 def _prices(price: Price | Tier) -> str:
-    classes = (price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read)
-    return "".join(f"{amount.normalize():>9f}" for amount in classes)
+    amounts = (price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read)
+    return "".join(f"{amount.normalize():>9f}" for amount in amounts)

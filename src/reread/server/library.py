@@ -14,7 +14,7 @@ import msgspec
 
 from reread.catalog.summaries import Header, read_header, with_transcript
 from reread.disk import layout
-from reread.disk.sources import is_being_written, file_fingerprint
+from reread.disk.sources import file_fingerprint, is_being_written
 from reread.errors import NotFound, Unreadable
 from reread.reader import schema
 from reread.reader.row_counts import RowCounts

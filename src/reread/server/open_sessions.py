@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reread.base import gc_pause
-from reread.disk.sources import FileSource, is_being_written, file_fingerprint
+from reread.disk.sources import FileSource, file_fingerprint, is_being_written
 from reread.errors import NotFound, RereadError
 from reread.model.changes import Change
 from reread.reader import schema

@@ -111,7 +111,7 @@ def unshown_text(call: ToolCall, nodes: Iterable[Node], title: str = "") -> list
 
 
 class _ShownText:
-    """All the text that nodes show."""
+    """All the text that nodes show; its lines too, since a search in the whole text is slow."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._text = ""

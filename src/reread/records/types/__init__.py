@@ -1,13 +1,13 @@
-"""Records: the struct of every line that Claude Code writes or prints, in the native tongue.
+"""One struct for every type of record that Claude Code writes or prints, in the native format.
 
-Attribute names are the file's own. Every field is optional; one whose value has another shape than its type
-says holds that value as written. Fields that no type knows are not here: the bytes are kept elsewhere.
+Field names are those of the file. Every field is optional. A field whose value does not have the declared type holds
+that value as written. Unknown fields are not kept here, because the record keeps its bytes.
 
-A new type needs its struct and nothing else: its module enters all subclasses of a base in the tables, and
-the names of all modules are one namespace here.
+To add a type, write its struct: a subclass of `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the
+payloads, with a default for `type` (or `subtype`). `register_structs` finds it.
 """
 
-# ruff: noqa: F403
+# ruff: noqa: F403, F405
 
 from reread.records.types.api import *
 from reread.records.types.attachments import *
@@ -22,3 +22,5 @@ from reread.records.types.state import *
 from reread.records.types.stream import *
 from reread.records.types.system import *
 from reread.records.types.usage import *
+
+register_structs()

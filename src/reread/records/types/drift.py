@@ -1,4 +1,4 @@
-"""Drift: what a record holds that no type knows."""
+"""Find the fields and types of a record that are not known."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, cast, get_args, get_or
 
 from msgspec import Struct
 
-from reread.records.blocks import fields_of, options
+from reread.records.blocks import fields_of, union_members
 from reread.records.types.base import System
-from reread.records.types.convert import text_of
+from reread.records.types.convert import string_field
 from reread.records.types.registry import FAMILIES, RECORDS, SYSTEMS
 
 
-class _Each(NamedTuple):
-    """A map whose keys are data and whose values have a shape."""
+class _MapOf(NamedTuple):
+    """An object whose keys are data and whose values have a shape."""
 
     value: _Shape
 
 
-_Shape: TypeAlias = type[Struct] | str | _Each
-"""What is known of the objects in a field: a struct, the name of a family, or a map of either."""
+_Shape: TypeAlias = type[Struct] | str | _MapOf
+"""What the objects in a field are: a struct, a member of a family (by its name), or a map of either."""
 
 
 def unknown_fields(value: Any) -> list[str]:
-    """The dotted paths of what a native record holds that no type knows, such as `user.newField`."""
+    """Return the dotted paths of the unknown fields and types in a native record, such as `user.newField`."""
     found: dict[str, None] = {}
     todo: list[tuple[Any, _Shape, str]] = [(value, "entry", "")]
     while todo:
@@ -32,28 +32,30 @@ def unknown_fields(value: Any) -> list[str]:
         if isinstance(part, list):
             todo += [(item, shape, path) for item in reversed(cast(list[Any], part))]
         elif isinstance(part, dict):
-            todo += reversed(_look_into(cast(dict[str, Any], part), shape, path, found))
+            todo += reversed(_check_object(cast(dict[str, Any], part), shape, path, found))
     return list(found)
 
 
-def _look_into(part: dict[str, Any], shape: _Shape, path: str, found: dict[str, None]) -> list[tuple[Any, _Shape, str]]:
-    if isinstance(shape, _Each):
+def _check_object(
+    part: dict[str, Any], shape: _Shape, path: str, found: dict[str, None]
+) -> list[tuple[Any, _Shape, str]]:
+    if isinstance(shape, _MapOf):
         return [(item, shape.value, path) for item in part.values()]
     if isinstance(shape, str):
-        struct, path = _recognise(part, shape)
+        struct, path = _struct_for(part, shape)
         if struct is None:
             found[path] = None
             return []
         shape = struct
-    names, inner = _names(shape), _inner(shape)
+    names, inner = _field_names(shape), _nested_fields(shape)
     if not names.issuperset(part):
         found.update((f"{path}.{name}", None) for name in part if name not in names)
     return [(part[name], held, f"{path}.{name}") for name, held in inner if name in part]
 
 
-def _recognise(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, str]:
-    """The struct of a member of a family, and how its paths begin."""
-    kind, subtype = text_of(part, "type"), text_of(part, "subtype")
+def _struct_for(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, str]:
+    """Return the struct of a member of a family, and the prefix of its paths."""
+    kind, subtype = string_field(part, "type"), string_field(part, "subtype")
     if family != "entry":
         return FAMILIES[family].get(kind), f"{family}/{kind}"
     if kind == "system":
@@ -62,27 +64,27 @@ def _recognise(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, 
 
 
 @cache
-def _names(struct: type[Struct]) -> frozenset[str]:
-    """Every field of a struct, by its name in the file."""
+def _field_names(struct: type[Struct]) -> frozenset[str]:
+    """Return the names of a struct's fields, as in the file."""
     return frozenset(f.encode_name for f in fields_of(struct))
 
 
 @cache
-def _inner(struct: type[Struct]) -> list[tuple[str, _Shape]]:
-    """The fields of a struct that hold others."""
+def _nested_fields(struct: type[Struct]) -> list[tuple[str, _Shape]]:
+    """Return the fields of a struct that contain other objects."""
     shapes = ((f.encode_name, _shape(f.type)) for f in fields_of(struct))
     return [(name, shape) for name, shape in shapes if shape is not None]
 
 
 def _shape(hint: Any) -> _Shape | None:
-    for option in options(hint):
+    for option in union_members(hint):
         origin, args = get_origin(option), get_args(option)
         if origin is Annotated:
             return cast(str, args[1].extra["holds"])
         if origin is list:
             return _shape(args[0])
         if origin is dict and (inner := _shape(args[1])) is not None:
-            return _Each(inner)
+            return _MapOf(inner)
         if isinstance(option, type) and issubclass(option, Struct):
             return option
     return None

@@ -1,4 +1,4 @@
-"""States: the records outside the tree."""
+"""Records outside the conversation tree: titles, modes, snapshots and other state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
-from reread.records.types.base import State
+from reread.records.types.base import StateRecord
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ModelUsage
 
@@ -43,23 +43,23 @@ class WorktreeSession(BlockPart, frozen=True, kw_only=True):
 
 
 class Replacement(BlockPart, frozen=True, kw_only=True):
-    """A tool result and the stub that the model saw instead."""
+    """A tool result, and the stub that the model saw instead."""
 
     kind: str | None = None
     toolUseId: str | None = None
     replacement: Any = None
 
 
-class Summary(State, frozen=True, kw_only=True):
-    """The title of another session, by a leaf of it."""
+class Summary(StateRecord, frozen=True, kw_only=True):
+    """The title of a session, which may be another one, identified by a leaf of it."""
 
     type: str = "summary"
     summary: str | None = None
     leafUuid: str | None = None
-    """Often in another file."""
+    """Often the uuid of a record in another file."""
 
 
-class FileHistorySnapshot(State, frozen=True, kw_only=True):
+class FileHistorySnapshot(StateRecord, frozen=True, kw_only=True):
     """The files as they were at a prompt."""
 
     type: str = "file-history-snapshot"
@@ -69,7 +69,7 @@ class FileHistorySnapshot(State, frozen=True, kw_only=True):
     isSnapshotUpdate: bool | None = None
 
 
-class FileHistoryDelta(State, frozen=True, kw_only=True):
+class FileHistoryDelta(StateRecord, frozen=True, kw_only=True):
     """One more file in a snapshot."""
 
     type: str = "file-history-delta"
@@ -79,93 +79,93 @@ class FileHistoryDelta(State, frozen=True, kw_only=True):
     backup: FileBackup | None = None
 
 
-class QueueOperation(State, frozen=True, kw_only=True):
-    """Input that was queued, or left the queue."""
+class QueueOperation(StateRecord, frozen=True, kw_only=True):
+    """Input that was added to or removed from the queue."""
 
     type: str = "queue-operation"
     operation: str | None = None
-    """enqueue, dequeue, remove, popAll."""
+    """`enqueue`, `dequeue`, `remove` or `popAll`."""
     content: Content = None
     reason: str | None = None
     commandUuid: str | None = None
     deliveryId: str | None = None
 
 
-class LastPrompt(State, frozen=True, kw_only=True):
-    """The last prompt and the leaf of the active branch."""
+class LastPrompt(StateRecord, frozen=True, kw_only=True):
+    """The last prompt, and the leaf of the active branch."""
 
     type: str = "last-prompt"
     lastPrompt: str | None = None
     leafUuid: str | None = None
-    """Zeros mean nothing."""
+    """All zeros means unknown."""
     explicit: bool | None = None
     rewound: bool | None = None
 
 
-class AiTitle(State, frozen=True, kw_only=True):
-    """A title that a model gave."""
+class AiTitle(StateRecord, frozen=True, kw_only=True):
+    """A title written by a model."""
 
     type: str = "ai-title"
     aiTitle: str | None = None
 
 
-class CustomTitle(State, frozen=True, kw_only=True):
-    """A title that a person gave; empty clears it."""
+class CustomTitle(StateRecord, frozen=True, kw_only=True):
+    """A title set by a person; an empty one clears it."""
 
     type: str = "custom-title"
     customTitle: str | None = None
 
 
-class Tag(State, frozen=True, kw_only=True):
-    """A label; empty clears it."""
+class Tag(StateRecord, frozen=True, kw_only=True):
+    """A label; an empty one clears it."""
 
     type: str = "tag"
     tag: str | None = None
 
 
-class AgentName(State, frozen=True, kw_only=True):
+class AgentName(StateRecord, frozen=True, kw_only=True):
     """The name of a session or teammate."""
 
     type: str = "agent-name"
     agentName: str | None = None
 
 
-class AgentColor(State, frozen=True, kw_only=True):
-    """The colour of a session or teammate."""
+class AgentColor(StateRecord, frozen=True, kw_only=True):
+    """The color of a session or teammate."""
 
     type: str = "agent-color"
     agentColor: str | None = None
 
 
-class AgentSetting(State, frozen=True, kw_only=True):
+class AgentSetting(StateRecord, frozen=True, kw_only=True):
     """The agent that a session runs as."""
 
     type: str = "agent-setting"
     agentSetting: Any = None
 
 
-class Mode(State, frozen=True, kw_only=True):
-    """Normal, or coordinating."""
+class Mode(StateRecord, frozen=True, kw_only=True):
+    """Normal or coordinator mode."""
 
     type: str = "mode"
     mode: str | None = None
 
 
-class PermissionMode(State, frozen=True, kw_only=True):
+class PermissionMode(StateRecord, frozen=True, kw_only=True):
     """What is allowed without asking."""
 
     type: str = "permission-mode"
     permissionMode: str | None = None
 
 
-class SessionMode(State, frozen=True, kw_only=True):
+class SessionMode(StateRecord, frozen=True, kw_only=True):
     """The kind of session."""
 
     type: str = "session-mode"
     sessionMode: str | None = None
 
 
-class PrLink(State, frozen=True, kw_only=True):
+class PrLink(StateRecord, frozen=True, kw_only=True):
     """A pull request of this session."""
 
     type: str = "pr-link"
@@ -174,8 +174,8 @@ class PrLink(State, frozen=True, kw_only=True):
     prRepository: str | None = None
 
 
-class BridgeSession(State, frozen=True, kw_only=True):
-    """A Remote Control link."""
+class BridgeSession(StateRecord, frozen=True, kw_only=True):
+    """A Remote Control connection."""
 
     type: str = "bridge-session"
     bridgeSessionId: str | None = None
@@ -184,7 +184,7 @@ class BridgeSession(State, frozen=True, kw_only=True):
     sessionGroupingId: str | None = None
 
 
-class FrameLink(State, frozen=True, kw_only=True):
+class FrameLink(StateRecord, frozen=True, kw_only=True):
     """A published artifact."""
 
     type: str = "frame-link"
@@ -193,36 +193,36 @@ class FrameLink(State, frozen=True, kw_only=True):
     title: str | None = None
 
 
-class AtisLatch(State, frozen=True, kw_only=True):
-    """A latch of the client's own, usually empty."""
+class AtisLatch(StateRecord, frozen=True, kw_only=True):
+    """A latch internal to the client, usually empty."""
 
     type: str = "atis-latch"
     atis: str | None = None
 
 
-class IsolationLatch(State, frozen=True, kw_only=True):
-    """A latch of the client's own."""
+class IsolationLatch(StateRecord, frozen=True, kw_only=True):
+    """A latch internal to the client."""
 
     type: str = "isolation-latch"
     side: str | None = None
 
 
-class WorktreeState(State, frozen=True, kw_only=True):
+class WorktreeState(StateRecord, frozen=True, kw_only=True):
     """The worktree that a session is in, or none."""
 
     type: str = "worktree-state"
     worktreeSession: WorktreeSession | None = None
 
 
-class Relocated(State, frozen=True, kw_only=True):
+class Relocated(StateRecord, frozen=True, kw_only=True):
     """The folder that a session moved to."""
 
     type: str = "relocated"
     relocatedCwd: str | None = None
 
 
-class CostState(State, frozen=True, kw_only=True):
-    """What the session has cost so far; cumulative."""
+class CostState(StateRecord, frozen=True, kw_only=True):
+    """The cumulative cost of the session."""
 
     type: str = "cost-state"
     totalCostUSD: Number | None = None
@@ -237,15 +237,15 @@ class CostState(State, frozen=True, kw_only=True):
     modelUsage: dict[str, ModelUsage] | None = None
 
 
-class ContentReplacement(State, frozen=True, kw_only=True):
+class ContentReplacement(StateRecord, frozen=True, kw_only=True):
     """Tool results that the model saw as stubs."""
 
     type: str = "content-replacement"
     replacements: list[Replacement] | None = None
 
 
-class ForkContextRef(State, frozen=True, kw_only=True):
-    """Where the beginning of a forked agent stands."""
+class ForkContextRef(StateRecord, frozen=True, kw_only=True):
+    """Where the context that a forked agent inherited is stored."""
 
     type: str = "fork-context-ref"
     parentSessionId: str | None = None
@@ -253,22 +253,22 @@ class ForkContextRef(State, frozen=True, kw_only=True):
     contextLength: int | None = None
 
 
-class ContinuedIn(State, frozen=True, kw_only=True):
-    """The session that goes on with this one."""
+class ContinuedIn(StateRecord, frozen=True, kw_only=True):
+    """The session that continues this one."""
 
     type: str = "continued-in"
     continuedInSessionId: str | None = None
 
 
-class SpeculationAccept(State, frozen=True, kw_only=True):
-    """A guess that saved time."""
+class SpeculationAccept(StateRecord, frozen=True, kw_only=True):
+    """A speculative response that was accepted, and the time it saved."""
 
     type: str = "speculation-accept"
     timeSavedMs: Number | None = None
 
 
-class MarbleOrigamiCommit(State, frozen=True, kw_only=True):
-    """A span of the context that a summary replaced."""
+class MarbleOrigamiCommit(StateRecord, frozen=True, kw_only=True):
+    """A span of the context that was replaced by a summary."""
 
     type: str = "marble-origami-commit"
     collapseId: str | None = None
@@ -279,8 +279,8 @@ class MarbleOrigamiCommit(State, frozen=True, kw_only=True):
     lastArchivedUuid: str | None = None
 
 
-class AgentMetadata(State, frozen=True, kw_only=True):
-    """An agent's sidecar, as an entry of a store."""
+class AgentMetadata(StateRecord, frozen=True, kw_only=True):
+    """The metadata of an agent, as an entry of a store."""
 
     type: str = "agent_metadata"
     agentType: str | None = None
@@ -300,14 +300,14 @@ class AgentMetadata(State, frozen=True, kw_only=True):
     workflowPhase: str | None = None
 
 
-class Launched(State, frozen=True, kw_only=True):
-    """The first line of a workflow's journal, which is no transcript."""
+class Launched(StateRecord, frozen=True, kw_only=True):
+    """The first line of a workflow's journal, which is not a transcript."""
 
     type: str = "launched"
 
 
-class Started(State, frozen=True, kw_only=True):
-    """An agent of a workflow's journal that began."""
+class Started(StateRecord, frozen=True, kw_only=True):
+    """An agent that started, in a workflow's journal."""
 
     type: str = "started"
     key: str | None = None
@@ -315,8 +315,8 @@ class Started(State, frozen=True, kw_only=True):
     phase: str | None = None
 
 
-class ApiRequest(State, frozen=True, kw_only=True):
-    """A request as it was sent, as a change to the one before."""
+class ApiRequest(StateRecord, frozen=True, kw_only=True):
+    """An API request, as a change to the one before it."""
 
     type: str = "api-request"
     id: str | None = None
@@ -331,7 +331,7 @@ class ApiRequest(State, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class ApiRequestBlob(State, frozen=True, kw_only=True):
+class ApiRequestBlob(StateRecord, frozen=True, kw_only=True):
     """A message of a request, by its hash: a copy, not part of the conversation."""
 
     type: str = "api-request-blob"
@@ -339,7 +339,7 @@ class ApiRequestBlob(State, frozen=True, kw_only=True):
     message: Prompt | None = None
 
 
-class ApiRequestShape(State, frozen=True, kw_only=True):
+class ApiRequestShape(StateRecord, frozen=True, kw_only=True):
     """The system prompt and tools of requests, by their hash."""
 
     type: str = "api-request-shape"
@@ -348,15 +348,15 @@ class ApiRequestShape(State, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class ToolsUsed(State, frozen=True, kw_only=True):
+class ToolsUsed(StateRecord, frozen=True, kw_only=True):
     """The tools that a session has used."""
 
     type: str = "tools-used"
     tools: list[str] | None = None
 
 
-class Run(State, frozen=True, kw_only=True):
-    """A capture begins or ends."""
+class Run(StateRecord, frozen=True, kw_only=True):
+    """The start or end of a capture."""
 
     type: str = "run"
     id: str | None = None
@@ -366,8 +366,8 @@ class Run(State, frozen=True, kw_only=True):
     customTitle: str | None = None
 
 
-class Output(State, frozen=True, kw_only=True):
-    """A captured line that was no message, or was printed aside."""
+class Output(StateRecord, frozen=True, kw_only=True):
+    """A captured line that is not a message, or was printed to stderr."""
 
     type: str = "output"
     id: str | None = None
@@ -393,5 +393,4 @@ BARE_STATES = (
 )
 """Record types known by name only."""
 
-RECORDS.update(dict.fromkeys(BARE_STATES, State))
-RECORDS.update({kind().type: kind for kind in State.__subclasses__()})
+RECORDS.update(dict.fromkeys(BARE_STATES, StateRecord))

@@ -1,4 +1,4 @@
-"""Systems: the client's own notices, by subtype."""
+"""System records: messages of the client itself, by subtype."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from reread.records.blocks import BlockPart, Number
 from reread.records.types.api import ErrorBody, Prompt
 from reread.records.types.base import System
 from reread.records.types.messages import CommandRun
-from reread.records.types.registry import RECORDS, SYSTEMS
+from reread.records.types.registry import SYSTEMS
 from reread.records.types.usage import ContextUsage, TaskUsage
 
 
 class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
-    """What a microcompaction cleared."""
+    """What a microcompaction removed."""
 
     trigger: str | None = None
     preTokens: int | None = None
@@ -23,7 +23,7 @@ class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
 
 
 class ErrorCause(BlockPart, frozen=True, kw_only=True):
-    """The network error below an API error."""
+    """The network error behind an API error."""
 
     code: str | None = None
     path: str | None = None
@@ -31,7 +31,7 @@ class ErrorCause(BlockPart, frozen=True, kw_only=True):
 
 
 class ErrorInfo(BlockPart, frozen=True, kw_only=True):
-    """An API error, serialised by the client; its headers are private."""
+    """An API error as serialized by the client; its headers are private."""
 
     type: str | None = None
     message: str | None = None
@@ -70,7 +70,7 @@ class PromptSubmitEnding(BlockPart, frozen=True, kw_only=True):
 
 
 class PromptOutcome(BlockPart, frozen=True, kw_only=True):
-    """The same in a stream."""
+    """How a submitted prompt ended, in a stream."""
 
     kind: str | None = None
     reason: str | None = None
@@ -78,7 +78,7 @@ class PromptOutcome(BlockPart, frozen=True, kw_only=True):
 
 
 class McpServer(BlockPart, frozen=True, kw_only=True):
-    """An MCP server and its state."""
+    """An MCP server and its status."""
 
     name: str | None = None
     status: str | None = None
@@ -95,7 +95,7 @@ class Plugin(BlockPart, frozen=True, kw_only=True):
 
 
 class PluginError(BlockPart, frozen=True, kw_only=True):
-    """A plugin that did not load."""
+    """A plugin that failed to load."""
 
     plugin: str | None = None
     type: str | None = None
@@ -142,7 +142,7 @@ class TaskPatch(BlockPart, frozen=True, kw_only=True):
 
 
 class ResourceLink(BlockPart, frozen=True, kw_only=True):
-    """A resource that an MCP server offers."""
+    """A resource of an MCP server."""
 
     uri: str | None = None
     name: str | None = None
@@ -176,7 +176,7 @@ class Command(BlockPart, frozen=True, kw_only=True):
 
 
 class PersistedFile(BlockPart, frozen=True, kw_only=True):
-    """A file that was uploaded, or failed to be."""
+    """A file that was uploaded, or failed to upload."""
 
     filename: str | None = None
     file_id: str | None = None
@@ -200,7 +200,7 @@ class MirrorKey(BlockPart, frozen=True, kw_only=True):
 
 
 class SystemStopHookSummary(System, frozen=True, kw_only=True):
-    """What the Stop hooks did."""
+    """The outcome of the Stop hooks."""
 
     subtype: str | None = "stop_hook_summary"
     hookCount: int | None = None
@@ -222,26 +222,26 @@ class SystemTurnDuration(System, frozen=True, kw_only=True):
 
 
 class SystemCompactBoundary(System, frozen=True, kw_only=True):
-    """Where the context was compacted."""
+    """A compaction of the context."""
 
     subtype: str | None = "compact_boundary"
 
-    # As a stream has it.
+    # Only in streams.
     logical_parent_uuid: str | None = None
 
-    # As the early descriptions have it.
+    # Only in the early format.
     message: Prompt | None = None
 
 
 class SystemMicrocompactBoundary(System, frozen=True, kw_only=True):
-    """Where old tool results were cleared."""
+    """The removal of old tool results from the context."""
 
     subtype: str | None = "microcompact_boundary"
     microcompactMetadata: MicrocompactMetadata | None = None
 
 
 class SystemApiError(System, frozen=True, kw_only=True):
-    """A failed request that is tried again."""
+    """A failed API request that is retried."""
 
     subtype: str | None = "api_error"
     error: ErrorInfo | None = None
@@ -253,13 +253,13 @@ class SystemApiError(System, frozen=True, kw_only=True):
 
 
 class SystemAwaySummary(System, frozen=True, kw_only=True):
-    """What happened while nobody looked."""
+    """What happened while the user was away."""
 
     subtype: str | None = "away_summary"
 
 
 class SystemLocalCommand(System, frozen=True, kw_only=True):
-    """A slash command that the client ran itself, and what it said."""
+    """A slash command that the client ran itself, and its output."""
 
     subtype: str | None = "local_command"
     commandRun: CommandRun | None = None
@@ -267,13 +267,13 @@ class SystemLocalCommand(System, frozen=True, kw_only=True):
 
 
 class SystemInformational(System, frozen=True, kw_only=True):
-    """A notice to the reader."""
+    """A message to the user."""
 
     subtype: str | None = "informational"
     preventContinuation: bool | None = None
     promptSubmitEnding: PromptSubmitEnding | None = None
 
-    # As a stream has it.
+    # Only in streams.
     tool_use_id: str | None = None
     tag: str | None = None
     prevent_continuation: bool | None = None
@@ -287,7 +287,7 @@ class SystemScheduledTaskFire(System, frozen=True, kw_only=True):
 
 
 class SystemBridgeStatus(System, frozen=True, kw_only=True):
-    """A Remote Control link."""
+    """A Remote Control connection."""
 
     subtype: str | None = "bridge_status"
     url: str | None = None
@@ -301,7 +301,7 @@ class SystemModelFallback(System, frozen=True, kw_only=True):
     fallbackModel: str | None = None
     trigger: str | None = None
 
-    # As a stream has it.
+    # Only in streams.
     original_model: str | None = None
     fallback_model: str | None = None
 
@@ -322,7 +322,7 @@ class SystemModelRefusalFallback(System, frozen=True, kw_only=True):
     direction: str | None = None
     scope: str | None = None
 
-    # As a stream has it.
+    # Only in streams.
     original_model: str | None = None
     fallback_model: str | None = None
     request_id: str | None = None
@@ -343,7 +343,7 @@ class SystemModelRefusalNoFallback(System, frozen=True, kw_only=True):
     refusedUserMessageUuid: str | None = None
     neutralizedByFork: bool | None = None
 
-    # As a stream has it.
+    # Only in streams.
     original_model: str | None = None
     request_id: str | None = None
     api_refusal_category: str | None = None
@@ -359,7 +359,7 @@ class SystemFileSnapshot(System, frozen=True, kw_only=True):
 
 
 class SystemCodeChangePublished(System, frozen=True, kw_only=True):
-    """A commit or pull request that went out."""
+    """A commit or pull request that was published."""
 
     subtype: str | None = "code_change_published"
     provider: str | None = None
@@ -371,11 +371,11 @@ class SystemCodeChangePublished(System, frozen=True, kw_only=True):
 
 
 class SystemInit(System, frozen=True, kw_only=True):
-    """How the client was set up, once a turn."""
+    """The setup of the client, once per turn."""
 
     subtype: str | None = "init"
     tools: list[str] | None = None
-    """Names as the client shows them, which are not always those that the API gets."""
+    """Names as shown by the client, which sometimes differ from those sent to the API."""
     mcp_servers: list[McpServer] | None = None
     model: str | None = None
     permissionMode: str | None = None
@@ -407,7 +407,7 @@ class SystemInit(System, frozen=True, kw_only=True):
 
 
 class SystemHookStarted(System, frozen=True, kw_only=True):
-    """A hook that began."""
+    """A hook that started."""
 
     subtype: str | None = "hook_started"
     hook_id: str | None = None
@@ -416,7 +416,7 @@ class SystemHookStarted(System, frozen=True, kw_only=True):
 
 
 class SystemHookProgress(System, frozen=True, kw_only=True):
-    """What a running hook has printed."""
+    """The output of a running hook."""
 
     subtype: str | None = "hook_progress"
     hook_id: str | None = None
@@ -428,7 +428,7 @@ class SystemHookProgress(System, frozen=True, kw_only=True):
 
 
 class SystemHookResponse(System, frozen=True, kw_only=True):
-    """What a hook answered."""
+    """The response of a hook."""
 
     subtype: str | None = "hook_response"
     hook_id: str | None = None
@@ -453,7 +453,7 @@ class SystemStatus(System, frozen=True, kw_only=True):
 
 
 class SystemApiRetry(System, frozen=True, kw_only=True):
-    """A failed request that is tried again, in a stream."""
+    """A failed API request that is retried, in a stream."""
 
     subtype: str | None = "api_retry"
     attempt: int | None = None
@@ -465,7 +465,7 @@ class SystemApiRetry(System, frozen=True, kw_only=True):
 
 
 class SystemNotification(System, frozen=True, kw_only=True):
-    """A notice for the screen."""
+    """A notification on the screen."""
 
     subtype: str | None = "notification"
     key: str | None = None
@@ -476,7 +476,7 @@ class SystemNotification(System, frozen=True, kw_only=True):
 
 
 class SystemTaskStarted(System, frozen=True, kw_only=True):
-    """A background task that began."""
+    """A background task that started."""
 
     subtype: str | None = "task_started"
     task_id: str | None = None
@@ -495,7 +495,7 @@ class SystemTaskStarted(System, frozen=True, kw_only=True):
 
 
 class SystemTaskProgress(System, frozen=True, kw_only=True):
-    """How a background task gets on."""
+    """The progress of a background task."""
 
     subtype: str | None = "task_progress"
     task_id: str | None = None
@@ -510,7 +510,7 @@ class SystemTaskProgress(System, frozen=True, kw_only=True):
 
 
 class SystemTaskUpdated(System, frozen=True, kw_only=True):
-    """What changed in a background task."""
+    """A change to a background task."""
 
     subtype: str | None = "task_updated"
     task_id: str | None = None
@@ -536,7 +536,7 @@ class SystemTaskNotification(System, frozen=True, kw_only=True):
 
 
 class SystemBackgroundTasksChanged(System, frozen=True, kw_only=True):
-    """The background tasks that are left."""
+    """The background tasks that are still running."""
 
     subtype: str | None = "background_tasks_changed"
     tasks: list[BackgroundTask] | None = None
@@ -552,14 +552,14 @@ class SystemThinkingTokens(System, frozen=True, kw_only=True):
 
 
 class SystemSessionStateChanged(System, frozen=True, kw_only=True):
-    """Whether the session works or waits."""
+    """Whether the session is working or waiting."""
 
     subtype: str | None = "session_state_changed"
     state: str | None = None
 
 
 class SystemCommandsChanged(System, frozen=True, kw_only=True):
-    """The slash commands there are."""
+    """The available slash commands."""
 
     subtype: str | None = "commands_changed"
     commands: list[Command] | None = None
@@ -575,7 +575,7 @@ class SystemFilesPersisted(System, frozen=True, kw_only=True):
 
 
 class SystemMemoryRecall(System, frozen=True, kw_only=True):
-    """Memories that were brought in."""
+    """Memories that were loaded."""
 
     subtype: str | None = "memory_recall"
     mode: str | None = None
@@ -583,7 +583,7 @@ class SystemMemoryRecall(System, frozen=True, kw_only=True):
 
 
 class SystemElicitationComplete(System, frozen=True, kw_only=True):
-    """A question of an MCP server that was answered."""
+    """A question from an MCP server that was answered."""
 
     subtype: str | None = "elicitation_complete"
     mcp_server_name: str | None = None
@@ -591,7 +591,7 @@ class SystemElicitationComplete(System, frozen=True, kw_only=True):
 
 
 class SystemPermissionDenied(System, frozen=True, kw_only=True):
-    """A call that was not allowed."""
+    """A call that was denied."""
 
     subtype: str | None = "permission_denied"
     tool_name: str | None = None
@@ -603,13 +603,13 @@ class SystemPermissionDenied(System, frozen=True, kw_only=True):
 
 
 class SystemLocalCommandOutput(System, frozen=True, kw_only=True):
-    """What a slash command said, in a stream."""
+    """The output of a slash command, in a stream."""
 
     subtype: str | None = "local_command_output"
 
 
 class SystemPluginInstall(System, frozen=True, kw_only=True):
-    """How the installing of a plugin gets on."""
+    """The progress of installing a plugin."""
 
     subtype: str | None = "plugin_install"
     status: str | None = None
@@ -626,14 +626,14 @@ class SystemMirrorError(System, frozen=True, kw_only=True):
 
 
 class SystemWorkerShuttingDown(System, frozen=True, kw_only=True):
-    """A remote worker that stops."""
+    """A remote worker that is shutting down."""
 
     subtype: str | None = "worker_shutting_down"
     reason: str | None = None
 
 
 class SystemSessionWritesLost(System, frozen=True, kw_only=True):
-    """Writes that a full disk swallowed."""
+    """Writes that were lost because the disk was full."""
 
     subtype: str | None = "session_writes_lost"
     error_code: str | None = None
@@ -642,7 +642,7 @@ class SystemSessionWritesLost(System, frozen=True, kw_only=True):
 
 
 class SystemControlRequestProgress(System, frozen=True, kw_only=True):
-    """How a control request gets on."""
+    """The progress of a control request."""
 
     subtype: str | None = "control_request_progress"
     request_id: str | None = None
@@ -664,6 +664,4 @@ BARE_SYSTEMS = (
 )
 """System subtypes known by name only."""
 
-RECORDS["system"] = System
 SYSTEMS.update(dict.fromkeys(BARE_SYSTEMS, System))
-SYSTEMS.update({str(kind().subtype): kind for kind in System.__subclasses__()})

@@ -186,7 +186,7 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     agent = write(path.with_name("agent-aa.jsonl"), record(sessionId="one"))
     reads: list[Path] = []
     read = layout.first_envelope
-    monkeypatch.setattr(layout, "first_head", lambda path: reads.append(path) or read(path))
+    monkeypatch.setattr(layout, "first_envelope", lambda path: reads.append(path) or read(path))
     assert [*layout.agent_files(path, ["one"])] == [*layout.agent_files(path, ["one", "two"])] == ["aa"]
     assert reads == [agent]
     write(agent, record(sessionId="three"))
