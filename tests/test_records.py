@@ -22,9 +22,9 @@ from reread.records import blocks, types
 from reread.records.blocks import (
     BLOCKS,
     CallBlock,
+    ContentSource,
     Image,
     ResultBlock,
-    Source,
     Text,
     ToolResult,
     ToolUse,
@@ -378,7 +378,9 @@ def test_blocks_are_typed_and_odd_ones_kept_as_they_are() -> None:
     assert isinstance(use, ToolUse) and use.input == "not an object"
     assert isinstance(result, ToolResult) and result.blocks == [Text(text="out")]
     assert getattr(result, "is_error", None) == "maybe"
-    assert isinstance(image, Image) and image.picture == Source(type="base64", media_type="image/png", data="AAAA")
+    assert isinstance(image, Image) and image.picture == ContentSource(
+        type="base64", media_type="image/png", data="AAAA"
+    )
     assert unheard == UnknownBlock(type="unheard_of", value={"type": "unheard_of", "a": 1})
     assert number == UnknownBlock(value=7)
     assert to_blocks("said") == [Text(text="said")]

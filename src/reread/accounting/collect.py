@@ -16,7 +16,7 @@ from reread.accounting.digest import FORMAT, FileDigest, decode_digest, encode, 
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
-from reread.accounting.workers import Progress, ScanJob, read_all
+from reread.accounting.workers import Progress, ScanJob, scan_all
 from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
@@ -163,7 +163,7 @@ class Collection:
             digest = decode_digest(encoded[path]) if path in encoded else None
             if digest is not None:
                 yield file_digest(path, digest)
-        for cached, digest in read_all(jobs, self.progress):
+        for cached, digest in scan_all(jobs, self.progress):
             self.unread.discard(cached.path)
             fresh.append(cached)
             yield file_digest(cached.path, digest)

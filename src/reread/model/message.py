@@ -13,7 +13,7 @@ from reread.base.coerce import as_str
 from reread.base.times import parse_timestamp
 from reread.model.bodies import Bodies
 from reread.model.partial import PartialResponse, join_blocks
-from reread.model.prompt_text import Aside, Command, PromptText, parse_prompt
+from reread.model.prompt_text import Aside, PromptCommand, PromptText, parse_prompt
 from reread.model.usage_rows import usage_rows
 from reread.records.blocks import Block, Image, Text, Thinking
 
@@ -101,7 +101,7 @@ class MessageContent(msgspec.Struct, eq=False):
         return [text for text in texts if isinstance(text, str) and text]
 
     @property
-    def command(self) -> Command | None:
+    def command(self) -> PromptCommand | None:
         """The command, if it is one."""
         return next((part.command for part in self.prompt_texts if part.command), None)
 

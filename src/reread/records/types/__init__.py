@@ -1,10 +1,8 @@
 """One struct for every type of record that Claude Code writes or prints, in the native format.
 
-Field names are those of the file. Every field is optional. A field whose value does not have the declared type holds
-that value as written. Unknown fields are not kept here, because the record keeps its bytes.
-
-To add a type, write its struct: a subclass of `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the
-payloads, with a default for `type` (or `subtype`). `register_structs` finds it.
+Field names are those of the file, every field is optional, and a value of another type than declared is kept as
+written. A new type is one struct, a subclass of `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the
+payloads; `register_structs` finds it.
 """
 
 # ruff: noqa: F403, F405
