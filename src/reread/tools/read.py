@@ -80,7 +80,7 @@ class Cell(Struct, kw_only=True):
     outputs: list[CellOutput] | None = None
 
 
-class FileContent(Struct, kw_only=True):
+class FileText(Struct, kw_only=True):
     """What was read, for every kind of file."""
 
     filePath: str | None = None
@@ -102,7 +102,7 @@ class Output(Struct, kw_only=True):
     """The kind of file, and the file."""
 
     type: str | None = None
-    file: FileContent | None = None
+    file: FileText | None = None
     firstPage: Any = None
     pages: Any = None
     artifactRead: Any = None
@@ -132,7 +132,7 @@ class FileRead(NamedTuple):
     call: ToolCall
     args: Input
     output: Output
-    file: FileContent
+    file: FileText
     kind: str
     """The kind of result, by its type or its fields; empty if unknown."""
     path: str
@@ -140,9 +140,9 @@ class FileRead(NamedTuple):
 
 def _parse(call: ToolCall) -> FileRead:
     args, output = call.input(Input), call.output(Output) or Output()
-    file = as_type(output.file, FileContent) or FileContent()
+    file = as_type(output.file, FileText) or FileText()
     if as_list(call.data):  # version 1.0 recorded the cells of a notebook without a file around them
-        file = to_struct({"cells": as_list(call.data)}, FileContent)
+        file = to_struct({"cells": as_list(call.data)}, FileText)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     recorded = as_text(output.type)
     kind = recorded if recorded in KINDS else next((kind for kind, present in fields.items() if present), "")
