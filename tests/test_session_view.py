@@ -399,6 +399,14 @@ def test_a_response_that_becomes_small_joins_the_run_before_it() -> None:
     assert kinds(view_of(*records)) == ["prompt", "run", "prompt"]
 
 
+@pytest.mark.parametrize("first", [reply("one", id=None, uuid="x"), reply("one", id="x", uuid="y")])
+def test_the_key_of_an_item_stays_when_another_message_gets_its_id(first: making.Object) -> None:
+    second = reply("two", id="x", uuid="z") if first["uuid"] == "x" else reply("two", id=None, uuid="x")
+    records = making.told(user("go"), first, user("on"), second)
+    assert_live_equals_loaded(making.jsonl(*records), [making.jsonl(*records[:2]), making.jsonl(*records[2:])])
+    assert [item.key for item in view_of(*records).page(0, 9).items] == ["u1", "x", "u3", "record 3"]
+
+
 @given(TALKS, st.data())
 def test_law_3_live_items_are_the_loaded_items(data: bytes, choice: st.DataObject) -> None:
     assert_live_equals_loaded(data, choice.draw(cut(data)))

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from reread.base import jsontext
-from reread.reader.schema import Cut
+from reread.reader.schema import CutNode
 from reread.reader.trim import CHARS, DEPTH, HUNK_LINE, ITEMS, LINES, Trimmer, short_list, short_text
 from reread.tools import nodes as n
 
 
-def trim(*drawn: n.Node, whole: bool = False) -> tuple[list[n.Node], list[Cut]]:
+def trim(*drawn: n.Node, whole: bool = False) -> tuple[list[n.Node], list[CutNode]]:
     """The nodes trimmed, and what was cut."""
     trimmer = Trimmer(lambda _: "/picture", whole=whole)
     return trimmer.nodes(drawn), trimmer.cut
@@ -104,7 +104,7 @@ def test_deep_json_becomes_text() -> None:
 def test_nodes_in_sections_are_cut_and_found_by_their_path() -> None:
     inner = n.Section(title="b", nodes=[n.Prose(text="short"), n.Prose(text="x" * CHARS * 2)])
     (section,), (cut,) = trim(n.Section(title="a", nodes=[inner]))
-    assert cut == Cut(path=[0, 0, 1], lines=1, chars=CHARS * 2)
+    assert cut == CutNode(path=[0, 0, 1], lines=1, chars=CHARS * 2)
     assert len(jsontext.dumps(section)) < CHARS + 200
 
 

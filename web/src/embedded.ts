@@ -5,15 +5,15 @@
  * The address of a picture is `chunk:N`.
  */
 
-import type { AgentMark, BranchMark, CallBody, Outline, Overview, Problems, TimelineItem, UsageSummary } from "./values";
+import type { AgentInfo, BranchInfo, CallBody, Outline, Overview, Problems, TimelineItem, UsageSummary } from "./values";
 
 export interface Embedded {
   /** The main thread on each branch, the active branch first, then each agent's thread. */
   threads: [EmbeddedThread, ...EmbeddedThread[]];
   /** The branches of the main thread. */
-  branches: BranchMark[];
+  branches: BranchInfo[];
   /** All agents in the page. */
-  agents: AgentMark[];
+  agents: AgentInfo[];
   /** Usage of the whole session. */
   usage: UsageSummary;
   problems: Problems;

@@ -1,7 +1,7 @@
 /** Search in an exported page, with the rule of the server (`reader/search.py`). */
 
 import { itemTexts } from "./itemTexts";
-import type { CallBody, Hit, TimelineItem } from "./values";
+import type { CallBody, SearchHit, TimelineItem } from "./values";
 
 /** Characters of context on each side of a hit. */
 const CONTEXT = 60;
@@ -17,8 +17,8 @@ export function itemHits(
   bodies: Record<string, CallBody>,
   pattern: RegExp,
   agent: string | null,
-): Hit[] {
-  const hits: Hit[] = [];
+): SearchHit[] {
+  const hits: SearchHit[] = [];
   for (const { kind, call, text: read } of itemTexts(item, bodies)) {
     const text = read();
     const found = pattern.exec(text);

@@ -7,7 +7,7 @@ import { itemHits, searchPattern } from "./exportSearch";
 import { matchesFilter } from "./filter";
 import { sessionHref } from "./route";
 import { NotFound, type Source, type Target, type ThreadRef } from "./source";
-import type { Hit, Place, TimelineItem } from "./values";
+import type { Place, SearchHit, TimelineItem } from "./values";
 
 /** How long one step of a search may block the page, in milliseconds. */
 const STEP_MS = 40;
@@ -119,7 +119,7 @@ export function fileSource(page: Document): Source {
     search: async (ref, text, start) => {
       const pattern = searchPattern(text);
       const agents = ref.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
-      const step = await scan<Hit>([threadOf(ref), ...agents], start, (item, { bodies }, { agent }) =>
+      const step = await scan<SearchHit>([threadOf(ref), ...agents], start, (item, { bodies }, { agent }) =>
         itemHits(item, bodies, pattern, agent),
       );
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };

@@ -2,17 +2,17 @@
 
 import type {
   CallBody,
-  Filtered,
-  Hits,
+  FilterResult,
+  ItemPage,
   Library,
   LibraryRow,
   OpeningProgress,
   Outline,
   Overview,
-  Page,
   Place,
   Problems,
   RawLines,
+  SearchHits,
   TimelineUpdate,
   UsageSummary,
 } from "./values";
@@ -68,13 +68,13 @@ export interface Source {
   onlySession: string | null;
   library(): Promise<Library>;
   overview(thread: ThreadRef): Promise<Overview>;
-  page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<Page>;
+  page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<ItemPage>;
   outline(thread: ThreadRef, start: number, count: number): Promise<Outline>;
   call(thread: ThreadRef, index: number, whole?: boolean): Promise<CallBody>;
   lines(thread: ThreadRef, target: Target, whole?: boolean): Promise<RawLines>;
   place(thread: ThreadRef, target: Target): Promise<Place | null>;
-  search(thread: ThreadRef, text: string, start: number): Promise<Hits>;
-  filter(thread: ThreadRef, filter: Filter, start: number): Promise<Filtered>;
+  search(thread: ThreadRef, text: string, start: number): Promise<SearchHits>;
+  filter(thread: ThreadRef, filter: Filter, start: number): Promise<FilterResult>;
   markdown(thread: ThreadRef, target: Target): Promise<string>;
   usage(thread: ThreadRef): Promise<UsageSummary>;
   problems(thread: ThreadRef): Promise<Problems>;

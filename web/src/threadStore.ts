@@ -4,7 +4,7 @@ import { Lru } from "./kit/lru";
 import { Store } from "./kit/store";
 import { toError } from "./kit/toError";
 import type { Source, ThreadRef } from "./source";
-import type { CallBody, Outline, Overview, TimelineItem, TimelineUpdate, TurnMark } from "./values";
+import type { CallBody, Outline, OutlineTurn, Overview, TimelineItem, TimelineUpdate } from "./values";
 
 /** Items and turns per page. */
 export const PAGE = 50;
@@ -100,7 +100,7 @@ export class ThreadStore extends Store {
   notice: string | null = null;
   private stamp = 0;
   private readonly pages = new Lru<number, CachedPage<TimelineItem>>(CACHED_PAGES);
-  private readonly outline = new Map<number, CachedPage<TurnMark>>();
+  private readonly outline = new Map<number, CachedPage<OutlineTurn>>();
   private readonly agents = new Map<string, ThreadStore>();
   private readonly pending = new Map<string, Promise<void>>();
 
@@ -173,7 +173,7 @@ export class ThreadStore extends Store {
   }
 
   /** The turn, if its page of the outline is loaded. */
-  turn(index: number): TurnMark | undefined {
+  turn(index: number): OutlineTurn | undefined {
     return this.outline.get(Math.floor(index / TURNS))?.rows[index % TURNS];
   }
 
@@ -183,7 +183,7 @@ export class ThreadStore extends Store {
     }
   }
 
-  async loadTurn(index: number): Promise<TurnMark | undefined> {
+  async loadTurn(index: number): Promise<OutlineTurn | undefined> {
     await this.loadTurns(Math.floor(index / TURNS));
     return this.turn(index);
   }

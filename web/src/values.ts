@@ -26,7 +26,7 @@ export interface Prose {
   text: string;
 }
 
-/** Source or other text that is read line by line. */
+/** Source code, or other text to read line by line. */
 export interface Code {
   node: "code";
   text: string;
@@ -36,7 +36,7 @@ export interface Code {
   marks: string[];
 }
 
-/** A run of changed lines; each begins with a blank, `-` or `+`. */
+/** A run of changed lines; each begins with a space, `-` or `+`. */
 export interface Hunk {
   old_start: number;
   new_start: number;
@@ -50,7 +50,7 @@ export interface Diff {
   hunks: Hunk[];
 }
 
-/** What a program was told or printed; colour codes and all. */
+/** A command, or what a program printed, with its colour codes. */
 export interface Terminal {
   node: "terminal";
   text: string;
@@ -63,13 +63,13 @@ export interface FileEntry {
   note: string | null;
 }
 
-/** A list of files; a view may draw a long one as a tree. */
+/** A list of files; a view may draw a long list as a tree. */
 export interface Files {
   node: "files";
   entries: FileEntry[];
 }
 
-/** Something to do. */
+/** One item of a checklist. */
 export interface ChecklistItem {
   text: string;
   state: string;
@@ -77,13 +77,13 @@ export interface ChecklistItem {
   note: string | null;
 }
 
-/** Things to do and how far they are. */
+/** Things to do, each with its state. */
 export interface Checklist {
   node: "checklist";
   items: ChecklistItem[];
 }
 
-/** One of several answers. */
+/** A possible answer to a question. */
 export interface Option {
   label: string;
   description: string | null;
@@ -91,7 +91,7 @@ export interface Option {
   preview: string | null;
 }
 
-/** A question with its possible answers, the chosen ones marked. */
+/** A question with its options and the user's choice. */
 export interface Choice {
   node: "choice";
   question: string;
@@ -108,7 +108,7 @@ export interface Table {
   rows: string[][];
 }
 
-/** An image or another file that a view may show; its bytes are base64. */
+/** An image or another file that a view may show. */
 export interface Picture {
   node: "picture";
   media_type: string;
@@ -120,31 +120,31 @@ export interface Picture {
   url: string | null;
 }
 
-/** A name and what it is. */
+/** A name and a value. */
 export interface Fact {
   name: string;
   value: string;
 }
 
-/** Short things known, by name. */
+/** Short values by name. */
 export interface Facts {
   node: "facts";
   items: Fact[];
 }
 
-/** Somewhere a link leads. */
+/** The target of a link. */
 export interface Target {
   url: string;
   title: string | null;
 }
 
-/** Addresses; a view never follows one by itself. */
+/** Links; a view never follows one by itself. */
 export interface Links {
   node: "links";
   targets: Target[];
 }
 
-/** A short remark: a badge, a warning, an error in words. */
+/** A short remark: a badge, a warning, an error message. */
 export interface Note {
   node: "note";
   text: string;
@@ -157,7 +157,7 @@ export interface Data {
   value: unknown;
 }
 
-/** Nodes under a heading; a view may keep it closed until asked. */
+/** Nodes under a heading; a view may show it closed. */
 export interface Section {
   node: "section";
   title: string;
@@ -203,7 +203,7 @@ export interface Library {
 }
 
 /** A branch in a list of branches. */
-export interface BranchMark {
+export interface BranchInfo {
   id: number;
   active: boolean;
   title: string;
@@ -212,7 +212,7 @@ export interface BranchMark {
 }
 
 /** An agent in a list of agents or with its call. */
-export interface AgentMark {
+export interface AgentInfo {
   id: string;
   type: string | null;
   title: string;
@@ -243,9 +243,9 @@ export interface Overview {
   turns: number;
   items: number;
   branch: number;
-  branches: BranchMark[];
-  agents: AgentMark[];
-  agent: AgentMark | null;
+  branches: BranchInfo[];
+  agents: AgentInfo[];
+  agent: AgentInfo | null;
   tools: Record<string, number>;
   errors: number;
   malformed: number;
@@ -260,7 +260,7 @@ export interface UsageSummary {
 }
 
 /** A node of which only the beginning was sent. */
-export interface Cut {
+export interface CutNode {
   path: number[];
   lines: number;
   chars: number;
@@ -295,7 +295,7 @@ export interface CallPart {
   note: string;
   seconds: number | null;
   line: number;
-  agents: AgentMark[];
+  agents: AgentInfo[];
 }
 
 /** Pictures and other blocks, as nodes. */
@@ -303,7 +303,7 @@ export interface NodesPart {
   part: "nodes";
   nodes: Node[];
   title: string;
-  cut: Cut[];
+  cut: CutNode[];
 }
 
 /** A compaction. */
@@ -347,7 +347,7 @@ export interface TimelineItem {
 }
 
 /** A slice of the timeline. */
-export interface Page {
+export interface ItemPage {
   start: number;
   total: number;
   stamp: number;
@@ -355,7 +355,7 @@ export interface Page {
 }
 
 /** A turn in the outline. */
-export interface TurnMark {
+export interface OutlineTurn {
   index: number;
   item: number;
   title: string;
@@ -374,14 +374,14 @@ export interface Outline {
   start: number;
   total: number;
   stamp: number;
-  turns: TurnMark[];
+  turns: OutlineTurn[];
 }
 
 /** The body of a call. */
 export interface CallBody {
   id: string;
   nodes: Node[];
-  cut: Cut[];
+  cut: CutNode[];
 }
 
 /** A line of the file and what became of it. */
@@ -410,7 +410,7 @@ export interface Place {
 }
 
 /** A place where a searched text occurs. */
-export interface Hit {
+export interface SearchHit {
   item: number;
   key: string;
   turn: number;
@@ -423,15 +423,15 @@ export interface Hit {
 }
 
 /** The hits found so far. */
-export interface Hits {
-  hits: Hit[];
+export interface SearchHits {
+  hits: SearchHit[];
   next: number | null;
   searched: number;
   total: number;
 }
 
 /** The items found so far that match a filter. */
-export interface Filtered {
+export interface FilterResult {
   indices: number[];
   next: number | null;
   total: number;

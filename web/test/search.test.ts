@@ -5,7 +5,7 @@ import fixture from "../../tests/fixtures/search.json";
 import { itemHits, searchPattern } from "../src/exportSearch";
 import { matchesFilter } from "../src/filter";
 import type { Filter } from "../src/source";
-import type { CallBody, Hit, TimelineItem } from "../src/values";
+import type { CallBody, SearchHit, TimelineItem } from "../src/values";
 
 interface Cases {
   items: TimelineItem[];
@@ -16,7 +16,7 @@ interface Cases {
 
 const { items, bodies, search, filter } = fixture as unknown as Cases;
 
-const comparable = ({ item, where, match, before, after }: Hit) =>
+const comparable = ({ item, where, match, before, after }: SearchHit) =>
   where === "call" ? [item, where, match] : [item, where, match, before, after];
 
 test.each(search)("search for $query", ({ query, hits }) => {

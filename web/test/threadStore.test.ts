@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { matchingParts, NO_FILTER } from "../src/filter";
 import type { Source } from "../src/source";
 import { PAGE, ThreadStore } from "../src/threadStore";
-import type { Overview, Page, Part, TimelineItem, TimelineUpdate } from "../src/values";
+import type { ItemPage, Overview, Part, TimelineItem, TimelineUpdate } from "../src/values";
 
 const makeItem = (index: number): TimelineItem => ({
   index,
@@ -34,7 +34,7 @@ const makeUpdate = (items: number, first: number): TimelineUpdate => ({
 /** A store whose source has this many items. */
 function openStore(total: number) {
   const state = { total };
-  const page = vi.fn((_: unknown, start: number, count: number): Promise<Page> => {
+  const page = vi.fn((_: unknown, start: number, count: number): Promise<ItemPage> => {
     const length = Math.max(0, Math.min(count, state.total - start));
     const items = Array.from({ length }, (_, at) => makeItem(start + at));
     return Promise.resolve({ start, total: state.total, stamp: state.total, items });

@@ -317,13 +317,13 @@ class Conversation:
         return self.calls_by_id.get(tool_use_id) if isinstance(tool_use_id, str) else None
 
     def find_message(self, id: str) -> Message | None:
-        """Return the message with this id, or the one that holds the record with this uuid."""
+        """Return the message with this id, or the one that holds the record with this uuid: whichever came first."""
         found = self.messages_by_id.get(id)
-        if found is not None:
-            return found
         index = self.tree.uuids.get(id)
         if index is None or self.ledger.code(index) not in (SHOWN, MERGED):
-            return None
+            return found
+        if found is not None and found.records[0] < index:
+            return found
         return self.messages[self.ledger.targets[index]]
 
     def message_at(self, index: int) -> Message | None:

@@ -51,7 +51,7 @@ class PartBuilder:
     def __init__(
         self,
         picture_url: PictureUrl,
-        agents: Callable[[Call], list[schema.AgentMark]],
+        agents: Callable[[Call], list[schema.AgentInfo]],
         *,
         whole: bool = False,
         selection: Selection = EVERYTHING,

@@ -137,8 +137,8 @@ class _PageWriter:
         yield from self.plain.pieces()
         index = {
             "threads": self._threads,
-            "branches": self.view.thread().branch_marks(),
-            "agents": list(map(self.view.agent_mark, agents)),
+            "branches": self.view.thread().branch_infos(),
+            "agents": list(map(self.view.agent_info, agents)),
             "usage": run_steps(self.view.usage())(),
             "problems": schema.Problems(problems=[], more=0),
             "home": self.home,
@@ -250,7 +250,7 @@ class _PagePartBuilder(PartBuilder):
     """Builds each call's body along with its line, because both read the same records."""
 
     def __init__(self, page: _PageWriter) -> None:
-        super().__init__(page.picture_url, page.view.agent_marks, whole=True, selection=page.selection)
+        super().__init__(page.picture_url, page.view.agent_infos, whole=True, selection=page.selection)
         self.bodies: dict[str, schema.CallBody] = {}
         self._full = page.selection.full
 
@@ -273,7 +273,7 @@ class _ThreadWriter:
         """The id, item and index of each call."""
         self.turns: list[tuple[int, int]] = []
         """Each turn written, with its first item."""
-        self.marks: dict[int, schema.TurnMark] = {}
+        self.outline: dict[int, schema.OutlineTurn] = {}
         """The outline, by turn."""
         self.pages: list[int] = []
         self.builder = _PagePartBuilder(page)
@@ -285,7 +285,7 @@ class _ThreadWriter:
         self.keys = other.keys[: whole * PAGE]
         self.calls = [call for call in other.calls if call[1] < whole * PAGE]
         self.turns = [turn for turn in other.turns if turn[1] < whole * PAGE]
-        self.marks = {turn: other.marks[turn] for turn, _ in self.turns[:-1]}  # the last turn continues differently
+        self.outline = {turn: other.outline[turn] for turn, _ in self.turns[:-1]}  # the last turn continues differently
 
     def pieces(self) -> Iterator[bytes]:
         """The chunks that are not shared with another branch."""
@@ -326,9 +326,11 @@ class _ThreadWriter:
     def map_chunk(self) -> bytes:
         """The chunk with the outline, the keys of all items, and the item of each call."""
         for turn, at in self.turns:
-            if turn not in self.marks:
-                self.marks[turn] = replace(self.thread.turn_mark(self.timeline, turn), item=at)
-        outline = schema.Outline(start=0, total=len(self.turns), stamp=0, turns=[self.marks[n] for n, _ in self.turns])
+            if turn not in self.outline:
+                self.outline[turn] = replace(self.thread.outline_turn(self.timeline, turn), item=at)
+        outline = schema.Outline(
+            start=0, total=len(self.turns), stamp=0, turns=[self.outline[n] for n, _ in self.turns]
+        )
         calls = {id: (item, number) for id, item, number in self.calls}
         return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls})
 

@@ -100,7 +100,7 @@ class Library(Value, frozen=True):
     demo: bool = False
 
 
-class BranchMark(Value, frozen=True):
+class BranchInfo(Value, frozen=True):
     """A branch in a list of branches."""
 
     id: int
@@ -112,7 +112,7 @@ class BranchMark(Value, frozen=True):
     parent: int | None = None
 
 
-class AgentMark(Value, frozen=True):
+class AgentInfo(Value, frozen=True):
     """An agent in a list of agents or with its call."""
 
     id: str
@@ -152,10 +152,10 @@ class Overview(Value, frozen=True):
     items: int
     """Items on the branch."""
     branch: int
-    branches: list[BranchMark]
-    agents: list[AgentMark]
+    branches: list[BranchInfo]
+    agents: list[AgentInfo]
     """All agents of the session, however deeply nested."""
-    agent: AgentMark | None
+    agent: AgentInfo | None
     """The agent whose page this is."""
     tools: dict[str, int]
     """How many times each tool was called."""
@@ -176,7 +176,7 @@ class UsageSummary(Value, frozen=True):
     """How full the context was in each turn with a response; of many turns, the fullest of each group."""
 
 
-class Cut(Value, frozen=True):
+class CutNode(Value, frozen=True):
     """A node of which only the beginning was sent."""
 
     path: list[int]
@@ -228,7 +228,7 @@ class CallPart(Part, frozen=True, tag="call"):
     """How it failed, in a few words."""
     seconds: float | None = None
     line: int = 0
-    agents: list[AgentMark] = []
+    agents: list[AgentInfo] = []
     """The agents it started."""
 
 
@@ -238,7 +238,7 @@ class NodesPart(Part, frozen=True, tag="nodes"):
     nodes: list[Node]
     title: str = ""
     """The title of a part that is closed at first, such as an attached file; empty for one that is open."""
-    cut: list[Cut] = []
+    cut: list[CutNode] = []
     """The nodes that were cut; `whole` requests all of them."""
 
 
@@ -296,7 +296,7 @@ class TimelineItem(Value, frozen=True):
     """The duration of the whole turn, if this is its last item."""
 
 
-class Page(Value, frozen=True):
+class ItemPage(Value, frozen=True):
     """A slice of the timeline."""
 
     start: int
@@ -307,7 +307,7 @@ class Page(Value, frozen=True):
     items: list[TimelineItem]
 
 
-class TurnMark(Value, frozen=True):
+class OutlineTurn(Value, frozen=True):
     """A turn in the outline."""
 
     index: int
@@ -335,7 +335,7 @@ class Outline(Value, frozen=True):
     start: int
     total: int
     stamp: int
-    turns: list[TurnMark]
+    turns: list[OutlineTurn]
 
 
 class CallBody(Value, frozen=True):
@@ -343,7 +343,7 @@ class CallBody(Value, frozen=True):
 
     id: str
     nodes: list[Node]
-    cut: list[Cut]
+    cut: list[CutNode]
     """The nodes that were cut; `whole` requests all of them."""
 
 
@@ -378,7 +378,7 @@ class Place(Value, frozen=True):
     """The index of the call to open."""
 
 
-class Hit(Value, frozen=True):
+class SearchHit(Value, frozen=True):
     """A place where a searched text occurs."""
 
     item: int
@@ -394,10 +394,10 @@ class Hit(Value, frozen=True):
     after: str
 
 
-class Hits(Value, frozen=True):
+class SearchHits(Value, frozen=True):
     """The hits found so far."""
 
-    hits: list[Hit]
+    hits: list[SearchHit]
     next: int | None
     """The item to continue at; None if all items were searched."""
     searched: int
@@ -405,7 +405,7 @@ class Hits(Value, frozen=True):
     total: int
 
 
-class Filtered(Value, frozen=True):
+class FilterResult(Value, frozen=True):
     """The items found so far that match a filter."""
 
     indices: list[int]

@@ -73,17 +73,17 @@ def filter_items(
     count: int = 1000,
     agent: str | None = None,
     branch: int | None = None,
-) -> schema.Filtered:
+) -> schema.FilterResult:
     """The items that match a filter, beginning at `start`."""
     timeline = view.timeline(agent, branch)
     until = time.monotonic() + SECONDS
     found: list[int] = []
     for index in range(max(0, start), len(timeline)):
         if len(found) >= count or (index % 256 == 0 and time.monotonic() > until):
-            return schema.Filtered(indices=found, next=index, total=len(timeline))
+            return schema.FilterResult(indices=found, next=index, total=len(timeline))
         if item_filter.matches(timeline.item(index)):
             found.append(index)
-    return schema.Filtered(indices=found, next=None, total=len(timeline))
+    return schema.FilterResult(indices=found, next=None, total=len(timeline))
 
 
 def search_session(
@@ -94,23 +94,23 @@ def search_session(
     start: int = 0,
     agent: str | None = None,
     branch: int | None = None,
-) -> schema.Hits:
+) -> schema.SearchHits:
     """The places where a text occurs, beginning at item `start`; the items of agents follow the main thread's."""
     matcher = TextMatcher(query[:MAX_QUERY])
     below = view.session.agents if agent is None else {}
     timelines = [(None, view.timeline(agent, branch)), *((id, view.timeline(id)) for id in below)]
     total = sum(len(timeline) for _, timeline in timelines)
     until = time.monotonic() + SECONDS
-    hits: list[schema.Hit] = []
+    hits: list[schema.SearchHit] = []
     before = 0
     for owner, timeline in timelines:
         for index in range(max(0, start - before), len(timeline)):
             at = before + index
             if at > start and (len(hits) >= MAX_HITS or time.monotonic() > until):
-                return schema.Hits(hits=hits, next=at, searched=at, total=total)
+                return schema.SearchHits(hits=hits, next=at, searched=at, total=total)
             hits += _hits(owner, timeline, index, matcher, item_filter)
         before += len(timeline)
-    return schema.Hits(hits=hits, next=None, searched=total, total=total)
+    return schema.SearchHits(hits=hits, next=None, searched=total, total=total)
 
 
 class TextMatcher:
@@ -137,7 +137,7 @@ class TextMatcher:
 
 def _hits(
     agent: str | None, timeline: Timeline, index: int, matcher: TextMatcher, item_filter: ItemFilter
-) -> Iterator[schema.Hit]:
+) -> Iterator[schema.SearchHit]:
     messages = timeline.item(index)
     if not item_filter.matches(messages):
         return
@@ -149,7 +149,7 @@ def _hits(
             if not item_filter.selects(part.kind, message, call):
                 continue
             for before, match, after in filter(None, map(matcher.find, part_texts(part))):
-                yield schema.Hit(
+                yield schema.SearchHit(
                     item=index,
                     key=timeline.key(index),
                     turn=timeline.turn_of(index),

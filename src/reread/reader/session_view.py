@@ -108,11 +108,11 @@ class SessionView:
         session, thread = self.session, self.thread(agent)
         timeline = thread.timeline(branch)
         metadata = thread.conversation.metadata
-        mark = self.agent_mark(thread.conversation) if isinstance(thread.conversation, Agent) else None
+        info = self.agent_info(thread.conversation) if isinstance(thread.conversation, Agent) else None
         return schema.Overview(
             key=self.key,
             id=session.id,
-            title=heading(mark.title if mark is not None else session.title, schema.TITLE),
+            title=heading(info.title if info is not None else session.title, schema.TITLE),
             project=session.project,
             project_guessed=session.project_guessed,
             path=str(session.path) if session.path is not None else None,
@@ -126,20 +126,20 @@ class SessionView:
             turns=timeline.turns,
             items=len(timeline),
             branch=timeline.branch,
-            branches=thread.branch_marks() if lists else [],
-            agents=[self.agent_mark(found) for found in session.agents.values()] if lists else [],
-            agent=mark,
+            branches=thread.branch_infos() if lists else [],
+            agents=[self.agent_info(found) for found in session.agents.values()] if lists else [],
+            agent=info,
             tools=dict(thread.tools.most_common()),
             errors=thread.errors,
             malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
         )
 
-    def agent_mark(self, agent: Agent) -> schema.AgentMark:
+    def agent_info(self, agent: Agent) -> schema.AgentInfo:
         """An agent in a list of agents or with its call."""
         view = self.thread_of(agent)
         first, last = parse_timestamp(agent.metadata.first_stamp), parse_timestamp(agent.metadata.last_stamp)
-        return schema.AgentMark(
+        return schema.AgentInfo(
             id=agent.id,
             type=agent.type,
             title=view.agent_title(),
@@ -159,9 +159,9 @@ class SessionView:
             view = self._threads[id(conversation)] = ThreadView(conversation)
         return view
 
-    def agent_marks(self, call: Call) -> list[schema.AgentMark]:
+    def agent_infos(self, call: Call) -> list[schema.AgentInfo]:
         """The agents that a call started."""
-        return [self.agent_mark(agent) for agent in call.agents]
+        return [self.agent_info(agent) for agent in call.agents]
 
     def usage(self, agent: str | None = None) -> Steps[Callable[[], schema.UsageSummary]]:
         """The usage and how full the context was: a function that takes a while, and that any thread may call."""
@@ -206,18 +206,18 @@ class SessionView:
 
     def page(
         self, start: int, count: int, *, agent: str | None = None, branch: int | None = None, whole: bool = False
-    ) -> schema.Page:
+    ) -> schema.ItemPage:
         """Some items of a timeline."""
         thread = self.thread(agent)
         timeline = thread.timeline(branch)
         builder = self.builder(agent, whole=whole)
         indices = range(len(timeline))[max(0, start) : max(0, start) + count]
         items = [self.item(thread, timeline, index, builder) for index in indices]
-        return schema.Page(start=max(0, start), total=len(timeline), stamp=self.stamp, items=items)
+        return schema.ItemPage(start=max(0, start), total=len(timeline), stamp=self.stamp, items=items)
 
     def builder(self, agent: str | None, *, whole: bool = False, picture_url: PictureUrl | None = None) -> PartBuilder:
         """A builder for the parts of a conversation's messages."""
-        return PartBuilder(picture_url or self._picture_urls(agent), self.agent_marks, whole=whole)
+        return PartBuilder(picture_url or self._picture_urls(agent), self.agent_infos, whole=whole)
 
     def _picture_urls(self, agent: str | None) -> PictureUrl:
         if not self._base_url:
@@ -256,7 +256,7 @@ class SessionView:
         thread = self.thread(agent)
         timeline = thread.timeline(branch)
         numbers = range(1, timeline.turns + 1)[max(0, start) : max(0, start) + count]
-        turns = [thread.turn_mark(timeline, number) for number in numbers]
+        turns = [thread.outline_turn(timeline, number) for number in numbers]
         return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
 
     def call(self, index: int, *, agent: str | None = None, whole: bool = False) -> schema.CallBody:

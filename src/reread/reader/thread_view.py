@@ -57,7 +57,7 @@ class ThreadView:
         self._sums: dict[object, tuple[int, Usage]] = {}
         """Known sums: the usage of a turn's or the whole conversation's messages before the one with this index."""
         self._changed: dict[int, Message] = {}
-        self._turn_marks: dict[tuple[int, int], schema.TurnMark] = {}
+        self._outline_turns: dict[tuple[int, int], schema.OutlineTurn] = {}
         """The turns of the outlines, by branch and number."""
         self._gauge = ContextGauge(conversation)
         self.update()
@@ -81,13 +81,13 @@ class ThreadView:
         for timeline in self.timelines.values():
             first = timeline.update(changed.values())
             if first < len(timeline):
-                self._drop_marks(timeline.branch, timeline.turn_of(first))
+                self._drop_outline(timeline.branch, timeline.turn_of(first))
 
-    def _drop_marks(self, branch: int, turn: int) -> None:
+    def _drop_outline(self, branch: int, turn: int) -> None:
         """Drop the outline of a branch from this turn on."""
-        stale = [name for name in self._turn_marks if name[0] == branch and name[1] >= turn]
+        stale = [name for name in self._outline_turns if name[0] == branch and name[1] >= turn]
         for name in stale:
-            del self._turn_marks[name]
+            del self._outline_turns[name]
 
     def _count(self) -> None:
         conversation = self.conversation
@@ -141,13 +141,13 @@ class ThreadView:
 
     # Branches
 
-    def branch_marks(self) -> list[schema.BranchMark]:
+    def branch_infos(self) -> list[schema.BranchInfo]:
         """All branches, the active one first."""
-        return list(map(self.branch_mark, self.conversation.branches))
+        return list(map(self.branch_info, self.conversation.branches))
 
-    def branch_mark(self, branch: Branch) -> schema.BranchMark:
+    def branch_info(self, branch: Branch) -> schema.BranchInfo:
         """A branch in a list of branches."""
-        return schema.BranchMark(
+        return schema.BranchInfo(
             id=branch.id,
             active=branch.active,
             title=self._first_words(branch),
@@ -208,14 +208,14 @@ class ThreadView:
         stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
-    def turn_mark(self, timeline: Timeline, turn: int) -> schema.TurnMark:
+    def outline_turn(self, timeline: Timeline, turn: int) -> schema.OutlineTurn:
         """A turn in the outline; only the last one is computed again each time."""
         name = (timeline.branch, turn)
-        if name not in self._turn_marks or turn == timeline.turns:
-            self._turn_marks[name] = self._turn_mark(timeline, turn)
-        return self._turn_marks[name]
+        if name not in self._outline_turns or turn == timeline.turns:
+            self._outline_turns[name] = self._new_outline_turn(timeline, turn)
+        return self._outline_turns[name]
 
-    def _turn_mark(self, timeline: Timeline, turn: int) -> schema.TurnMark:
+    def _new_outline_turn(self, timeline: Timeline, turn: int) -> schema.OutlineTurn:
         start, end = timeline.turn_messages(turn)
         messages = timeline.messages[start:end]
         prompt = next((m for m in messages if m.kind in TURN_STARTERS), None)
@@ -223,7 +223,7 @@ class ThreadView:
         categories = Counter(category_of(call.name) for call in calls)
         errors = sum(call.is_error for call in calls) + sum(m.kind == "error" for m in messages)
         branches = sum(len(timeline.forks.get(message.index, ())) for message in messages) if timeline.forks else 0
-        return schema.TurnMark(
+        return schema.OutlineTurn(
             index=turn,
             item=timeline.turn_item(turn),
             title=heading((prompt or _first_answer(messages)).text, schema.TITLE),

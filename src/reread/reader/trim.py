@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.reader.schema import Cut
+from reread.reader.schema import CutNode
 from reread.tools import nodes
 from reread.tools.nodes import Node
 
@@ -27,7 +27,7 @@ class Trimmer:
     """Trims nodes, and records what was cut."""
 
     def __init__(self, picture_url: PictureUrl, *, whole: bool = False) -> None:
-        self.cut: list[Cut] = []
+        self.cut: list[CutNode] = []
         self._picture_url = picture_url
         self._whole = whole
 
@@ -50,7 +50,7 @@ class Trimmer:
         if short is value:
             return node
         lines, chars = _extent(value)
-        self.cut.append(Cut(path=list(path), lines=lines, chars=chars))
+        self.cut.append(CutNode(path=list(path), lines=lines, chars=chars))
         return msgspec.structs.replace(node, **{field: short})
 
     def _data(self, node: nodes.Data, path: tuple[int, ...]) -> Node:
@@ -58,7 +58,7 @@ class Trimmer:
         value = budget.spend(node.value, DEPTH)
         if budget.left < 0:
             chars = len(jsontext.dumps(node.value))
-            self.cut.append(Cut(path=list(path), lines=1, chars=chars))
+            self.cut.append(CutNode(path=list(path), lines=1, chars=chars))
         return nodes.Data(value=value)
 
 

@@ -1,7 +1,7 @@
 /** The props of every node component, and access to the parts of a node that were not sent. */
 
 import { createContext, use } from "react";
-import type { Cut } from "../values";
+import type { CutNode } from "../values";
 
 export interface NodeProps<N> {
   node: N;
@@ -11,14 +11,14 @@ export interface NodeProps<N> {
 
 /** The texts that were cut, and a function that loads them whole. */
 interface Cuts {
-  cuts: Cut[];
+  cuts: CutNode[];
   loadWhole(): void;
 }
 
 export const CutsContext = createContext<Cuts>({ cuts: [], loadWhole: () => undefined });
 
 /** How the node at this place was cut, if it was. */
-export function useCut(place: string): { cut: Cut | undefined; loadWhole: () => void } {
+export function useCut(place: string): { cut: CutNode | undefined; loadWhole: () => void } {
   const { cuts, loadWhole } = use(CutsContext);
   return { cut: cuts.find((cut) => place.endsWith(`/${cut.path.join(".")}`)), loadWhole };
 }

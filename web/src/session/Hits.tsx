@@ -5,7 +5,7 @@ import { useRef } from "react";
 import { VirtualRows } from "../kit/VirtualRows";
 import { PlainText } from "../kit/PlainText";
 import { exact, plural } from "../kit/format";
-import type { Hit } from "../values";
+import type { SearchHit } from "../values";
 import type { Search } from "./useSearch";
 
 /** Characters shown before a match: more would push it out of the two lines of a row. */
@@ -13,7 +13,7 @@ const BEFORE = 30;
 
 interface Props {
   search: Search;
-  onHit(hit: Hit): void;
+  onHit(hit: SearchHit): void;
 }
 
 export function Hits({ search, onHit }: Props) {
@@ -30,13 +30,13 @@ export function Hits({ search, onHit }: Props) {
         {summary(search)}
       </p>
       <div className="outline-scroll" ref={container} tabIndex={-1}>
-        <VirtualRows list={list}>{(index) => <HitRow hit={search.hits[index] as Hit} onHit={onHit} />}</VirtualRows>
+        <VirtualRows list={list}>{(index) => <HitRow hit={search.hits[index] as SearchHit} onHit={onHit} />}</VirtualRows>
       </div>
     </section>
   );
 }
 
-function HitRow({ hit, onHit }: { hit: Hit; onHit(hit: Hit): void }) {
+function HitRow({ hit, onHit }: { hit: SearchHit; onHit(hit: SearchHit): void }) {
   return (
     <button type="button" className="hit" onClick={() => onHit(hit)}>
       <span className="hit-place">

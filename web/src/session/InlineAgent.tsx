@@ -10,13 +10,13 @@ import { useAsync } from "../kit/useAsync";
 import { Collapsible } from "../parts/Collapsible";
 import { sessionHref } from "../route";
 import type { ThreadStore } from "../threadStore";
-import type { AgentMark } from "../values";
+import type { AgentInfo } from "../values";
 
 /** The number of items shown at first. */
 const FIRST = 30;
 
 /** The agents of a call, for its header. */
-export function AgentSummary({ agents }: { agents: AgentMark[] }) {
+export function AgentSummary({ agents }: { agents: AgentInfo[] }) {
   const [first] = agents;
   if (!first) return null;
   if (agents.length > 1) return <span className="agent-summary"> ◇ {plural(agents.length, "agent")}</span>;
@@ -28,7 +28,7 @@ export function AgentSummary({ agents }: { agents: AgentMark[] }) {
   );
 }
 
-export function AgentFigures({ agent }: { agent: AgentMark }) {
+export function AgentFigures({ agent }: { agent: AgentInfo }) {
   return (
     <>
       {plural(agent.calls, "call")}
@@ -52,7 +52,7 @@ export function AgentFigures({ agent }: { agent: AgentMark }) {
 }
 
 /** The only agent of a call, whose header already describes it. */
-export function SingleAgent({ agent }: { agent: AgentMark }) {
+export function SingleAgent({ agent }: { agent: AgentInfo }) {
   return (
     <div className="agent">
       <OpenAgentLink agent={agent} />
@@ -64,7 +64,7 @@ export function SingleAgent({ agent }: { agent: AgentMark }) {
 }
 
 /** One of several agents of a call. */
-export function CollapsibleAgent({ agent }: { agent: AgentMark }) {
+export function CollapsibleAgent({ agent }: { agent: AgentInfo }) {
   return (
     <Collapsible
       name={`agent:${agent.id}`}
@@ -86,7 +86,7 @@ export function CollapsibleAgent({ agent }: { agent: AgentMark }) {
   );
 }
 
-function OpenAgentLink({ agent }: { agent: AgentMark }) {
+function OpenAgentLink({ agent }: { agent: AgentInfo }) {
   const { thread } = useThreadStore();
   return (
     <a
@@ -99,7 +99,7 @@ function OpenAgentLink({ agent }: { agent: AgentMark }) {
   );
 }
 
-function AgentThread({ agent }: { agent: AgentMark }) {
+function AgentThread({ agent }: { agent: AgentInfo }) {
   const parent = useThreadStore();
   const opened = parent.openedAgent(agent.id);
   const loaded = useAsync(agent.id, () => (opened ? Promise.resolve(opened) : parent.openAgent(agent.id)));

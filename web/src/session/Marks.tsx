@@ -6,7 +6,7 @@ import { plural } from "../kit/format";
 const STEP = 8;
 const ROW = 20;
 
-/** The shape of each letter in `TurnMark.marks`, in a box of 6 by 6. */
+/** The shape of each letter in `OutlineTurn.marks`, in a box of 6 by 6. */
 const SHAPES: Record<string, [name: string, path: string]> = {
   ".": ["done", "M1 1h4v4h-4z"],
   e: ["edit", "M0 0h6v6h-6z"],

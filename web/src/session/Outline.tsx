@@ -9,7 +9,7 @@ import { VirtualRows } from "../kit/VirtualRows";
 import { PlainText } from "../kit/PlainText";
 import { exact, plural } from "../kit/format";
 import { sessionHref } from "../route";
-import type { AgentMark, TurnMark } from "../values";
+import type { AgentInfo, OutlineTurn } from "../values";
 import { Marks } from "./Marks";
 
 const ESTIMATE = 48;
@@ -17,7 +17,7 @@ const ESTIMATE = 48;
 const SETTLED = 80;
 const MOST_AGENTS = 200;
 
-export function Outline({ onTurn }: { onTurn(turn: TurnMark): void }) {
+export function Outline({ onTurn }: { onTurn(turn: OutlineTurn): void }) {
   const store = useThreadStore();
   useVersion(store);
   const turn = useSettled(useSelector(store.position, (position) => position.turn));
@@ -67,12 +67,12 @@ function useSettled(value: number): number {
 }
 
 interface TurnProps {
-  mark: TurnMark | undefined;
+  mark: OutlineTurn | undefined;
   /** The number to show until the mark is loaded. */
   index: number;
   /** The number of the turn on the screen. */
   current: number;
-  onTurn(turn: TurnMark): void;
+  onTurn(turn: OutlineTurn): void;
 }
 
 function Turn({ mark, index, current, onTurn }: TurnProps) {
@@ -119,13 +119,13 @@ function Turn({ mark, index, current, onTurn }: TurnProps) {
 }
 
 /** The agents in tree order: each after the one that started it. */
-function inTree(agents: AgentMark[], parent: string | null = null): AgentMark[] {
+function inTree(agents: AgentInfo[], parent: string | null = null): AgentInfo[] {
   return agents
     .filter((agent) => agent.parent === parent)
     .flatMap((agent) => [agent, ...inTree(agents, agent.id)]);
 }
 
-function Agents({ agents }: { agents: AgentMark[] }) {
+function Agents({ agents }: { agents: AgentInfo[] }) {
   const { thread } = useThreadStore();
   if (!agents.length) return null;
   return (

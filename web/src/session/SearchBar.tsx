@@ -3,14 +3,14 @@
 import { useEffect, useState } from "react";
 import { SearchField } from "../kit/SearchField";
 import { exact } from "../kit/format";
-import type { Hit } from "../values";
+import type { SearchHit } from "../values";
 import type { Search } from "./useSearch";
 
 interface Props {
   query: string;
   onQuery(query: string): void;
   search: Search;
-  onHit(hit: Hit): void;
+  onHit(hit: SearchHit): void;
 }
 
 export function SearchBar({ query, onQuery, search, onHit }: Props) {
@@ -21,7 +21,7 @@ export function SearchBar({ query, onQuery, search, onHit }: Props) {
     if (!count) return;
     const next = current < 0 && by < 0 ? count - 1 : (current + by + count) % count;
     setCurrent(next);
-    onHit(search.hits[next] as Hit);
+    onHit(search.hits[next] as SearchHit);
   };
   return (
     <SearchField

@@ -11,7 +11,7 @@ import { detailsKey, summaryKey, thinkingKey } from "../parts/keys";
 import { hasTarget, sessionHref, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import type { ThreadStore } from "../threadStore";
-import type { Hit, TimelineItem, TurnMark } from "../values";
+import type { OutlineTurn, SearchHit, TimelineItem } from "../values";
 import { Filters } from "./Filters";
 import { Hits } from "./Hits";
 import { MessageList } from "./MessageList";
@@ -39,12 +39,12 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   useLinkTarget(route, hash);
 
   const run = (action: Promise<void>) => void action.catch((error: unknown) => store.showNotice(toError(error).message));
-  const openTurn = (turn: TurnMark) => {
+  const openTurn = (turn: OutlineTurn) => {
     setDrawer(false);
     if (replay) setReplay({ ...replay, until: turn.item + 1 });
     else run(goToItem(store, turn.item, null));
   };
-  const openHit = (hit: Hit) => {
+  const openHit = (hit: SearchHit) => {
     setDrawer(false);
     const { session, agent } = store.thread;
     if (hit.agent && hit.agent !== agent) {
@@ -117,14 +117,14 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   );
 }
 
-async function goToHit(store: ThreadStore, hit: Hit): Promise<void> {
+async function goToHit(store: ThreadStore, hit: SearchHit): Promise<void> {
   const item = await store.load(hit.item);
   if (item) expandHit(store, item, hit);
   await goToItem(store, hit.item, hit.call, true);
 }
 
 /** Expand the parts of an item in which a hit is. */
-function expandHit({ expanded }: ThreadStore, item: TimelineItem, hit: Hit): void {
+function expandHit({ expanded }: ThreadStore, item: TimelineItem, hit: SearchHit): void {
   for (const { kind, part, at, text } of itemTexts(item)) {
     if (kind !== hit.where) continue;
     if (part.part === "thinking") expanded.expand(thinkingKey(item, at), expanded.thinking);

@@ -2,7 +2,7 @@
 
 import { callKey, runKey } from "../parts/keys";
 import type { ThreadStore } from "../threadStore";
-import type { CallPart, Part, TimelineItem, TurnMark } from "../values";
+import type { CallPart, OutlineTurn, Part, TimelineItem } from "../values";
 
 /** How far from the top of the screen the current call is looked for, in items. */
 const NEAR = 50;
@@ -12,12 +12,12 @@ const isCall = (part: Part): part is CallPart => part.part === "call";
 const callsOf = (item: TimelineItem | undefined): CallPart[] => item?.parts.filter(isCall) ?? [];
 
 export async function goToTurn(store: ThreadStore, turn: number): Promise<void> {
-  const mark = await loadTurnMark(store, turn);
+  const mark = await loadOutlineTurn(store, turn);
   if (mark) await goToItem(store, mark.item, null);
 }
 
 /** The turn with this number, or the nearest one. The first turn of an exported page may have any number. */
-async function loadTurnMark(store: ThreadStore, turn: number): Promise<TurnMark | undefined> {
+async function loadOutlineTurn(store: ThreadStore, turn: number): Promise<OutlineTurn | undefined> {
   const first = (await store.loadTurn(0))?.index ?? 1;
   return store.loadTurn(Math.max(0, Math.min(turn - first, store.turns - 1)));
 }
@@ -26,7 +26,7 @@ async function loadTurnMark(store: ThreadStore, turn: number): Promise<TurnMark 
 export async function stepTurn(store: ThreadStore, step: 1 | -1): Promise<void> {
   const { turn, top } = store.position;
   if (step === 1) return goToTurn(store, turn + 1);
-  const mark = await loadTurnMark(store, turn);
+  const mark = await loadOutlineTurn(store, turn);
   return goToTurn(store, mark && top > mark.item ? turn : turn - 1);
 }
 

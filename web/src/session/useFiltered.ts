@@ -5,7 +5,7 @@ import { isEmpty } from "../filter";
 import { toError } from "../kit/toError";
 import type { Filter } from "../source";
 import type { ThreadStore } from "../threadStore";
-import type { Filtered } from "../values";
+import type { FilterResult } from "../values";
 
 export interface FilteredItems {
   indices: number[];
@@ -21,7 +21,7 @@ export function useFiltered(store: ThreadStore, filter: Filter): FilteredItems {
       let indices: number[] = [];
       let start: number | null = 0;
       while (current && start !== null) {
-        const found: Filtered = await store.source.filter(store.thread, filter, start);
+        const found: FilterResult = await store.source.filter(store.thread, filter, start);
         indices = indices.concat(found.indices);
         start = found.next;
         if (current) setItems({ indices, done: start === null });

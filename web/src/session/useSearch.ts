@@ -3,14 +3,14 @@
 import { useEffect, useState } from "react";
 import { toError } from "../kit/toError";
 import type { ThreadStore } from "../threadStore";
-import type { Hit, Hits } from "../values";
+import type { SearchHit, SearchHits } from "../values";
 
 const MOST_HITS = 500;
 /** How long to wait for more typing, in milliseconds. */
 const DEBOUNCE = 120;
 
 export interface Search {
-  hits: Hit[];
+  hits: SearchHit[];
   searched: number;
   total: number;
   done: boolean;
@@ -28,10 +28,10 @@ export function useSearch(store: ThreadStore, query: string): Search {
     }
     let current = true;
     const run = async () => {
-      const hits: Hit[] = [];
+      const hits: SearchHit[] = [];
       let start: number | null = 0;
       while (current && start !== null) {
-        const found: Hits = await store.source.search(store.thread, query, start);
+        const found: SearchHits = await store.source.search(store.thread, query, start);
         hits.push(...found.hits);
         start = hits.length >= MOST_HITS ? null : found.next;
         const { searched, total } = found;
