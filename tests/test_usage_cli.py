@@ -141,8 +141,8 @@ def test_the_cache_is_used_or_not(run: Any, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--by", "colour"], "cannot group by 'colour'"),
-        (["--tz", "Mars/Base"], "is no time zone"),
-        (["--since", "someday"], "is no time"),
+        (["--tz", "Mars/Base"], "Invalid time zone"),
+        (["--since", "someday"], "Invalid time"),
         (["/nonexistent.jsonl"], "no such file"),
         (["--price-file", "/nonexistent.json"], "price file"),
     ],

@@ -72,7 +72,7 @@ class Inputs:
         """Everything below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.jsonl_files(whole, beside=BESIDE):
+        for path, _ in layout.jsonl_files(whole, skip=BESIDE):
             if os.path.basename(path) not in layout.NON_SESSION_FILES:
                 self.add_file(path)
 
