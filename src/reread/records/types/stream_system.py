@@ -1,4 +1,4 @@
-"""System records that occur only in streams, by subtype."""
+"""System records of streams, by subtype; most of them never occur in transcripts."""
 
 from __future__ import annotations
 
