@@ -185,6 +185,18 @@ def test_a_new_field_is_told(family: str, kind: str, struct: type[Struct]) -> No
     assert unknown_fields(value) == [f"{family}/{kind}.newField".strip("/")]
 
 
+def subclasses(base: type[Struct]) -> set[type[Struct]]:
+    """The subclasses of a struct at any depth."""
+    return {below for kind in base.__subclasses__() for below in (kind, *subclasses(kind))}
+
+
+@pytest.mark.parametrize("base", [types.Entry, types.AttachmentPayload, types.ProgressPayload, types.EventPayload])
+def test_a_struct_with_a_type_is_in_its_table(base: type[Struct]) -> None:
+    structs = {struct for _, _, struct in MEMBERS}
+    concrete = {struct for struct in subclasses(base) if struct().type and struct is not Malformed}
+    assert concrete <= structs
+
+
 def test_every_struct_has_a_name_of_its_own() -> None:
     structs = {struct for _, _, struct in MEMBERS}
     assert len({struct.__name__ for struct in structs}) == len(structs)

@@ -64,7 +64,7 @@ class Inputs:
         """Add all files below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.jsonl_files(whole, beside=WITHOUT_RECORDS):
+        for path, _ in layout.jsonl_files(whole, skip=WITHOUT_RECORDS):
             if os.path.basename(path) not in layout.NON_SESSION_FILES:
                 self.add_file(path)
 

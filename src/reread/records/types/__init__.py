@@ -12,12 +12,14 @@ from reread.records.types.attachments import *
 from reread.records.types.base import *
 from reread.records.types.convert import *
 from reread.records.types.drift import *
+from reread.records.types.hooks import *
 from reread.records.types.json_schema import *
 from reread.records.types.messages import *
 from reread.records.types.progress import *
 from reread.records.types.registry import *
 from reread.records.types.state import *
 from reread.records.types.stream import *
+from reread.records.types.stream_system import *
 from reread.records.types.system import *
 from reread.records.types.usage import *
 
