@@ -298,8 +298,8 @@ def test_a_row_replaces_another_if_its_rank_is_not_lower(new: Any, best: Any) ->
 
 
 def response_row(n: int, stop_reason: str | None, output: int | None, *, session: str = "a") -> str:
-    """Return row `n` of one response; its input tokens tell which row was counted."""
-    usage = {"input_tokens": 100 + n, "output_tokens": output}
+    """Return row `n` of one response; its input tokens, fewer in later rows, tell which row was counted."""
+    usage = {"input_tokens": 100 - n, "output_tokens": output}
     content = [{"type": "text", "text": str(n)}]
     message = {"id": "m", "role": "assistant", "model": MODELS[0], "stop_reason": stop_reason, "content": content}
     row = {"type": "assistant", "sessionId": session, "requestId": "r", "uuid": f"{session}{n}"}
@@ -312,7 +312,7 @@ def response_row(n: int, stop_reason: str | None, output: int | None, *, session
 def test_one_rule_decides_which_row_counts(rows: list[Any], data: st.DataObject) -> None:
     """The row with a stop reason, then the one with more output, then the later one: wherever rows are compared."""
     best = max(range(len(rows)), key=lambda n: (bool(rows[n][0]), max(0, rows[n][1] or 0), n))
-    expected = [100 + best]
+    expected = [100 - best]
     lines = [response_row(n, *values) for n, values in enumerate(rows)]
     text = "".join(lines).encode()
 

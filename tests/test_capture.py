@@ -20,8 +20,10 @@ import reread
 from reread.base.claude_argv import takes_stream_json, wants_terminal, with_stream_json
 from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
+from reread.catalog.writer import ConversationWriter
 from reread.errors import Unwritable
 from reread.recording import recorder
+from reread.recording.recorder import Recorder
 from reread.recording.resume_command import quote_command
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
@@ -347,6 +349,47 @@ class TestLibrary:
             reread.capture(["no-such-command"], root=tmp_path, conversation="c")
         assert len(list(Store(tmp_path).open("c").lines())) == 1
 
+    def test_last_lines_without_newline_are_recorded_in_every_stream(self, tmp_path: Path) -> None:
+        program = "import sys; print(sys.stdin.read(), end=''); sys.stderr.write('aside')"
+        with reread.capture([*python(program), "--input-format=stream-json"], root=tmp_path) as run:
+            run.send(b"question")
+            run.close_input()
+            run.wait()
+        lines = {line.stream: line.raw + line.end for line in run.stored.lines()}
+        assert lines == {"in": b"question", "out": b"question", "err": b"aside"}
+
+    def test_late_error_output_is_recorded(self, tmp_path: Path) -> None:
+        late = "import sys, time; time.sleep(0.5); sys.stderr.write('late')"
+        program = f"import subprocess; subprocess.Popen({python(late)!r}, stdout=subprocess.DEVNULL)"
+        run = reread.capture(python(program), root=tmp_path)
+        run.wait()
+        assert [(line.stream, line.raw) for line in run.stored.lines()] == [("err", b"late")]
+
+    def test_a_write_error_is_raised_after_the_last_record(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run = reread.capture(python("print('{}'); print('{}')"), root=tmp_path)
+        monkeypatch.setattr(ConversationWriter, "extend", fail_to_write)
+        records: list[reread.Record] = []
+        with pytest.raises(Unwritable):
+            records.extend(run)
+        assert len(records) == 2 and run.exit_code == 0
+
+    def test_nothing_is_recorded_after_a_write_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        notices: list[str] = []
+        recording = Recorder(Store(tmp_path), "c", notify=notices.append)
+        recording.record([b"before\n"], "out")
+        with monkeypatch.context() as patch:
+            patch.setattr(ConversationWriter, "extend", fail_to_write)
+            recording.record([b"lost\n"], "out")
+        recording.record([b"after\n"], "out")
+        recording.end_run(0)
+        assert [line.raw for line in Store(tmp_path).open("c").lines()] == [b"before"]
+        assert notices == [
+            str(recording.error),
+            "Recorded 1 line of this run; the rest is passed on but not recorded.",
+        ]
+
     def test_leaving_the_context_terminates_the_command(self, tmp_path: Path) -> None:
         with reread.capture(python("import time; time.sleep(60)"), root=tmp_path) as run:
             pass
@@ -360,6 +403,10 @@ class TestLibrary:
         (tmp_path / "file").touch()
         with pytest.raises(Unwritable):
             reread.capture(["true"], root=tmp_path / "file")
+
+
+def fail_to_write(*_: Any, **__: Any) -> None:
+    raise Unwritable("the disk is full")
 
 
 STREAM_JSON = ["--output-format", "stream-json", "--verbose"]

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -186,7 +187,7 @@ class TestNames:
     @pytest.mark.parametrize("words", [("ls", "--root", ""), ("ls", "--project", ""), ("usage", "--project", "")])
     def test_that_are_empty_are_rejected_as_folders(self, words: tuple[str, ...], folder: Path) -> None:
         done = run(*words, cwd=folder)
-        assert done.returncode == 2 and b"empty" in done.stderr.lower() and b"is a variable not set?" in done.stderr
+        assert done.returncode == 2 and b"is a variable not set?" in done.stderr
 
     @pytest.mark.parametrize("name", ["a" * 5000, "/" + "a" * 5000, "~nobody-has-this-name/x", "a\0b", "\ud800"])
     def test_raise_rereads_own_errors(self, name: str) -> None:
@@ -226,7 +227,7 @@ class TestFiles:
         os.mkfifo(folder / "pipe.jsonl")
         (folder / "zeros.jsonl").symlink_to("/dev/zero")
         for verb in ("show", "check", "usage", "export", "tail", "replay"):
-            for name, word in (("pipe", b"is a pipe; pass it on as standard input"), ("zeros", b"is a device")):
+            for name, word in (("pipe", b"is a pipe; pass it as standard input"), ("zeros", b"is a device")):
                 done = run(verb, folder / f"{name}.jsonl")
                 assert done.returncode == 2 and word in done.stderr and is_one_line(done.stderr)
 
@@ -307,7 +308,7 @@ class TestFiles:
 )
 def test_invalid_numbers_and_times_are_rejected(words: tuple[str, ...]) -> None:
     done = run("--demo", *words)
-    assert done.returncode == 2 and is_one_line(done.stderr) and (b"say " in done.stderr or b"; use " in done.stderr)
+    assert done.returncode == 2 and is_one_line(done.stderr) and re.search(rb" (say|use) ", done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Tokens and money: from the usage rows of each file to the figures of all, each response counted once.
+"""Tokens and cost, from the usage rows of each file to totals in which every response counts once.
 
-Prices lie at the bottom; `scan` reads files without folding them, `responses` decides across files which row counts,
-and `group_by` adds up. Shares `billing` with the model, so both count alike.
+`prices` and `billing` price one row, and the model uses them too. `scan` reads a file into a `digest` without folding
+it, `responses` merges the digests of all files into usage `entries`, and `group_by` sums them.
 """

@@ -1,4 +1,4 @@
-"""Make the standard streams safe to use: closed, full, non-blocking or not UTF-8."""
+"""Make the standard streams usable: always open, blocking, and tolerant of closed pipes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("stdin", "stdout", "stderr")
 
 
 def open_standard_streams() -> None:
-    """Open the standard streams that are closed, so that no file opened later gets their number."""
+    """Open missing standard streams on the null device, so that no file opened later gets one of their numbers."""
     for number, name in enumerate(NAMES):
         if not _is_open(number):
             os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
@@ -20,13 +20,13 @@ def open_standard_streams() -> None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # for terminals and pipes that are not UTF-8
+            stream.reconfigure(errors="replace")  # a stream that is not UTF-8 gets what it can represent
             with suppress(OSError, ValueError, AttributeError):
                 os.set_blocking(stream.fileno(), True)  # another program may have made a shared pipe non-blocking
 
 
 def flush_or_discard(stream: TextIO) -> None:
-    """Flush a stream; if that fails, discard its buffer."""
+    """Flush a stream; discard its buffered output if the other end is closed."""
     try:
         stream.flush()
     except OSError:
@@ -34,7 +34,7 @@ def flush_or_discard(stream: TextIO) -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Send what is buffered, and all later output, to the null device."""
+    """Redirect a stream to the null device, together with its buffered output."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

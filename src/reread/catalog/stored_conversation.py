@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reread.base import jsontext
-from reread.catalog.stored_line import OUT, START, Run, RunMarker, StoredLine, decode_line
+from reread.catalog.stored_line import OUT, START, CaptureRun, RunMarker, StoredLine, decode_line
 from reread.disk import layout
 from reread.disk.filenames import id_from_filename
 from reread.errors import Unreadable
@@ -66,7 +66,7 @@ class StoredConversation:
         return self._contents().session_ids
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[CaptureRun]:
         """Its runs; a conversation written by another program has one, with only a start time."""
         return self._contents().runs
 
@@ -113,13 +113,13 @@ def _id_or(id: str | None, read: Callable[[], str]) -> str:
 class _Contents(NamedTuple):
     """The runs and the session ids in a conversation's file."""
 
-    runs: list[Run]
+    runs: list[CaptureRun]
     session_ids: list[str]
 
 
 def _scan(raw_lines: Iterable[bytes]) -> _Contents:
     """Find the runs and session ids in one pass."""
-    runs: list[Run] = []
+    runs: list[CaptureRun] = []
     session_ids: dict[str, None] = {}
     last_id: bytes | None = None
     for raw in raw_lines:
@@ -130,18 +130,18 @@ def _scan(raw_lines: Iterable[bytes]) -> _Contents:
             _apply(line, runs)
         elif line is not None:
             if not runs:
-                runs.append(Run(started=line.timestamp))
+                runs.append(CaptureRun(started=line.timestamp))
             if session_id := _session_id(line):
                 session_ids[session_id] = None
                 last_id = session_id.encode("utf-8", "replace")
     return _Contents(runs, list(session_ids))
 
 
-def _apply(marker: RunMarker, runs: list[Run]) -> None:
+def _apply(marker: RunMarker, runs: list[CaptureRun]) -> None:
     """Add a run that starts, or complete the one that ends."""
     if marker.event == START:
         runs.append(
-            Run(
+            CaptureRun(
                 argv=marker.argv,
                 cwd=marker.cwd,
                 title=marker.title,

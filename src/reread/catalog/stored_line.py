@@ -46,7 +46,7 @@ class StoredLine(msgspec.Struct, frozen=True):
     duration_ms: float | None = None
 
 
-class Run(msgspec.Struct):
+class CaptureRun(msgspec.Struct):
     """One captured execution of a command."""
 
     argv: list[str] = []

@@ -44,7 +44,7 @@ class LineReader:
         return self._lines.get(timeout=timeout)
 
 
-class Caller:
+class CallerMessages:
     """The messages of the calling program that have not been used yet."""
 
     def __init__(self, descriptor: int, reply: Callable[[Message], None]) -> None:

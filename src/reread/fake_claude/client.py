@@ -17,7 +17,7 @@ from reread.base.claude_argv import STREAM_JSON, Invocation, parse_invocation
 from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.errors import RereadError
-from reread.fake_claude.caller import Caller, LineReader
+from reread.fake_claude.caller import CallerMessages, LineReader
 from reread.fake_claude.control_protocol import Message, describe, difference, inner, reply_to, request_id
 from reread.fake_claude.matcher import FakeClaudeSettings, Matcher, NotRecorded, UnknownSession
 from reread.fake_claude.output import (
@@ -26,10 +26,10 @@ from reread.fake_claude.output import (
     OUTPUT_FORMATS,
     error_notice,
     error_result,
-    exit_code,
     interruption,
     message_line,
     replayed_prompt,
+    turn_exit_code,
 )
 from reread.fake_claude.script import Frame, RecordedTurn, frame_of, prompt_text
 from reread.fake_claude.usage_errors import ClaudeUsageError, check_usage
@@ -92,7 +92,7 @@ class FakeClient:
         self._reads_state = reads_state
         """True if the caller wants messages about the session's state."""
         self._matcher = Matcher([])
-        self._caller: Caller | None = None
+        self._caller: CallerMessages | None = None
         self._turn: RecordedTurn | None = None
         self._expected_interrupts = 0
         """The recorded interrupts that are still to come in this turn."""
@@ -141,7 +141,7 @@ class FakeClient:
         output_format = self._invocation.output_format
         completed = self._play(turn, self._print if output_format == STREAM_JSON else collected.append)
         self._print(FORMATTERS[output_format](self._invocation, [frame_of(OUT, line) for line in collected]))
-        return exit_code(turn) if completed else 0
+        return turn_exit_code(turn) if completed else 0
 
     def _read_prompt(self) -> str:
         if not self._invocation.has("--print") and os.isatty(self._pipes.stdin) and self._pipes.stdout.isatty():
@@ -165,7 +165,7 @@ class FakeClient:
 
     def _answer_messages(self) -> int:
         """Answer prompts as they come, until the caller closes standard input."""
-        caller = self._caller = Caller(self._pipes.stdin, self._reply)
+        caller = self._caller = CallerMessages(self._pipes.stdin, self._reply)
         self._matcher.check_session(self._invocation)
         code = 0
         while (message := _next_prompt(caller)) is not None:
@@ -175,7 +175,7 @@ class FakeClient:
             self._check_hooks(turn, caller.initialize_request)
             if self._invocation.has("--replay-user-messages") and not any(_is_echo(f, turn) for f in turn.frames):
                 self._print(message_line(replayed_prompt(message, turn.session)))
-            code = exit_code(turn) if self._play(turn, self._print) else FAILED
+            code = turn_exit_code(turn) if self._play(turn, self._print) else FAILED
             if turn.result is None and turn.next is None:
                 break
         return code
@@ -268,12 +268,12 @@ class FakeClient:
                 self._receive(self._caller, max(until - time.monotonic(), 0))
         time.sleep(max(until - time.monotonic(), 0))
 
-    def _receive(self, caller: Caller, timeout: float | None) -> None:
+    def _receive(self, caller: CallerMessages, timeout: float | None) -> None:
         caller.receive(timeout)
         if caller.interrupts > self._expected_interrupts:
             raise _Interrupted
 
-    def _await(self, caller: Caller, is_done: Callable[[], bool], what: str) -> None:
+    def _await(self, caller: CallerMessages, is_done: Callable[[], bool], what: str) -> None:
         """Wait for something that the caller did when this was recorded."""
         timeout: float | None = NOTICE_SECONDS
         while not is_done():
@@ -285,12 +285,12 @@ class FakeClient:
                 self._print_error(f"reread: Waiting for {what}, as in the recording.\n".encode())
                 timeout = None
 
-    def _await_interrupt(self, caller: Caller) -> None:
+    def _await_interrupt(self, caller: CallerMessages) -> None:
         self._await(caller, lambda: caller.interrupts > 0, "an interrupt by the caller")
         caller.interrupts -= 1
         self._expected_interrupts -= 1
 
-    def _await_answer(self, caller: Caller, recorded: Message, requests: Mapping[str, Message]) -> None:
+    def _await_answer(self, caller: CallerMessages, recorded: Message, requests: Mapping[str, Message]) -> None:
         id = request_id(recorded)
         request = requests.get(id, {})
         what = f"the caller's answer to {describe(request)}"
@@ -330,7 +330,7 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def _next_prompt(caller: Caller) -> Message | None:
+def _next_prompt(caller: CallerMessages) -> Message | None:
     while not caller.prompts and not caller.is_gone:
         caller.receive()
     return caller.prompts.popleft() if caller.prompts else None

@@ -93,7 +93,7 @@ def interruption(session: str | None, text: str) -> Message:
     }
 
 
-def exit_code(turn: RecordedTurn) -> int:
+def turn_exit_code(turn: RecordedTurn) -> int:
     """Return the recorded exit code of a turn, or the one that its result implies."""
     if turn.exit_code is not None:
         return turn.exit_code

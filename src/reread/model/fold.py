@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Raw
 
@@ -28,7 +28,7 @@ from reread.model.ledger import (
     call_target,
 )
 from reread.model.pairing import CallPairing
-from reread.model.partial import PartialResponse
+from reread.model.partial import BlockPrints, PartialResponse
 from reread.model.prompt_text import parse_prompt, prompt_kind
 from reread.model.record_kinds import (
     CALL_BLOCKS,
@@ -68,8 +68,10 @@ NO_MESSAGE = MessageEnvelope()
 class Fold:
     """Fills a conversation from its records. Does no I/O: bodies are read through the conversation."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, *, number: int = 0) -> None:
+        """Fill a conversation; `number` is its position among the agents of its file."""
         self.conversation = conversation
+        self._number = number
         self._tree = conversation.tree
         self._ledger = conversation.ledger
         self._metadata = conversation.metadata
@@ -79,7 +81,6 @@ class Fold:
         self._messages_by_id = conversation.messages_by_id
         self._agents: dict[str, Fold] = {}
         """The agents whose records are in this file."""
-        self._agent_numbers: dict[str, int] = {}
         self._agent_of_uuid: dict[str, Fold] = {}
         self._agent_of_call: dict[str, Fold] = {}
         self._latest_agent: Fold | None = None
@@ -120,7 +121,7 @@ class Fold:
             ):
                 agent.conversation.records.add(*self.conversation.records.position(index))
                 agent._push((envelope,))
-                self._add_outside(AGENT, self._number(agent))
+                self._add_outside(AGENT, agent._number)
             else:
                 fold(self, index, envelope)
 
@@ -262,15 +263,14 @@ class Fold:
                 return -1
         records = self.conversation.records
         if message.prints is None:
-            message.prints = {}
+            message.prints = BlockPrints()
             for earlier in message.records:
-                _note_blocks(message.prints, records[earlier].native, earlier)
+                message.prints.add(records[earlier].native, earlier)
         native = records[index].native
-        prints = [jsontext.dumps(block) for block in _raw_blocks(native)]
-        if prints and all(block in message.prints for block in prints):
-            return message.prints[prints[0]]
-        _note_blocks(message.prints, native, index)
-        return -1
+        holder = message.prints.holder(native)
+        if holder < 0:
+            message.prints.add(native, index)
+        return holder
 
     def _add_message(self, index: int, envelope: RecordEnvelope, role: str, kind: str) -> Message:
         conversation = self.conversation
@@ -327,14 +327,12 @@ class Fold:
             self._add(SHOWN, self._add_message(index, envelope, "system", NOTICE).index)
 
     def _add_compaction(self, boundary: Message, *, micro: bool) -> None:
+        """Add a compaction, unless the boundary repeats the last one."""
         last = self.conversation.compactions[-1] if self.conversation.compactions else None
         repeats = last is not None and last.summary is None and not (last.micro or micro)
-        if last is None or not repeats or not self._is_last(last.boundary):
-            self.conversation.compactions.append(Compaction(self.conversation, boundary, micro=micro))
-
-    def _is_last(self, boundary: Message | None) -> bool:
-        """True if no message came after a boundary."""
-        return boundary is not None and self._last_message < boundary.index
+        if last is not None and repeats and last.boundary is not None and self._last_message < last.boundary.index:
+            return
+        self.conversation.compactions.append(Compaction(self.conversation, boundary, micro=micro))
 
     def _add_summary(self, summary: Message) -> None:
         compactions = self.conversation.compactions
@@ -397,7 +395,7 @@ class Fold:
         agent = self._agent(payload.agentId, call=envelope.parentToolUseID, from_progress=True)
         if payload.message and agent._depth < DEEPEST:
             agent.push(_inner_record(self.conversation.records[index], bytes(payload.message)))
-        self._add(AGENT, self._number(agent))
+        self._add(AGENT, agent._number)
 
     def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
         """Add an event of the API's stream: a piece of a response."""
@@ -461,15 +459,11 @@ class Fold:
         fold = self._agents.get(id)
         if fold is None:
             agent = Agent(id, self.conversation.records.read, depth=self._depth + 1, parent_uuid=parent_uuid)
-            fold = self._agents[id] = Fold(agent)
+            fold = self._agents[id] = Fold(agent, number=len(self._ledger.agents))
             self.conversation.inline_agents[id] = agent
-            self._agent_numbers[id] = len(self._ledger.agents)
             self._ledger.agents.append(id)
         cast(Agent, fold.conversation).name_call(call, from_progress=from_progress)
         return fold
-
-    def _number(self, agent: Fold) -> int:
-        return self._agent_numbers[cast(Agent, agent.conversation).id]
 
     def _end_turn(self) -> None:
         if self._messages:
@@ -492,17 +486,6 @@ def _appended(indexes: Sequence[int], index: int) -> Sequence[int]:
         indexes.append(index)
         return indexes
     return [index]
-
-
-def _note_blocks(prints: dict[bytes, int], native: dict[str, Any], index: int) -> None:
-    for block in _raw_blocks(native):
-        prints.setdefault(jsontext.dumps(block), index)
-
-
-def _raw_blocks(native: dict[str, Any]) -> list[Any]:
-    """Return the content blocks of a user or assistant record, as written."""
-    content = as_dict(native.get("message")).get("content")
-    return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
 def _response_kind(envelope: RecordEnvelope, api: MessageEnvelope) -> str:

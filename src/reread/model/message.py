@@ -12,8 +12,8 @@ from reread.accounting.billing import UsageRow
 from reread.base.coerce import as_str
 from reread.base.times import parse_timestamp
 from reread.model.bodies import Bodies
-from reread.model.partial import PartialResponse, join_blocks
-from reread.model.prompt_text import Aside, Command, PromptText, parse_prompt
+from reread.model.partial import BlockPrints, PartialResponse, join_blocks
+from reread.model.prompt_text import Aside, PromptCommand, PromptText, parse_prompt
 from reread.model.usage_rows import usage_rows
 from reread.records.blocks import Block, Image, Text, Thinking
 
@@ -55,8 +55,8 @@ class MessageContent(msgspec.Struct, eq=False):
     usage_records: Sequence[int] = ()
     """Records that add nothing but may state its usage: repeats, and events of its stream."""
     partial: PartialResponse | None = None
-    prints: dict[bytes, int] | None = None
-    """Its blocks as JSON, each with the first record that holds it; built once a repeat is possible."""
+    prints: BlockPrints | None = None
+    """Its blocks, to recognise repeats; built once one is possible."""
 
     @property
     def timestamp(self) -> datetime | None:
@@ -101,7 +101,7 @@ class MessageContent(msgspec.Struct, eq=False):
         return [text for text in texts if isinstance(text, str) and text]
 
     @property
-    def command(self) -> Command | None:
+    def command(self) -> PromptCommand | None:
         """The command, if it is one."""
         return next((part.command for part in self.prompt_texts if part.command), None)
 

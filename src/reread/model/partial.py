@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from reread.base import jsontext
+from reread.base.coerce import as_dict
 from reread.records.blocks import Block, to_block
 
 GROWING = ("text", "thinking", "signature", "partial_json")
@@ -54,6 +55,29 @@ def _append(pieces: dict[str, list[str]], delta: dict[str, Any]) -> None:
         piece = delta.get(name)
         if isinstance(piece, str):
             pieces.setdefault(name, []).append(piece)
+
+
+class BlockPrints:
+    """The blocks of a message as JSON, each with the first record that holds it."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, int] = {}
+
+    def add(self, native: dict[str, Any], index: int) -> None:
+        """Add the blocks of a record."""
+        for block in _raw_blocks(native):
+            self._first.setdefault(jsontext.dumps(block), index)
+
+    def holder(self, native: dict[str, Any]) -> int:
+        """Return the first record that holds the blocks of this one, or -1 if one of them is new."""
+        prints = [jsontext.dumps(block) for block in _raw_blocks(native)]
+        return self._first[prints[0]] if prints and all(block in self._first for block in prints) else -1
+
+
+def _raw_blocks(native: dict[str, Any]) -> list[Any]:
+    """Return the content blocks of a user or assistant record, as written."""
+    content = as_dict(native.get("message")).get("content")
+    return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
 def join_blocks(contents: Sequence[list[Block]]) -> list[Block]:

@@ -44,7 +44,7 @@ class Aside(msgspec.Struct, frozen=True):
     text: str
 
 
-class Command(msgspec.Struct, frozen=True):
+class PromptCommand(msgspec.Struct, frozen=True):
     """A slash command, a `!` shell line or a `#` memory note, as typed."""
 
     name: str
@@ -60,7 +60,7 @@ class PromptText(msgspec.Struct, frozen=True):
     kind: str
     text: str
     """What remains to read: the typed text, the command line, the output."""
-    command: Command | None = None
+    command: PromptCommand | None = None
     asides: tuple[Aside, ...] = ()
     fields: dict[str, str] = {}
     """The parts of a notification by tag: task-id, status, summary, result …"""
@@ -131,12 +131,14 @@ def _output(text: str) -> str:
     return text.lstrip()[leading.end() :]
 
 
-def _command(text: str) -> Command:
+def _command(text: str) -> PromptCommand:
     fields = {tag: value.strip() for tag, value in tagged_fields(text)}
     for tag, sigil in _SIGILS.items():
         if tag in fields:
-            return Command(sigil, fields[tag])
-    return Command(fields.get("command-name") or fields.get("command-message", ""), fields.get("command-args", ""))
+            return PromptCommand(sigil, fields[tag])
+    return PromptCommand(
+        fields.get("command-name") or fields.get("command-message", ""), fields.get("command-args", "")
+    )
 
 
 def _inner_fields(text: str) -> dict[str, str]:

@@ -94,7 +94,7 @@ class Caller(BlockPart, frozen=True, kw_only=True):
     tool_id: str | None = None
 
 
-class Source(BlockPart, frozen=True, kw_only=True):
+class ContentSource(BlockPart, frozen=True, kw_only=True):
     """The bytes of an image or document, or where they are: a URL or an uploaded file."""
 
     type: str | None = None
@@ -217,24 +217,24 @@ class Image(Block, frozen=True, kw_only=True):
     """An image. MCP servers write `data` and `mimeType` instead of a source."""
 
     type: str = "image"
-    source: Source | None = None
+    source: ContentSource | None = None
     data: str | None = None
     mimeType: str | None = None
     transformations: ImageTransformations | None = None
 
     @property
-    def picture(self) -> Source:
+    def picture(self) -> ContentSource:
         """The source, however it is written."""
-        if isinstance(self.source, Source):
+        if isinstance(self.source, ContentSource):
             return self.source
-        return Source(type="base64", media_type=self.mimeType, data=self.data)
+        return ContentSource(type="base64", media_type=self.mimeType, data=self.data)
 
 
 class Document(Block, frozen=True, kw_only=True):
     """A PDF or text document given to the model."""
 
     type: str = "document"
-    source: Source | None = None
+    source: ContentSource | None = None
     title: str | None = None
     context: str | None = None
     citations: CitationsConfig | None = None
@@ -394,7 +394,7 @@ class ContainerUpload(Block, frozen=True, kw_only=True):
     file_id: str | None = None
 
 
-class Compaction(Block, frozen=True, kw_only=True):
+class CompactionBlock(Block, frozen=True, kw_only=True):
     """A summary by the API that replaces everything before it."""
 
     type: str = "compaction"

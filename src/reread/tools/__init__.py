@@ -1,8 +1,8 @@
 """Title and draw tool calls.
 
-A tool is one module (or a few related tools in one) with its input and result as structs, a title and nodes; its
-module is a row in `FAMILIES`. It knows no view. Plug-ins add tools through the entry point group `reread.tools`.
-`generic` draws the calls of unknown tools, and whatever a tool fails to draw.
+A tool is one module (or a few related tools in one) with a row in `FAMILIES`, or a plug-in of the entry point group
+`reread.tools`; it draws nodes and knows no view. `generic` draws the calls of unknown tools, and whatever a tool fails
+to draw.
 """
 
 from __future__ import annotations

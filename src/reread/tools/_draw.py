@@ -11,7 +11,7 @@ from reread.records import blocks as b
 from reread.tools import generic
 from reread.tools._images import with_dimensions
 from reread.tools._result_text import unwrap
-from reread.tools._values import first_text
+from reread.tools._values import first_nonblank
 from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Prose, Section, Target, Terminal
 from reread.tools.tool_call import DONE, FAILED, ToolCall
 
@@ -56,20 +56,24 @@ def section(title: str, nodes: Iterable[Node], *, open: bool = False) -> Iterato
 
 def links(*targets: tuple[object, object]) -> Iterator[Node]:
     """Yield links, each a URL and a title."""
-    known = [Target(url=first_text(url), title=first_text(title) or None) for url, title in targets if first_text(url)]
+    known = [
+        Target(url=first_nonblank(url), title=first_nonblank(title) or None)
+        for url, title in targets
+        if first_nonblank(url)
+    ]
     if known:
         yield Links(targets=known)
 
 
 def files(*entries: tuple[object, object]) -> Iterator[Node]:
     """Yield a list of files, each a path and a note."""
-    named = [(first_text(path), first_text(note) or None) for path, note in entries]
+    named = [(first_nonblank(path), first_nonblank(note) or None) for path, note in entries]
     known = [FileEntry(path=path, note=note) for path, note in named if path]
     if known:
         yield Files(entries=known)
 
 
-def content_blocks(value: Any) -> Iterator[Node]:
+def draw_content(value: Any) -> Iterator[Node]:
     """Yield the nodes of message content: a text, or a list of content blocks."""
     for block in b.to_blocks(value):
         yield from content_block(block)
@@ -85,7 +89,7 @@ def content_block(block: b.Block) -> Iterator[Node]:
         yield with_dimensions(generic.block_node(block))
 
 
-def outcome_note(call: ToolCall, message: object = "") -> Iterator[Node]:
+def outcome_message(call: ToolCall, message: object = "") -> Iterator[Node]:
     """Yield how a call ended: in the words of `message` if the tool ran to its end, else as `generic` does."""
     text = as_text(message).strip()
     if text and call.outcome.state in (DONE, FAILED):
@@ -102,7 +106,7 @@ def unfinished_note(call: ToolCall) -> Iterator[Node]:
 
 def plain_result(call: ToolCall, message: object = "") -> Iterator[Node]:
     """Yield how a call ended: in the words of `message` if there are any, else with the content of its result."""
-    yield from outcome_note(call, message)
+    yield from outcome_message(call, message)
     if call.outcome.state == DONE and not as_text(message).strip():
         for block in call.blocks:
             yield from content_block(block)

@@ -15,7 +15,7 @@ from reread.tools.tool_call import ToolCall
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def first_text(*values: object) -> str:
+def first_nonblank(*values: object) -> str:
     """Return the first value that is not blank, as text."""
     return next((text for value in values if (text := as_text(value)).strip()), "")
 
@@ -57,7 +57,7 @@ def parse_json(text: str) -> Any:
         return None
 
 
-def structured_result(call: ToolCall, shape: type[S]) -> S | None:
+def typed_result(call: ToolCall, shape: type[S]) -> S | None:
     """Return the structured result, typed; if there is none, parse the text of the result."""
     output = call.output(shape)
     value = parse_json(call.text) if output is None else None

@@ -16,7 +16,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._values import comma_separated, first_text, join_parts, list_of, parse_tags
+from reread.tools._values import comma_separated, first_nonblank, join_parts, list_of, parse_tags
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -125,7 +125,7 @@ class Output(Struct, kw_only=True):
     plan_mode_required: bool | None = None
 
 
-class Invocation(Struct, kw_only=True):
+class BatchInvocation(Struct, kw_only=True):
     """One call in a batch."""
 
     tool_name: str = ""
@@ -136,7 +136,7 @@ class BatchInput(Struct, kw_only=True):
     """The input of Batch."""
 
     description: str | None = None
-    invocations: list[Invocation] | None = None
+    invocations: list[BatchInvocation] | None = None
 
 
 class BatchOutput(Struct, kw_only=True):
@@ -153,7 +153,7 @@ class BatchOutput(Struct, kw_only=True):
 def title(call: ToolCall) -> str:
     """Return the task, the type of agent, and how it was started."""
     args, output = call.input(Input), _output(call)
-    task = first_text(args.description, args.prompt)
+    task = first_nonblank(args.description, args.prompt)
     parts = (one_line(task), one_line(_type(call, args, output)), TITLE_STATUSES.get(as_text(output.status), ""))
     return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
 
@@ -161,7 +161,7 @@ def title(call: ToolCall) -> str:
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the prompt, the report, and what it took."""
     args, output = call.input(Input), _output(call)
-    yield from _draw.section("prompt", _draw.prose(first_text(args.prompt, output.prompt)))
+    yield from _draw.section("prompt", _draw.prose(first_nonblank(args.prompt, output.prompt)))
     yield from _status(call, output)
     yield from _draw.links((output.sessionUrl, "cloud session"))
     yield from _report(output)
@@ -217,12 +217,12 @@ def _report(output: Output) -> Iterator[Node]:
 def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
     agent = call.agent
     return {
-        "agent": first_text(output.agentId, output.teammate_id, output.agent_id, output.taskId, agent and agent.id),
+        "agent": first_nonblank(output.agentId, output.teammate_id, output.agent_id, output.taskId, agent and agent.id),
         "type": _type(call, args, output),
-        "name": first_text(output.name, args.name),
-        "team": first_text(output.team_name, args.team_name),
+        "name": first_nonblank(output.name, args.name),
+        "team": first_nonblank(output.team_name, args.team_name),
         "color": as_text(output.color),
-        "model": first_text(comma_separated(output.modelsUsed), output.resolvedModel, output.model, args.model),
+        "model": first_nonblank(comma_separated(output.modelsUsed), output.resolvedModel, output.model, args.model),
         "effort": as_text(args.effort),
         "mode": as_text(args.mode),
         "isolation": as_text(args.isolation),
@@ -236,12 +236,12 @@ def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
 
 def _type(call: ToolCall, args: Input, output: Output) -> str:
     agent = call.agent
-    return first_text(args.subagent_type, output.agentType, output.agent_type, agent and agent.type)
+    return first_nonblank(args.subagent_type, output.agentType, output.agent_type, agent and agent.type)
 
 
 def _terminal(output: Output) -> str:
     names = (output.tmux_session_name, output.tmux_window_name, output.tmux_pane_id)
-    return " ".join(dict.fromkeys(as_text(name) for name in names if first_text(name)))
+    return " ".join(dict.fromkeys(as_text(name) for name in names if first_nonblank(name)))
 
 
 def _cost(call: ToolCall, output: Output) -> dict[str, str]:
@@ -279,7 +279,7 @@ def draw_batch(call: ToolCall) -> Iterator[Node]:
     """Draw each call with its own tool."""
     args, output = call.input(BatchInput), call.output(BatchOutput) or BatchOutput()
     results = [_result_block(value) for value in as_list(output.orderedToolResults)]
-    invocations = list_of(args.invocations, Invocation)
+    invocations = list_of(args.invocations, BatchInvocation)
     if not invocations:
         yield from generic.draw(call)
         return

@@ -10,7 +10,7 @@ from reread.base.format import as_number, duration_ms_text, duration_text
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
 from reread.tools import _draw
-from reread.tools._values import as_type, first_text, join_parts, parse_tags, structured_result
+from reread.tools._values import as_type, first_nonblank, join_parts, parse_tags, typed_result
 from reread.tools.nodes import Code, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -64,7 +64,7 @@ class TaskInput(Struct, kw_only=True):
     """In seconds."""
 
 
-class Task(Struct, kw_only=True):
+class ShellTask(Struct, kw_only=True):
     """A command or an agent in the background."""
 
     task_id: str = ""
@@ -83,7 +83,7 @@ class TaskOutput(Struct, kw_only=True):
     """The result of TaskOutput."""
 
     retrieval_status: str | None = None
-    task: Task | None = None
+    task: ShellTask | None = None
 
 
 class StopInput(Struct, kw_only=True):
@@ -133,7 +133,7 @@ def shell_title(call: ToolCall) -> str:
     """Return the command or the shell, and its status."""
     output = _shell_output(call)
     command = output.command if output else None
-    return _title(call, first_text(command, call.input(ShellInput).bash_id), output.status if output else None)
+    return _title(call, first_nonblank(command, call.input(ShellInput).bash_id), output.status if output else None)
 
 
 def draw_shell(call: ToolCall) -> Iterator[Node]:
@@ -149,9 +149,9 @@ def draw_shell(call: ToolCall) -> Iterator[Node]:
     yield from _draw.terminal(output.stdout)
     yield from _draw.terminal(output.stderr, "err")
     yield from facts(
-        shell=first_text(output.shellId, args.bash_id),
+        shell=first_nonblank(output.shellId, args.bash_id),
         time=as_text(output.timestamp),
-        filter=first_text(args.filter, output.filterPattern),
+        filter=first_nonblank(args.filter, output.filterPattern),
         max_wait=duration_text(args.wait_up_to),
     )
 
@@ -168,15 +168,17 @@ def _shell_output(call: ToolCall) -> ShellOutput | None:
 def task_title(call: ToolCall) -> str:
     """Return the task and its status."""
     output = _task_output(call)
-    task = as_type(output.task, Task) if output else None
-    name = first_text(task.description if task else None, _task_id(call.input(TaskInput)))
-    return _title(call, name, first_text(task.status if task else None, output.retrieval_status if output else None))
+    task = as_type(output.task, ShellTask) if output else None
+    name = first_nonblank(task.description if task else None, _task_id(call.input(TaskInput)))
+    return _title(
+        call, name, first_nonblank(task.status if task else None, output.retrieval_status if output else None)
+    )
 
 
 def draw_task(call: ToolCall) -> Iterator[Node]:
     """Draw the status of the task, and what it printed or reported."""
     args, output = call.input(TaskInput), _task_output(call)
-    task = as_type(output.task, Task) if output else None
+    task = as_type(output.task, ShellTask) if output else None
     if output is None:
         yield from facts(task=_task_id(args))
         yield from _draw.plain_result(call)
@@ -191,7 +193,7 @@ def draw_task(call: ToolCall) -> Iterator[Node]:
         yield from _task_report(task)
         yield from _draw.note(task.error, "error")
     yield from facts(
-        task=first_text(task.task_id if task else None, _task_id(args)),
+        task=first_nonblank(task.task_id if task else None, _task_id(args)),
         type=as_text(task.task_type).replace("_", " ") if task else "",
         description=as_text(task.description) if task else "",
         waited=duration_text(call.seconds),
@@ -210,10 +212,10 @@ def _task_output(call: ToolCall) -> TaskOutput | None:
 
 
 def _task_id(args: TaskInput) -> str:
-    return first_text(args.task_id, args.agentId, args.bash_id)
+    return first_nonblank(args.task_id, args.agentId, args.bash_id)
 
 
-def _task_report(task: Task) -> Iterator[Node]:
+def _task_report(task: ShellTask) -> Iterator[Node]:
     output, result = as_text(task.output), as_text(task.result)
     if task.isRawTranscript is True:
         yield Code(text=output, language="json")
@@ -226,17 +228,17 @@ def _task_report(task: Task) -> Iterator[Node]:
 
 def stop_title(call: ToolCall) -> str:
     """Return what is stopped."""
-    args, output = call.input(StopInput), structured_result(call, StopOutput)
-    command = first_text(output.command if output else None)
-    return _title(call, first_text(command, args.task_id, args.shell_id), None)
+    args, output = call.input(StopInput), typed_result(call, StopOutput)
+    command = first_nonblank(output.command if output else None)
+    return _title(call, first_nonblank(command, args.task_id, args.shell_id), None)
 
 
 def draw_stop(call: ToolCall) -> Iterator[Node]:
     """Draw what was stopped, and how that went."""
-    args, output = call.input(StopInput), structured_result(call, StopOutput) or StopOutput()
+    args, output = call.input(StopInput), typed_result(call, StopOutput) or StopOutput()
     yield from _draw.terminal(output.command, "in")
     yield from facts(
-        task=first_text(args.task_id, args.shell_id, output.task_id, output.shell_id),
+        task=first_nonblank(args.task_id, args.shell_id, output.task_id, output.shell_id),
         type=as_text(output.task_type).replace("_", " "),
     )
     yield from _draw.plain_result(call, output.message)
@@ -246,7 +248,7 @@ def monitor_title(call: ToolCall) -> str:
     """Return what is watched."""
     args = call.input(MonitorInput)
     socket = as_type(args.ws, Socket)
-    return _title(call, first_text(args.description, args.command, socket.url if socket else None), None)
+    return _title(call, first_nonblank(args.description, args.command, socket.url if socket else None), None)
 
 
 def draw_monitor(call: ToolCall) -> Iterator[Node]:

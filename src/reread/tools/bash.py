@@ -13,7 +13,7 @@ from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
 from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import unwrap
-from reread.tools._values import first_text
+from reread.tools._values import first_nonblank
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, FAILED, ToolCall
@@ -62,7 +62,7 @@ class Output(Struct, kw_only=True):
 def title(call: ToolCall) -> str:
     """Return the description of the command, or the command itself."""
     args = call.input(Input)
-    return f"{call.name} {one_line(first_text(args.description, args.command))}".strip()
+    return f"{call.name} {one_line(first_nonblank(args.description, args.command))}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
@@ -91,7 +91,7 @@ def _failure(call: ToolCall) -> Iterator[Node]:
 
 def _plain(call: ToolCall) -> Iterator[Node]:
     """Draw a result that has only text or images."""
-    yield from (with_dimensions(generic.image_node(image)) for image in call.images)
+    yield from (with_dimensions(generic.media_node(image)) for image in call.images)
     result = unwrap(call.text)
     if result.text.startswith(BACKGROUND):
         yield Note(text=result.text)
@@ -110,7 +110,7 @@ def _printed(call: ToolCall, output: Output) -> Iterator[Node]:
         yield Terminal(text=out)
     if err:
         yield Terminal(text=err, stream="err")
-    if first_text(output.backgroundTaskId):
+    if first_nonblank(output.backgroundTaskId):
         note = f"running in the background as {as_text(output.backgroundTaskId)}"
         yield Note(text=call.text if call.text.startswith(BACKGROUND) else note)
     elif not out and not err and call.outcome.state == DONE:
@@ -134,7 +134,7 @@ def _remarks(output: Output) -> Iterator[Node]:
 
 
 def _full_output_note(output: Output) -> Iterator[Node]:
-    path = first_text(output.persistedOutputPath, output.rawOutputPath)
+    path = first_nonblank(output.persistedOutputPath, output.rawOutputPath)
     if path:
         size = size_text(output.persistedOutputSize)
         yield Note(text=f"truncated: the full output{f' ({size})' if size else ''} is in {path}", level="warning")

@@ -11,7 +11,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, duration_ms_text, number_text, size_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw
-from reread.tools._values import as_type, first_text, join_parts, list_of, structured_result, yes_no
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Code, Data, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -54,7 +54,7 @@ class ArtifactInput(Struct, kw_only=True):
     contract: str | None = None
 
 
-class Page(Struct, kw_only=True):
+class ArtifactPage(Struct, kw_only=True):
     """A published page in a list."""
 
     title: str | None = None
@@ -92,7 +92,7 @@ class ArtifactOutput(Struct, kw_only=True):
     liveSubscription: str | None = None
     publishesRemaining: int | None = None
     warnings: list[str] | None = None
-    artifacts: list[Page] | None = None
+    artifacts: list[ArtifactPage] | None = None
     truncated: bool | None = None
     total: int | None = None
     next_page_token: str | None = None
@@ -111,7 +111,7 @@ class ProjectInput(Struct, kw_only=True):
     n: int | None = None
 
 
-class Document(Struct, kw_only=True):
+class ProjectDocument(Struct, kw_only=True):
     """A document, or a passage found in one."""
 
     path: str | None = None
@@ -146,9 +146,9 @@ class ProjectOutput(Struct, kw_only=True):
     deleted: bool | None = None
     truncated: bool | None = None
     rag: bool | None = None
-    docs: list[Document | str] | None = None
-    files: list[Document] | None = None
-    hits: list[Document] | None = None
+    docs: list[ProjectDocument | str] | None = None
+    files: list[ProjectDocument] | None = None
+    hits: list[ProjectDocument] | None = None
     sync_sources: list[Any] | None = None
     knowledge: dict[str, Any] | None = None
 
@@ -185,23 +185,23 @@ def artifact_title(call: ToolCall) -> str:
     """Return the action and the page."""
     args, output = call.input(ArtifactInput), call.output(ArtifactOutput) or ArtifactOutput()
     action = "" if args.action == "publish" else one_line(args.action).replace("_", " ")
-    page = first_text(args.title, output.title, args.label, args.file_path, args.url, args.asset_id)
+    page = first_nonblank(args.title, output.title, args.label, args.file_path, args.url, args.asset_id)
     return join_parts(call.name, action, one_line(page))
 
 
 def draw_artifact(call: ToolCall) -> Iterator[Node]:
     """Draw the page, its URL and what the service returned."""
-    args, output = call.input(ArtifactInput), structured_result(call, ArtifactOutput)
+    args, output = call.input(ArtifactInput), typed_result(call, ArtifactOutput)
     yield from _draw.prose(args.description)
     yield from _draw.files(
-        (first_text(args.file_path, output.path if output else None), args.label),
+        (first_nonblank(args.file_path, output.path if output else None), args.label),
         *((path, None) for path in as_list(args.file_paths)),
     )
     yield from facts(
         action=as_text(args.action),
         title=as_text(args.title),
         prompt=as_text(args.prompt),
-        icon=first_text(args.icon, args.favicon),
+        icon=first_nonblank(args.icon, args.favicon),
         scope=as_text(args.scope),
         asset=as_text(args.asset_id),
     )
@@ -218,7 +218,7 @@ def draw_artifact(call: ToolCall) -> Iterator[Node]:
 
 
 def _published(args: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
-    yield from _draw.links((first_text(output.url, args.url), first_text(output.title, args.title)))
+    yield from _draw.links((first_nonblank(output.url, args.url), first_nonblank(output.title, args.title)))
     if output.unchanged is True:
         yield Note(text="unchanged")
     for warning in as_list(output.warnings):
@@ -235,7 +235,7 @@ def _published(args: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
 
 
 def _page_list(output: ArtifactOutput) -> Iterator[Node]:
-    pages = list_of(output.artifacts, Page)
+    pages = list_of(output.artifacts, ArtifactPage)
     yield from _draw.links(*((page.url, page.title) for page in pages))
     if output.truncated is True:
         shown, total = plural(pages, "page"), number_text(output.total) or "more"
@@ -254,13 +254,13 @@ def project_title(call: ToolCall) -> str:
     """Return the method and the document or query."""
     args = call.input(ProjectInput)
     method = one_line(args.method).removeprefix("project_").replace("_", " ")
-    query = f'"{one_line(args.query)}"' if first_text(args.query) else ""
+    query = f'"{one_line(args.query)}"' if first_nonblank(args.query) else ""
     return join_parts(call.name, method, one_line(args.path), query)
 
 
 def draw_project(call: ToolCall) -> Iterator[Node]:
     """Draw the document, or what was found."""
-    args, output = call.input(ProjectInput), structured_result(call, ProjectOutput)
+    args, output = call.input(ProjectInput), typed_result(call, ProjectOutput)
     yield from facts(
         method=as_text(args.method),
         document=as_text(args.path),
@@ -279,7 +279,7 @@ def _project(output: ProjectOutput) -> Iterator[Node]:
     yield from _draw.prose(output.description)
     yield from _draw.section("instructions", _draw.prose(output.instructions), open=True)
     yield from _draw.prose_or_code(output.content)
-    for hit in list_of(output.hits, Document):
+    for hit in list_of(output.hits, ProjectDocument):
         yield from _draw.section(_hit_title(hit), _draw.prose_or_code(hit.text), open=True)
     documents = [*as_list(output.docs), *as_list(output.files)]
     yield from _draw.files(*map(_document_entry, documents))
@@ -302,31 +302,31 @@ def _project(output: ProjectOutput) -> Iterator[Node]:
             yield from _draw.section(name, [Data(value=value)])
 
 
-def _hit_title(hit: Document) -> str:
+def _hit_title(hit: ProjectDocument) -> str:
     page = f", page {hit.page}" if as_number(hit.page) is not None else ""
-    return f"{one_line(first_text(hit.name, hit.path, hit.doc_uuid, '?'))}{page}"
+    return f"{one_line(first_nonblank(hit.name, hit.path, hit.doc_uuid, '?'))}{page}"
 
 
 def _document_entry(document: Any) -> tuple[str, str]:
-    if not isinstance(document, Document):
+    if not isinstance(document, ProjectDocument):
         return as_text(document), ""
-    time = first_text(document.updated_at, document.created_at)
+    time = first_nonblank(document.updated_at, document.created_at)
     notes = (as_text(document.file_kind), size_text(document.size_bytes), time)
-    return first_text(document.path, document.name), join_parts(*notes, separator=", ")
+    return first_nonblank(document.path, document.name), join_parts(*notes, separator=", ")
 
 
 def design_title(call: ToolCall) -> str:
     """Return the operation and the design."""
     args, output = call.input(DesignInput), call.output(DesignOutput) or DesignOutput()
-    parts = (first_text(args.operation, args.method), first_text(args.path, output.name, args.projectId))
+    parts = (first_nonblank(args.operation, args.method), first_nonblank(args.path, output.name, args.projectId))
     return join_parts(call.name, *map(one_line, parts))
 
 
 def draw_design(call: ToolCall) -> Iterator[Node]:
     """Draw the request to the design service, and its answer."""
-    args, output = call.input(DesignInput), structured_result(call, DesignOutput)
+    args, output = call.input(DesignInput), typed_result(call, DesignOutput)
     yield from facts(
-        operation=first_text(args.operation, args.method), project=as_text(args.projectId), file=as_text(args.path)
+        operation=first_nonblank(args.operation, args.method), project=as_text(args.projectId), file=as_text(args.path)
     )
     if args.arguments:
         yield from _draw.section("arguments", [Data(value=args.arguments)], open=True)
@@ -340,13 +340,13 @@ def draw_design(call: ToolCall) -> Iterator[Node]:
 
 def _design(output: DesignOutput) -> Iterator[Node]:
     if isinstance(output.content, str) and output.isBase64 is not True:
-        yield Code(text=output.content, path=first_text(output.path) or None)
+        yield Code(text=output.content, path=first_nonblank(output.path) or None)
     elif output.content and not isinstance(output.content, str):
-        yield from _draw.content_blocks(output.content)
+        yield from _draw.draw_content(output.content)
     yield from _draw.files(*((path, None) for path in as_list(output.paths)))
     yield from facts(
         name=as_text(output.name),
-        type=first_text(output.type, output.contentType),
+        type=first_nonblank(output.type, output.contentType),
         project=as_text(output.projectId),
         can_edit=yes_no(output.canEdit),
     )

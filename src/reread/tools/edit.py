@@ -11,7 +11,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
 from reread.tools._result_text import parse_numbered_lines
-from reread.tools._values import first_text, join_parts, list_of
+from reread.tools._values import first_nonblank, join_parts, list_of
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -53,7 +53,7 @@ class Output(Struct, kw_only=True):
     gitDiff: Any = None
 
 
-class Change(NamedTuple):
+class EditChange(NamedTuple):
     """A change made by either tool."""
 
     path: str
@@ -84,13 +84,13 @@ def draw(call: ToolCall) -> Iterator[Node]:
     yield from _diff.patch_notes(output.structuredPatch)
 
 
-def _change(call: ToolCall) -> Change:
+def _change(call: ToolCall) -> EditChange:
     output = call.output(Output) or Output()
-    path = first_text(output.filePath, call.input(EditInput).file_path)
-    original = first_text(output.originalFile, output.originalFileContents)
+    path = first_nonblank(output.filePath, call.input(EditInput).file_path)
+    original = first_nonblank(output.originalFile, output.originalFileContents)
     edits = _edits(call, output)
     hunks = _diff.patch_hunks(output.structuredPatch) or _computed(call, edits, original)
-    return Change(path, edits, hunks, output)
+    return EditChange(path, edits, hunks, output)
 
 
 def _edits(call: ToolCall, output: Output) -> list[Edit]:

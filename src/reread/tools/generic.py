@@ -78,12 +78,12 @@ def outcome_note(call: ToolCall) -> Iterator[Node]:
 def block_node(block: b.Block) -> Node:
     """Return the node of a content block that is not text."""
     if isinstance(block, b.Image | b.Document):
-        return image_node(block)
+        return media_node(block)
     fields = msgspec.structs.asdict(block)
     return Data(value={name: value for name, value in fields.items() if value is not None})
 
 
-def image_node(block: b.Image | b.Document) -> Node:
+def media_node(block: b.Image | b.Document) -> Node:
     """Return the node of an image or a document."""
     source = block.picture if isinstance(block, b.Image) else block.source
     media_type, data, url = (getattr(source, name, None) for name in ("media_type", "data", "url"))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reread.base.format import as_number, number_text
 from reread.base.text import one_line, plural
 from reread.tools import generic
-from reread.tools._values import first_text, join_parts
+from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, Node, Prose
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -40,8 +40,8 @@ def title(call: ToolCall) -> str:
     """Return the operation, the position and the number of results."""
     args, output = call.input(Input), call.output(Output) or Output()
     position = "".join(f":{number}" for number in (args.line, args.character) if as_number(number) is not None)
-    place = f"{one_line(first_text(args.filePath, output.filePath))}{position}"
-    return join_parts(call.name, one_line(first_text(args.operation, output.operation)), place, _found(output))
+    place = f"{one_line(first_nonblank(args.filePath, output.filePath))}{position}"
+    return join_parts(call.name, one_line(first_nonblank(args.operation, output.operation)), place, _found(output))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
@@ -54,7 +54,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     if not isinstance(answer, str):
         yield Data(value=answer)
     elif answer.strip():
-        yield Prose(text=answer) if first_text(call.input(Input).operation) == "hover" else Code(text=answer)
+        yield Prose(text=answer) if first_nonblank(call.input(Input).operation) == "hover" else Code(text=answer)
 
 
 def _found(output: Output) -> str:

@@ -13,7 +13,7 @@ from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._images import image_node
-from reread.tools._values import comma_separated, first_text, list_of, parse_json, structured_result
+from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, typed_result
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -140,7 +140,7 @@ def _block(block: b.Block) -> Iterator[Node]:
     if block.type == "resource":
         yield from _resource(to_struct(as_dict(value.get("resource")), Resource))
     elif block.type == "resource_link":
-        yield from _draw.links((value.get("uri"), first_text(value.get("title"), value.get("name"))))
+        yield from _draw.links((value.get("uri"), first_nonblank(value.get("title"), value.get("name"))))
     elif block.type == "audio":
         yield _audio(value)
     else:
@@ -148,7 +148,7 @@ def _block(block: b.Block) -> Iterator[Node]:
 
 
 def _audio(value: dict[str, Any]) -> Picture:
-    return image_node(as_text(value.get("data")), first_text(value.get("mimeType"), "application/octet-stream"))
+    return image_node(as_text(value.get("data")), first_nonblank(value.get("mimeType"), "application/octet-stream"))
 
 
 def list_title(call: ToolCall) -> str:
@@ -165,25 +165,25 @@ def draw_list(call: ToolCall) -> Iterator[Node]:
     if found:
         yield Table(columns=["name", "URI", "type", "server", "description"], rows=[_row(one) for one in found])
     elif call.outcome.state == DONE:
-        yield from _draw.content_blocks(call.content)
+        yield from _draw.draw_content(call.content)
 
 
 def read_title(call: ToolCall) -> str:
     """Return the resource."""
     args = call.input(ResourceInput)
-    return _title(call, first_text(args.uri, args.server), "")
+    return _title(call, first_nonblank(args.uri, args.server), "")
 
 
 def draw_read(call: ToolCall) -> Iterator[Node]:
     """Draw the content of the resource."""
-    output = structured_result(call, ResourceOutput) or ResourceOutput()
+    output = typed_result(call, ResourceOutput) or ResourceOutput()
     yield from facts(**_arguments_of(call))
     yield from _resource_outcome(call)
     contents = list_of(output.contents, Resource)
     for resource in contents:
         yield from _resource(resource)
     if not contents and call.outcome.state == DONE:
-        yield from _draw.content_blocks(call.content)
+        yield from _draw.draw_content(call.content)
 
 
 def wait_title(call: ToolCall) -> str:
@@ -230,7 +230,7 @@ def _arguments_of(call: ToolCall) -> dict[str, str]:
 
 
 def _resource_outcome(call: ToolCall) -> Iterator[Node]:
-    output = structured_result(call, ResourceOutput) or ResourceOutput()
+    output = typed_result(call, ResourceOutput) or ResourceOutput()
     yield from generic.outcome_note(call)
     yield from _draw.note(output.error, "error")
 
@@ -241,7 +241,7 @@ def _result_list(call: ToolCall) -> list[Any]:
 
 
 def _resources(call: ToolCall) -> list[Resource]:
-    output = structured_result(call, ResourceOutput)
+    output = typed_result(call, ResourceOutput)
     return list_of((output or to_struct({"resources": _result_list(call)}, ResourceOutput)).resources, Resource)
 
 

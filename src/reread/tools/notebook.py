@@ -9,7 +9,7 @@ from msgspec import Struct
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import as_text, one_line
 from reread.tools import _diff, _draw, generic
-from reread.tools._values import first_text, join_parts, parse_json
+from reread.tools._values import first_nonblank, join_parts, parse_json
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.read import source_text
 from reread.tools.tool import Tool
@@ -48,7 +48,7 @@ class Output(Struct, kw_only=True):
 def title(call: ToolCall) -> str:
     """Return the notebook, the mode, the cell and the number of changed lines."""
     args, output = _input_output(call)
-    path = first_text(output.notebook_path, args.notebook_path)
+    path = first_nonblank(output.notebook_path, args.notebook_path)
     cell = one_line(_cell(args, output) or _after(args, output), 40)
     return join_parts(call.name, one_line(path), _mode(args, output), cell, _diff.change_counts(_hunks(args, output)))
 
@@ -61,7 +61,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     yield from facts(
         cell=_cell(args, output),
         position=_after(args, output),
-        type=first_text(output.cell_type, args.cell_type),
+        type=first_nonblank(output.cell_type, args.cell_type),
         language=as_text(output.language),
     )
     shown = list(_source(args, output))
@@ -75,30 +75,30 @@ def _input_output(call: ToolCall) -> tuple[Input, Output]:
 
 
 def _mode(args: Input, output: Output) -> str:
-    return one_line(first_text(output.edit_mode, args.edit_mode), 20) or REPLACE
+    return one_line(first_nonblank(output.edit_mode, args.edit_mode), 20) or REPLACE
 
 
 def _cell(args: Input, output: Output) -> str:
     """Return the id or number of the cell; for an insertion, only the result has it."""
-    changed = first_text(output.cell_id, output.cell_number)
-    return changed if _mode(args, output) == INSERT else changed or first_text(args.cell_id, args.cell_number)
+    changed = first_nonblank(output.cell_id, output.cell_number)
+    return changed if _mode(args, output) == INSERT else changed or first_nonblank(args.cell_id, args.cell_number)
 
 
 def _after(args: Input, output: Output) -> str:
     """Return where a cell was inserted."""
-    before = first_text(args.cell_id, args.cell_number)
+    before = first_nonblank(args.cell_id, args.cell_number)
     return f"after {before}" if before and _mode(args, output) == INSERT else ""
 
 
 def _source(args: Input, output: Output) -> Iterator[Node]:
-    hunks, new = _hunks(args, output), first_text(output.new_source, args.new_source)
-    kind = first_text(output.cell_type, args.cell_type)
+    hunks, new = _hunks(args, output), first_nonblank(output.new_source, args.new_source)
+    kind = first_nonblank(output.cell_type, args.cell_type)
     if hunks:
-        yield from _diff.diff_nodes(first_text(output.notebook_path, args.notebook_path), hunks)
+        yield from _diff.diff_nodes(first_nonblank(output.notebook_path, args.notebook_path), hunks)
     elif new and kind == "markdown":
         yield Prose(text=new)
     elif new:
-        yield Code(text=new, language=first_text(output.language) or "python")
+        yield Code(text=new, language=first_nonblank(output.language) or "python")
     elif _mode(args, output) == REPLACE:
         yield Note(text="empty cell")
 
@@ -107,8 +107,8 @@ def _hunks(args: Input, output: Output) -> list[Hunk]:
     """Return the change to a cell if its old source is known."""
     if _mode(args, output) == INSERT:
         return []
-    old = first_text(output.old_source) or _old_source(output, _cell(args, output))
-    return _diff.compute_hunks(old, first_text(output.new_source, args.new_source)) if old else []
+    old = first_nonblank(output.old_source) or _old_source(output, _cell(args, output))
+    return _diff.compute_hunks(old, first_nonblank(output.new_source, args.new_source)) if old else []
 
 
 def _old_source(output: Output, name: str) -> str:

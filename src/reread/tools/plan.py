@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from reread.base.text import as_text, one_line
 from reread.tools import _draw
-from reread.tools._values import first_text, list_of, structured_result
+from reread.tools._values import first_nonblank, list_of, typed_result
 from reread.tools.nodes import Node, Note, Table
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -60,7 +60,7 @@ def enter_title(call: ToolCall) -> str:
 
 def draw_enter(call: ToolCall) -> Iterator[Node]:
     """Draw the reason and the result."""
-    output = structured_result(call, EnterOutput) or EnterOutput()
+    output = typed_result(call, EnterOutput) or EnterOutput()
     yield from _draw.prose(call.input(EnterInput).reason)
     yield from _draw.plain_result(call, output.message)
 
@@ -68,7 +68,7 @@ def draw_enter(call: ToolCall) -> Iterator[Node]:
 def exit_title(call: ToolCall) -> str:
     """Return the first line of the plan."""
     args, output = call.input(ExitInput), call.output(ExitOutput) or ExitOutput()
-    head = first_text(output.plan, args.plan).strip().partition("\n")[0].lstrip("# ")
+    head = first_nonblank(output.plan, args.plan).strip().partition("\n")[0].lstrip("# ")
     return f"{call.name} {one_line(head)}".strip()
 
 
@@ -77,8 +77,8 @@ def draw_exit(call: ToolCall) -> Iterator[Node]:
     args, output = call.input(ExitInput), call.output(ExitOutput)
     result = output or ExitOutput()
     proposed, approved = as_text(args.plan), as_text(result.plan)
-    yield from _draw.prose(first_text(approved, proposed))
-    yield from _draw.files((first_text(result.filePath, args.planFilePath), "plan"))
+    yield from _draw.prose(first_nonblank(approved, proposed))
+    yield from _draw.files((first_nonblank(result.filePath, args.planFilePath), "plan"))
     if approved.strip() and approved != proposed:
         yield from _draw.section("proposed plan", _draw.prose(proposed))
     permissions = list_of(args.allowedPrompts, Permission)

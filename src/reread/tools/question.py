@@ -12,7 +12,7 @@ from reread.base.coerce import as_dict
 from reread.base.format import duration_ms_text
 from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
-from reread.tools._values import as_type, comma_separated, first_text, join_parts, list_of
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Choice, Node, Note, facts
 from reread.tools.nodes import Option as OptionNode
 from reread.tools.tool import Tool
@@ -28,7 +28,7 @@ UNANSWERED = {
 """The note for a question without an answer."""
 
 
-class Option(Struct, kw_only=True):
+class QuestionOption(Struct, kw_only=True):
     """An option of a question."""
 
     label: str = ""
@@ -41,7 +41,7 @@ class Question(Struct, kw_only=True):
 
     question: str = ""
     header: str | None = None
-    options: list[Option] | None = None
+    options: list[QuestionOption] | None = None
     multiSelect: bool | None = None
 
 
@@ -83,7 +83,7 @@ def title(call: ToolCall) -> str:
 
 
 def _heading(question: Question, answers: dict[str, str]) -> str:
-    head, answer = first_text(question.header, question.question), answers.get(as_text(question.question), "")
+    head, answer = first_nonblank(question.header, question.question), answers.get(as_text(question.question), "")
     return f"{one_line(head)}: {one_line(answer)}" if answer else one_line(head)
 
 
@@ -109,7 +109,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
 def _questions(call: ToolCall) -> list[Question]:
     args, output = call.input(Input), call.output(Output)
     questions = list_of(args.questions, Question) or list_of(output.questions if output else None, Question)
-    return questions or ([args] if first_text(args.question) else [])
+    return questions or ([args] if first_nonblank(args.question) else [])
 
 
 def _answers(call: ToolCall) -> dict[str, str]:
@@ -128,25 +128,25 @@ def _answers(call: ToolCall) -> dict[str, str]:
 
 
 def _choice(question: Question, answer: str) -> Choice:
-    options = list_of(question.options, Option)
+    options = list_of(question.options, QuestionOption)
     labels = [as_text(option.label) for option in options]
     multiple = question.multiSelect is True
     chosen, free_text = _match_labels(answer, labels) if multiple else _match_label(answer, labels)
     return Choice(
         question=as_text(question.question),
-        header=first_text(question.header) or None,
+        header=first_nonblank(question.header) or None,
         options=[_option(option, as_text(option.label) in chosen) for option in options],
         multiple=multiple,
         answer=free_text or None,
     )
 
 
-def _option(option: Option, chosen: bool) -> OptionNode:
+def _option(option: QuestionOption, chosen: bool) -> OptionNode:
     return OptionNode(
         label=as_text(option.label),
-        description=first_text(option.description) or None,
+        description=first_nonblank(option.description) or None,
         chosen=chosen,
-        preview=first_text(option.preview) or None,
+        preview=first_nonblank(option.preview) or None,
     )
 
 
@@ -181,7 +181,7 @@ def _is_label_at(answer: str, at: int, label: str) -> bool:
 
 def _annotation_notes(annotation: Annotation | None) -> Iterator[Node]:
     if annotation:
-        yield from _draw.note(f"You added: {as_text(annotation.notes)}" if first_text(annotation.notes) else "")
+        yield from _draw.note(f"You added: {as_text(annotation.notes)}" if first_nonblank(annotation.notes) else "")
         yield from _draw.note(UNANSWERED.get(as_text(annotation.unanswered), as_text(annotation.unanswered)))
 
 

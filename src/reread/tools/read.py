@@ -17,7 +17,7 @@ from reread.tools import generic
 from reread.tools._diff import code_node, line_number
 from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import parse_numbered_lines, unwrap
-from reread.tools._values import as_type, first_text, join_parts, list_of
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -43,7 +43,7 @@ class Input(Struct, kw_only=True):
     allow_large: bool | None = None
 
 
-class Dimensions(Struct, kw_only=True):
+class ImageSize(Struct, kw_only=True):
     """The dimensions of an image, and those that the model saw."""
 
     originalWidth: int | None = None
@@ -80,7 +80,7 @@ class Cell(Struct, kw_only=True):
     outputs: list[CellOutput] | None = None
 
 
-class File(Struct, kw_only=True):
+class FileText(Struct, kw_only=True):
     """What was read, for every kind of file."""
 
     filePath: str | None = None
@@ -92,7 +92,7 @@ class File(Struct, kw_only=True):
     base64: str | None = None
     type: str | None = None
     originalSize: int | None = None
-    dimensions: Dimensions | None = None
+    dimensions: ImageSize | None = None
     cells: list[Cell] | None = None
     count: int | None = None
     outputDir: str | None = None
@@ -102,7 +102,7 @@ class Output(Struct, kw_only=True):
     """The kind of file, and the file."""
 
     type: str | None = None
-    file: File | None = None
+    file: FileText | None = None
     firstPage: Any = None
     pages: Any = None
     artifactRead: Any = None
@@ -132,7 +132,7 @@ class FileRead(NamedTuple):
     call: ToolCall
     args: Input
     output: Output
-    file: File
+    file: FileText
     kind: str
     """The kind of result, by its type or its fields; empty if unknown."""
     path: str
@@ -140,13 +140,13 @@ class FileRead(NamedTuple):
 
 def _parse(call: ToolCall) -> FileRead:
     args, output = call.input(Input), call.output(Output) or Output()
-    file = as_type(output.file, File) or File()
+    file = as_type(output.file, FileText) or FileText()
     if as_list(call.data):  # version 1.0 recorded the cells of a notebook without a file around them
-        file = to_struct({"cells": as_list(call.data)}, File)
+        file = to_struct({"cells": as_list(call.data)}, FileText)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     recorded = as_text(output.type)
     kind = recorded if recorded in KINDS else next((kind for kind, present in fields.items() if present), "")
-    path = first_text(file.filePath, args.file_path, args.notebook_path, args.path)
+    path = first_nonblank(file.filePath, args.file_path, args.notebook_path, args.path)
     return FileRead(call, args, output, file, kind, path)
 
 
@@ -208,11 +208,11 @@ def _text(read: FileRead) -> Iterator[Node]:
 
 def _image(read: FileRead) -> Iterator[Node]:
     file = read.file
-    dimensions = as_type(file.dimensions, Dimensions) or Dimensions()
-    if first_text(file.base64):
+    dimensions = as_type(file.dimensions, ImageSize) or ImageSize()
+    if first_nonblank(file.base64):
         yield image_node(
-            first_text(file.base64),
-            first_text(file.type) or "image/png",
+            first_nonblank(file.base64),
+            first_nonblank(file.type) or "image/png",
             name=read.path or None,
             size=line_number(file.originalSize),
             width=line_number(dimensions.originalWidth),
@@ -235,9 +235,9 @@ def _dimensions_text(read: FileRead) -> str:
 
 def _pdf(read: FileRead) -> Iterator[Node]:
     file = read.file
-    if first_text(file.base64):
+    if first_nonblank(file.base64):
         size = line_number(file.originalSize)
-        yield image_node(first_text(file.base64), "application/pdf", name=read.path or None, size=size)
+        yield image_node(first_nonblank(file.base64), "application/pdf", name=read.path or None, size=size)
 
 
 def _pages_text(read: FileRead) -> str:
@@ -254,9 +254,9 @@ def _parts(read: FileRead) -> Iterator[Node]:
         folder=as_text(file.outputDir),
     )
     for page in map(as_dict, [output.firstPage, *as_list(output.pages)]):
-        data = first_text(page.get("base64"), page.get("data"))
+        data = first_nonblank(page.get("base64"), page.get("data"))
         if data:
-            yield image_node(data, first_text(page.get("type"), page.get("media_type")) or "image/jpeg")
+            yield image_node(data, first_nonblank(page.get("type"), page.get("media_type")) or "image/jpeg")
 
 
 def _unchanged(read: FileRead) -> Iterator[Node]:
@@ -265,7 +265,7 @@ def _unchanged(read: FileRead) -> Iterator[Node]:
 
 def _notebook(read: FileRead) -> Iterator[Node]:
     for index, cell in enumerate(list_of(read.file.cells, Cell)):
-        name = first_text(cell.cell_id, cell.cell, index)
+        name = first_nonblank(cell.cell_id, cell.cell, index)
         kind, source, outputs = as_text(cell.cellType), source_text(cell.source), _cell_outputs(cell)
         yield _cell_section(name, kind, cell.language, source, outputs, cell.execution_count)
 
@@ -275,7 +275,7 @@ def _cell_section(
 ) -> Section:
     """Return a cell and its outputs under a heading."""
     is_code = kind != "markdown"
-    node = Code(text=source, language=first_text(language) or None) if is_code else Prose(text=source)
+    node = Code(text=source, language=first_nonblank(language) or None) if is_code else Prose(text=source)
     heading = name if name.startswith("cell") else f"cell {name}"
     remarks = ("" if kind == "code" else kind, as_text(language) if is_code else "", number_text(execution_count))
     return Section(title=join_parts(heading, *remarks, separator=" · "), nodes=[node, *outputs])
@@ -286,8 +286,8 @@ def _cell_outputs(cell: Cell) -> Iterator[Node]:
         if source_text(output.text):
             yield Terminal(text=source_text(output.text), stream="err" if output.output_type == "error" else "out")
         image = as_type(output.image, CellImage)
-        if image and first_text(image.image_data):
-            yield image_node(first_text(image.image_data), first_text(image.media_type) or "image/png")
+        if image and first_nonblank(image.image_data):
+            yield image_node(first_nonblank(image.image_data), first_nonblank(image.media_type) or "image/png")
 
 
 def source_text(value: object) -> str:
@@ -299,7 +299,7 @@ def _plain(read: FileRead) -> Iterator[Node]:
     """Draw a result that has only text or images."""
     for block in read.call.blocks:
         if isinstance(block, b.Image | b.Document):
-            yield with_dimensions(generic.image_node(block), read.path)
+            yield with_dimensions(generic.media_node(block), read.path)
     result = unwrap(read.call.text)
     yield from _tagged_cells(result.text) if result.text.startswith(CELLS) else _numbered(result.text, read.path)
     yield from result.warning()

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reread.base.format import as_number, duration_text, number_text, utc_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_text, join_parts, list_of, parse_json, structured_result, yes_no
+from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -99,7 +99,7 @@ class TriggerOutput(Struct, kw_only=True):
 def create_title(call: ToolCall) -> str:
     """Return the schedule and the prompt."""
     args, job = call.input(CronInput), call.output(Job) or Job()
-    return f"{call.name} {one_line(first_text(job.humanSchedule, args.cron))}: {one_line(args.prompt)}".rstrip(": ")
+    return f"{call.name} {one_line(first_nonblank(job.humanSchedule, args.cron))}: {one_line(args.prompt)}".rstrip(": ")
 
 
 def draw_create(call: ToolCall) -> Iterator[Node]:
@@ -126,7 +126,7 @@ def delete_title(call: ToolCall) -> str:
 def draw_delete(call: ToolCall) -> Iterator[Node]:
     """Draw the cancelled job."""
     output = call.output(DeleteOutput) or DeleteOutput()
-    yield from facts(job=first_text(call.input(DeleteInput).id, output.id))
+    yield from facts(job=first_nonblank(call.input(DeleteInput).id, output.id))
     yield from _draw.plain_result(call)
     if output.endedLoopWakeup is True:
         yield Note(text="this ended the waiting loop")
@@ -189,12 +189,12 @@ def draw_wake(call: ToolCall) -> Iterator[Node]:
 def trigger_title(call: ToolCall) -> str:
     """Return the action and the trigger."""
     args = call.input(TriggerInput)
-    return f"{call.name} {one_line(args.action)} {one_line(first_text(args.trigger_id, args.session_id))}".strip()
+    return f"{call.name} {one_line(args.action)} {one_line(first_nonblank(args.trigger_id, args.session_id))}".strip()
 
 
 def draw_trigger(call: ToolCall) -> Iterator[Node]:
     """Draw the request to the service, and its answer."""
-    args, output = call.input(TriggerInput), structured_result(call, TriggerOutput)
+    args, output = call.input(TriggerInput), typed_result(call, TriggerOutput)
     yield from facts(
         action=as_text(args.action),
         trigger=as_text(args.trigger_id),

@@ -14,7 +14,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import generic
 from reread.tools._highlight import matched_texts
 from reread.tools._result_text import unwrap
-from reread.tools._values import first_text, join_parts
+from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, FileEntry, Files, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -95,7 +95,7 @@ class LsInput(Struct, kw_only=True):
     ignore: list[str] | None = None
 
 
-class SearchResult(NamedTuple):
+class SearchMatches(NamedTuple):
     """What a search found, from the structured result or from its text."""
 
     mode: str
@@ -110,7 +110,7 @@ class SearchResult(NamedTuple):
 def glob_title(call: ToolCall) -> str:
     """Return the pattern, the folder, and the number of files."""
     args = call.input(GlobInput)
-    where = f"in {one_line(args.path)}" if first_text(args.path) else ""
+    where = f"in {one_line(args.path)}" if first_nonblank(args.path) else ""
     return _title(call, one_line(args.pattern), where, _count_text(_glob_result(call)))
 
 
@@ -126,7 +126,7 @@ def draw_glob(call: ToolCall) -> Iterator[Node]:
             yield Note(text=f"the search timed out after {duration_ms_text(output.durationMs)}", level="warning")
 
 
-def _glob_result(call: ToolCall) -> SearchResult | None:
+def _glob_result(call: ToolCall) -> SearchMatches | None:
     """Return the files that were found; None unless the call succeeded."""
     if call.outcome.state != DONE:
         return None
@@ -136,9 +136,9 @@ def _glob_result(call: ToolCall) -> SearchResult | None:
         truncated = _TRUNCATED.search(text)
         lines = [] if _NOTHING.match(text) else text[: truncated.start() if truncated else None].split("\n")
         files = [line for line in lines if line.strip()]
-        return SearchResult(FILES, files, "", len(files), truncated[1] if truncated else "")
+        return SearchMatches(FILES, files, "", len(files), truncated[1] if truncated else "")
     files = [as_text(file) for file in output.filenames]
-    return SearchResult(FILES, files, "", _int_or(output.numFiles, len(files)), _truncation(output, len(files)))
+    return SearchMatches(FILES, files, "", _int_or(output.numFiles, len(files)), _truncation(output, len(files)))
 
 
 def _truncation(output: GlobOutput, shown: int) -> str:
@@ -152,8 +152,8 @@ def _truncation(output: GlobOutput, shown: int) -> str:
 def grep_title(call: ToolCall) -> str:
     """Return the pattern, where it was searched, and how much was found."""
     args = call.input(GrepInput)
-    where = f"in {one_line(args.path)}" if first_text(args.path) else ""
-    only = ", ".join(one_line(part, 60) for part in (args.glob, args.include, args.type) if first_text(part))
+    where = f"in {one_line(args.path)}" if first_nonblank(args.path) else ""
+    only = ", ".join(one_line(part, 60) for part in (args.glob, args.include, args.type) if first_nonblank(part))
     scope = f"{where} ({only})" if only else where
     return _title(call, f'"{one_line(args.pattern)}"', scope.strip(), _count_text(_grep_result(call)))
 
@@ -176,7 +176,7 @@ def draw_grep(call: ToolCall) -> Iterator[Node]:
         yield from unwrap(call.text).warning()
 
 
-def _grep_result(call: ToolCall) -> SearchResult | None:
+def _grep_result(call: ToolCall) -> SearchMatches | None:
     """Return what was found; None unless the call succeeded."""
     if call.outcome.state != DONE:
         return None
@@ -190,25 +190,25 @@ def _grep_result(call: ToolCall) -> SearchResult | None:
         COUNT: _int_or(output.numMatches, sum(_matches_by_file(content).values())),
     }
     count = counts.get(mode, _int_or(output.numFiles, len(files)))
-    return SearchResult(mode, files, content, count, _limit_text(output, mode, count))
+    return SearchMatches(mode, files, content, count, _limit_text(output, mode, count))
 
 
-def _parse_grep_text(text: str, mode: str) -> SearchResult:
+def _parse_grep_text(text: str, mode: str) -> SearchMatches:
     """Return what was found if the result has only text."""
     text = text.strip()
     if not text or _NOTHING.match(text):
-        return SearchResult(mode, [], "", 0)
+        return SearchMatches(mode, [], "", 0)
     total, paged, heading = _TOTAL.search(text), _PAGED.search(text), _FILES_HEADING.match(text)
     limits = [_LIMITED.search(part[0]) for part in (total, paged, heading) if part]
     warning = next((f"limited: {limit[0]}" for limit in limits if limit), "")
     ends = [part.start() for part in (total, paged) if part]
     body = text[heading.end() if heading and mode == FILES else 0 : min(ends, default=len(text))].strip("\n")
     if mode == CONTENT:
-        return SearchResult(mode, [], body, len(body.split("\n")), warning)
+        return SearchMatches(mode, [], body, len(body.split("\n")), warning)
     if mode == COUNT:
-        return SearchResult(mode, [], body, sum(_matches_by_file(body).values()), warning)
+        return SearchMatches(mode, [], body, sum(_matches_by_file(body).values()), warning)
     files = [file for file in body.split("\n") if file.strip()]
-    return SearchResult(FILES, files, "", len(files), warning)
+    return SearchMatches(FILES, files, "", len(files), warning)
 
 
 def _limit_text(output: GrepOutput, mode: str, shown: int) -> str:
@@ -220,7 +220,7 @@ def _limit_text(output: GrepOutput, mode: str, shown: int) -> str:
     return skipped.removeprefix(", ")
 
 
-def _matching_lines(found: SearchResult, args: GrepInput) -> Iterator[Node]:
+def _matching_lines(found: SearchMatches, args: GrepInput) -> Iterator[Node]:
     """Draw the lines that were found, with the matches highlighted."""
     ignore = args.ignore_case is True
     yield Code(text=found.content, marks=matched_texts(as_text(args.pattern), found.content, ignore_case=ignore))
@@ -228,10 +228,10 @@ def _matching_lines(found: SearchResult, args: GrepInput) -> Iterator[Node]:
         yield Note(text=found.warning, level="warning")
 
 
-def _file_list(found: SearchResult, args: GrepInput | None = None) -> Iterator[Node]:
+def _file_list(found: SearchMatches, args: GrepInput | None = None) -> Iterator[Node]:
     """Draw the files that were found, with the number of matches if that was requested."""
     if found.mode == COUNT:
-        searched = first_text(args.path) if args else ""
+        searched = first_nonblank(args.path) if args else ""
         counts = _matches_by_file(found.content)
         entries = [FileEntry(path=path or searched, note=f"{count:,}") for path, count in counts.items()]
     else:
@@ -261,7 +261,7 @@ def draw_ls(call: ToolCall) -> Iterator[Node]:
     yield from generic.outcome_note(call)
     yield from facts(ignoring=", ".join(map(as_text, as_list(call.input(LsInput).ignore))))
     if _tree(call).strip():
-        yield Code(text=_tree(call), path=first_text(call.input(LsInput).path) or None)
+        yield Code(text=_tree(call), path=first_nonblank(call.input(LsInput).path) or None)
     yield from unwrap(call.text).warning()
 
 
@@ -275,7 +275,7 @@ def _title(call: ToolCall, pattern: str, where: str, found: str) -> str:
     return join_parts(call.name, pattern, where, f"→ {found}" if found else "")
 
 
-def _count_text(found: SearchResult | None) -> str:
+def _count_text(found: SearchMatches | None) -> str:
     """Return how much was found."""
     if found is None:
         return ""

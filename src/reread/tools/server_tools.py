@@ -11,7 +11,7 @@ from reread.base.format import as_number
 from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.tools import _diff, _draw
-from reread.tools._values import as_type, comma_separated, first_text, join_parts, list_of
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -68,7 +68,7 @@ def draw_search(call: ToolCall) -> Iterator[Node]:
     yield from facts(query=as_text(call.input(SearchInput).query))
     hits = list_of(call.content, b.WebSearchResult)
     yield from _draw.links(*((hit.url, hit.title) for hit in hits))
-    ages = {first_text(hit.title, hit.url): as_text(hit.page_age) for hit in hits if first_text(hit.page_age)}
+    ages = {first_nonblank(hit.title, hit.url): as_text(hit.page_age) for hit in hits if first_nonblank(hit.page_age)}
     yield from _draw.section("page ages", facts(**ages))
     yield from _outcome(call, drawn=isinstance(call.content, list))
 
@@ -81,7 +81,7 @@ def fetch_title(call: ToolCall) -> str:
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
     """Draw the URL and the page."""
     page = as_type(call.content, b.WebFetchResult)
-    url = first_text(call.input(FetchInput).url, page.url if page else None)
+    url = first_nonblank(call.input(FetchInput).url, page.url if page else None)
     blocks = b.to_blocks(page.content) if page else []
     title = next((block.title for block in blocks if isinstance(block, b.Document)), None)
     yield from _draw.links((url, title))
@@ -93,7 +93,7 @@ def draw_fetch(call: ToolCall) -> Iterator[Node]:
 
 def _page_block(block: b.Block) -> Iterator[Node]:
     source = block.source if isinstance(block, b.Document) else None
-    if isinstance(source, b.Source) and source.type == "text":
+    if isinstance(source, b.ContentSource) and source.type == "text":
         yield from _draw.prose(source.data)
     else:
         yield from _draw.content_block(block)
@@ -102,14 +102,14 @@ def _page_block(block: b.Block) -> Iterator[Node]:
 def code_title(call: ToolCall) -> str:
     """Return the first line of the code."""
     args = call.input(CodeInput)
-    return f"{call.name} {one_line(first_text(args.command, args.code).strip().partition(chr(10))[0])}".strip()
+    return f"{call.name} {one_line(first_nonblank(args.command, args.code).strip().partition(chr(10))[0])}".strip()
 
 
 def draw_code(call: ToolCall) -> Iterator[Node]:
     """Draw the code, what it printed and the files it created."""
     args, execution = call.input(CodeInput), as_type(call.content, b.CodeExecutionResult)
     yield from _draw.terminal(args.command, "in")
-    if first_text(args.code):
+    if first_nonblank(args.code):
         yield Code(text=as_text(args.code), language="python")
     if execution:
         yield from _execution(execution)
@@ -121,7 +121,7 @@ def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
     yield from _draw.terminal(execution.stderr, "err")
     if as_number(execution.return_code):
         yield Note(text=f"exit code {execution.return_code}", level="error")
-    if first_text(execution.encrypted_stdout):
+    if first_nonblank(execution.encrypted_stdout):
         yield Note(text="the output is encrypted; only the API can read it")
     yield from _draw.files(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))
 
@@ -141,14 +141,14 @@ def draw_edit(call: ToolCall) -> Iterator[Node]:
         lines=comma_separated(args.view_range),
         after_line=as_text(args.insert_line),
     )
-    if first_text(args.file_text):
+    if first_nonblank(args.file_text):
         yield _diff.code_node(as_text(args.file_text), as_text(args.path))
     if result and as_list(result.lines):
         yield from _diff.diff_nodes(as_text(args.path), [_hunk(result)])
-    elif first_text(args.old_str, args.new_str, args.insert_text):
-        hunks = _diff.compute_hunks(as_text(args.old_str), first_text(args.new_str, args.insert_text))
+    elif first_nonblank(args.old_str, args.new_str, args.insert_text):
+        hunks = _diff.compute_hunks(as_text(args.old_str), first_nonblank(args.new_str, args.insert_text))
         yield from _diff.diff_nodes(as_text(args.path), hunks)
-    if result and first_text(result.content):
+    if result and first_nonblank(result.content):
         start = _diff.line_number(result.start_line)
         yield _diff.code_node(as_text(result.content), as_text(args.path), start=start)
     yield from _outcome(call, drawn=result is not None)
@@ -165,7 +165,7 @@ def _hunk(result: b.TextEditorResult) -> Hunk:
 def find_title(call: ToolCall) -> str:
     """Return the query and the number of tools."""
     args, found = call.input(ToolSearchInput), _found(call)
-    return f'{call.name} "{one_line(first_text(args.query, args.pattern))}"' + (
+    return f'{call.name} "{one_line(first_nonblank(args.query, args.pattern))}"' + (
         f" → {plural(found, 'tool')}" if found else ""
     )
 
@@ -173,7 +173,7 @@ def find_title(call: ToolCall) -> str:
 def draw_find(call: ToolCall) -> Iterator[Node]:
     """Draw the tools that were found."""
     args, found = call.input(ToolSearchInput), _found(call)
-    yield from facts(query=first_text(args.query, args.pattern), found=", ".join(found))
+    yield from facts(query=first_nonblank(args.query, args.pattern), found=", ".join(found))
     yield from _outcome(call, drawn=as_type(call.content, b.ToolSearchResult) is not None)
 
 
@@ -193,11 +193,11 @@ def draw_advice(call: ToolCall) -> Iterator[Node]:
     advice = as_type(call.content, b.AdvisorResult)
     if call.arguments:
         yield from facts(**{name: as_text(value) for name, value in call.arguments.items()})
-    if advice and first_text(advice.text):
+    if advice and first_nonblank(advice.text):
         yield Prose(text=as_text(advice.text))
-    elif advice and first_text(advice.encrypted_content):
+    elif advice and first_nonblank(advice.encrypted_content):
         yield Note(text="the advice is encrypted; only the API can read it")
-    if advice and first_text(advice.stop_reason) and as_text(advice.stop_reason) != "end_turn":
+    if advice and first_nonblank(advice.stop_reason) and as_text(advice.stop_reason) != "end_turn":
         yield Note(text=f"stopped early: {as_text(advice.stop_reason)}", level="warning")
     yield from _outcome(call, drawn=advice is not None)
 
@@ -205,12 +205,12 @@ def draw_advice(call: ToolCall) -> Iterator[Node]:
 def _outcome(call: ToolCall, *, drawn: bool) -> Iterator[Node]:
     """Draw the error of the API, or how the call ended, with the result if that is not drawn yet."""
     content = call.content
-    code = first_text(getattr(content, "error_code", None))
+    code = first_nonblank(getattr(content, "error_code", None))
     if code:
-        message = first_text(getattr(content, "error_message", None))
+        message = first_nonblank(getattr(content, "error_message", None))
         yield Note(text=join_parts("failed", code, message, separator=": "), level="error")
     elif drawn:
-        yield from _draw.outcome_note(call)
+        yield from _draw.outcome_message(call)
     else:
         yield from _draw.plain_result(call)
 

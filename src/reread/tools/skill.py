@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, _draw, generic
-from reread.tools._values import comma_separated, first_text, list_of, structured_result
+from reread.tools._values import comma_separated, first_nonblank, list_of, typed_result
 from reread.tools.nodes import Code, Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -35,7 +35,7 @@ class Output(Struct, kw_only=True):
     toolsUsedLine: str | None = None
 
 
-class Replacement(Struct, kw_only=True):
+class SkillReplacement(Struct, kw_only=True):
     """A change to the text of a skill."""
 
     old_string: str = ""
@@ -50,7 +50,7 @@ class Proposal(Struct, kw_only=True):
     target: str | None = None
     description: str | None = None
     evidence: list[str] | None = None
-    edits: list[Replacement] | None = None
+    edits: list[SkillReplacement] | None = None
     skillMd: str | None = None
 
 
@@ -69,22 +69,22 @@ class ProposeOutput(Struct, kw_only=True):
 def title(call: ToolCall) -> str:
     """Return the skill and its arguments."""
     args = call.input(Input)
-    return f"{call.name} {one_line(first_text(args.skill, args.command))} {one_line(args.args)}".strip()
+    return f"{call.name} {one_line(first_nonblank(args.skill, args.command))} {one_line(args.args)}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the arguments and, if the skill ran as an agent, its report."""
-    args, output = call.input(Input), structured_result(call, Output) or Output()
+    args, output = call.input(Input), typed_result(call, Output) or Output()
     yield from facts(
-        name=first_text(output.commandName, args.skill, args.command),
+        name=first_nonblank(output.commandName, args.skill, args.command),
         arguments=as_text(args.args),
         allowed_tools=comma_separated(output.allowedTools),
         model=as_text(output.model),
         status=as_text(output.status),
         agent=as_text(output.agentId),
     )
-    if first_text(output.result):
-        yield from _draw.outcome_note(call)
+    if first_nonblank(output.result):
+        yield from _draw.outcome_message(call)
         yield from _draw.prose(output.result)
     else:
         yield from _draw.plain_result(call)
@@ -114,9 +114,9 @@ def _proposal(proposal: Proposal) -> Iterator[Node]:
     yield from facts(
         kind=as_text(proposal.kind), target=as_text(proposal.target), evidence=comma_separated(proposal.evidence)
     )
-    if first_text(proposal.skillMd):
+    if first_nonblank(proposal.skillMd):
         yield Code(text=as_text(proposal.skillMd), language="markdown")
-    for edit in list_of(proposal.edits, Replacement):
+    for edit in list_of(proposal.edits, SkillReplacement):
         yield from _diff.diff_nodes("", _diff.compute_hunks(as_text(edit.old_string), as_text(edit.new_string)))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from reread.base.coerce import as_list
 from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
-from reread.tools._values import as_type, first_text, join_parts, list_of
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
 from reread.tools.todo import VERIFY_NOTE, state
 from reread.tools.tool import Tool
@@ -50,7 +50,7 @@ class GetInput(Struct, kw_only=True):
     taskId: str = ""
 
 
-class Task(Struct, kw_only=True):
+class TaskItem(Struct, kw_only=True):
     """A task."""
 
     id: str = ""
@@ -66,7 +66,7 @@ class Task(Struct, kw_only=True):
 class TaskOutput(Struct, kw_only=True):
     """The result of TaskCreate and TaskGet."""
 
-    task: Task | None = None
+    task: TaskItem | None = None
 
 
 class StatusChange(Struct, kw_only=True):
@@ -90,7 +90,7 @@ class UpdateOutput(Struct, kw_only=True):
 class ListOutput(Struct, kw_only=True):
     """The result of TaskList."""
 
-    tasks: list[Task] | None = None
+    tasks: list[TaskItem] | None = None
 
 
 def create_title(call: ToolCall) -> str:
@@ -104,7 +104,7 @@ def draw_create(call: ToolCall) -> Iterator[Node]:
     text = join_parts(_hash(_created(call)), _subject(call))
     if text:
         yield Checklist(items=[ChecklistItem(text=text, changed=True)])
-    yield from _draw.prose(first_text(task.description if task else None, args.description))
+    yield from _draw.prose(first_nonblank(task.description if task else None, args.description))
     yield from facts(active_form=as_text(args.activeForm))
     yield from _metadata(args.metadata)
     yield from generic.outcome_note(call)
@@ -113,12 +113,12 @@ def draw_create(call: ToolCall) -> Iterator[Node]:
 def _created(call: ToolCall) -> str:
     found = _CREATED.match(call.text)
     task = _task(call)
-    return first_text(task.id if task else None, found[1] if found else None)
+    return first_nonblank(task.id if task else None, found[1] if found else None)
 
 
 def _subject(call: ToolCall) -> str:
     task = _task(call)
-    return first_text(task.subject if task else None, call.input(CreateInput).subject)
+    return first_nonblank(task.subject if task else None, call.input(CreateInput).subject)
 
 
 def update_title(call: ToolCall) -> str:
@@ -134,7 +134,7 @@ def draw_update(call: ToolCall) -> Iterator[Node]:
     """Draw the task and its changes."""
     args, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
     change = as_type(output.statusChange, StatusChange)
-    after = first_text(change.after if change else None, args.status)
+    after = first_nonblank(change.after if change else None, args.status)
     if after:
         note = f"was {_status(change.before)}" if change else None
         text = f"{_hash(args.taskId)} {as_text(args.subject)}".strip()
@@ -143,7 +143,7 @@ def draw_update(call: ToolCall) -> Iterator[Node]:
     yield from facts(**_changes(args))
     yield from _draw.prose(args.description)
     yield from _metadata(args.metadata)
-    yield from _draw.outcome_note(call, output.error)
+    yield from _draw.outcome_message(call, output.error)
     if output.verificationNudgeNeeded is True:
         yield Note(text=VERIFY_NOTE)
 
@@ -200,24 +200,24 @@ def draw_list(call: ToolCall) -> Iterator[Node]:
         yield from _draw.plain_result(call)
 
 
-def _tasks(call: ToolCall) -> list[Task]:
+def _tasks(call: ToolCall) -> list[TaskItem]:
     """Return all tasks, from the text of the result if there is no structured one."""
     output = call.output(ListOutput)
     if output is not None:
-        return list_of(output.tasks, Task)
+        return list_of(output.tasks, TaskItem)
     found = [match for text in call.text.splitlines() if (match := _LISTED.fullmatch(text))]
     return [
-        Task(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
+        TaskItem(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
         for m in found
     ]
 
 
-def _task(call: ToolCall) -> Task | None:
+def _task(call: ToolCall) -> TaskItem | None:
     output = call.output(TaskOutput)
-    return as_type(output.task, Task) if output else None
+    return as_type(output.task, TaskItem) if output else None
 
 
-def _item(task: Task) -> ChecklistItem:
+def _item(task: TaskItem) -> ChecklistItem:
     blocked, owner = _hashes(task.blockedBy), as_text(task.owner)
     notes = [owner, f"blocked by {blocked}" if blocked else ""]
     return ChecklistItem(
@@ -232,7 +232,7 @@ def _status(status: object) -> str:
 
 
 def _hash(id: object) -> str:
-    return f"#{one_line(id)}" if first_text(id) else ""
+    return f"#{one_line(id)}" if first_nonblank(id) else ""
 
 
 def _hashes(ids: object) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reread.base.format import number_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import as_type, comma_separated, first_text, join_parts, list_of, structured_result, yes_no
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Data, Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -104,30 +104,30 @@ class NotificationsOutput(Struct, kw_only=True):
 def message_title(call: ToolCall) -> str:
     """Return the receiver and the summary."""
     args = call.input(MessageInput)
-    receiver = first_text(args.to, args.recipient) or ("everyone" if args.type == "broadcast" else "")
-    summary = one_line(first_text(args.summary, args.message, args.content))
+    receiver = first_nonblank(args.to, args.recipient) or ("everyone" if args.type == "broadcast" else "")
+    summary = one_line(first_nonblank(args.summary, args.message, args.content))
     to = f"to {one_line(receiver)}" if receiver else ""
     return join_parts(call.name, join_parts(to, summary, separator=": "))
 
 
 def draw_message(call: ToolCall) -> Iterator[Node]:
     """Draw the message, its sender and receiver, and the result."""
-    args, output = call.input(MessageInput), structured_result(call, MessageOutput) or MessageOutput()
+    args, output = call.input(MessageInput), typed_result(call, MessageOutput) or MessageOutput()
     routing = as_type(output.routing, Routing) or Routing()
     message = args.message
     if isinstance(message, dict | list):
         yield Data(value=message)
         message = None
-    yield from _draw.prose(first_text(message, args.content))
+    yield from _draw.prose(first_nonblank(message, args.content))
     yield from facts(
         **{"from": as_text(routing.sender)},
-        to=first_text(args.to, args.recipient, routing.target),
+        to=first_nonblank(args.to, args.recipient, routing.target),
         summary=as_text(args.summary),
         kind="" if args.type in (None, "message") else as_text(args.type).replace("_", " "),
         recipients=comma_separated(output.recipients),
-        resumes=first_text(output.resumedAgentId, output.revivedAgentId),
+        resumes=first_nonblank(output.resumedAgentId, output.revivedAgentId),
         message=as_text(output.msg_id),
-        request=first_text(args.request_id, output.request_id),
+        request=first_nonblank(args.request_id, output.request_id),
         approved=yes_no(args.approve),
     )
     yield from _draw.plain_result(call, output.message)
@@ -138,7 +138,7 @@ def team_title(call: ToolCall) -> str:
     args, output = call.input(TeamInput), call.output(TeamOutput) or TeamOutput()
     parts = (
         one_line(args.operation),
-        one_line(first_text(args.team_name, output.team_name)),
+        one_line(first_nonblank(args.team_name, output.team_name)),
         one_line(args.description),
     )
     return join_parts(call.name, *parts)
@@ -146,11 +146,11 @@ def team_title(call: ToolCall) -> str:
 
 def draw_team(call: ToolCall) -> Iterator[Node]:
     """Draw the team and its file."""
-    args, output = call.input(TeamInput), structured_result(call, TeamOutput) or TeamOutput()
+    args, output = call.input(TeamInput), typed_result(call, TeamOutput) or TeamOutput()
     yield from _draw.prose(args.description)
     yield from facts(
         operation=as_text(args.operation),
-        team=first_text(args.team_name, output.team_name),
+        team=first_nonblank(args.team_name, output.team_name),
         lead=as_text(output.lead_agent_id),
         type=as_text(args.agent_type),
     )
@@ -166,7 +166,7 @@ def agents_title(call: ToolCall) -> str:
 def draw_agents(call: ToolCall) -> Iterator[Node]:
     """Draw the list of agents."""
     output = call.output(AgentsOutput)
-    if output and first_text(output.listing):
+    if output and first_nonblank(output.listing):
         yield from generic.outcome_note(call)
         yield from _draw.prose(output.listing)
     else:
@@ -178,20 +178,20 @@ def draw_agents(call: ToolCall) -> Iterator[Node]:
 
 def notifications_title(call: ToolCall) -> str:
     """Return the number of notifications."""
-    output = structured_result(call, NotificationsOutput)
+    output = typed_result(call, NotificationsOutput)
     found = plural(list_of(output.notifications, Notification), "notification") if output else ""
     return f"{call.name} → {found}" if found else call.name
 
 
 def draw_notifications(call: ToolCall) -> Iterator[Node]:
     """Draw each notification."""
-    output = structured_result(call, NotificationsOutput)
+    output = typed_result(call, NotificationsOutput)
     if output is None:
         yield from _draw.plain_result(call)
         return
     yield from generic.outcome_note(call)
     for item in list_of(output.notifications, Notification):
-        yield from _draw.section(first_text(item.origin, item.notification_id, "?"), _notification(item), open=True)
+        yield from _draw.section(first_nonblank(item.origin, item.notification_id, "?"), _notification(item), open=True)
     yield from facts(remaining=number_text(output.remaining), read_at=as_text(output.read_at))
 
 

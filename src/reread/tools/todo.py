@@ -9,7 +9,7 @@ from msgspec import Struct
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
 from reread.tools import generic
-from reread.tools._values import first_text, list_of
+from reread.tools._values import first_nonblank, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -27,7 +27,7 @@ STATES = {
 VERIFY_NOTE = "all done without a verification step; the model is asked to verify"
 
 
-class Todo(Struct, kw_only=True):
+class TodoItem(Struct, kw_only=True):
     """An item of the list."""
 
     content: str = ""
@@ -40,14 +40,14 @@ class Todo(Struct, kw_only=True):
 class Input(Struct, kw_only=True):
     """The new list."""
 
-    todos: list[Todo] | None = None
+    todos: list[TodoItem] | None = None
 
 
 class Output(Struct, kw_only=True):
     """The list before and after."""
 
-    oldTodos: list[Todo] | None = None
-    newTodos: list[Todo] | None = None
+    oldTodos: list[TodoItem] | None = None
+    newTodos: list[TodoItem] | None = None
     verificationNudgeNeeded: bool | None = None
 
 
@@ -69,7 +69,7 @@ def title(call: ToolCall) -> str:
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the list with its changes, then the items that were dropped."""
     output = call.output(Output) or Output()
-    old = {as_text(todo.content): todo for todo in list_of(output.oldTodos, Todo)}
+    old = {as_text(todo.content): todo for todo in list_of(output.oldTodos, TodoItem)}
     todos = _todos(call)
     items = [_item(todo, old if output.oldTodos is not None else None) for todo in todos]
     items += _dropped(old, {as_text(todo.content) for todo in todos})
@@ -82,28 +82,28 @@ def draw(call: ToolCall) -> Iterator[Node]:
         yield Note(text=VERIFY_NOTE)
 
 
-def _todos(call: ToolCall) -> list[Todo]:
+def _todos(call: ToolCall) -> list[TodoItem]:
     """Return the list after the call."""
     output = call.output(Output)
-    written = list_of(output.newTodos, Todo) if output else []
+    written = list_of(output.newTodos, TodoItem) if output else []
     read = to_struct({"todos": call.data}, Input).todos
-    return list_of(call.input(Input).todos, Todo) or written or list_of(read, Todo)
+    return list_of(call.input(Input).todos, TodoItem) or written or list_of(read, TodoItem)
 
 
-def _item(todo: Todo, old: dict[str, Todo] | None) -> ChecklistItem:
+def _item(todo: TodoItem, old: dict[str, TodoItem] | None) -> ChecklistItem:
     before = old.get(as_text(todo.content)) if old is not None else None
     changed = old is not None and (before is None or as_text(before.status) != as_text(todo.status))
     return ChecklistItem(
-        text=_text(todo), state=state(todo.status), changed=changed, note=first_text(todo.priority) or None
+        text=_text(todo), state=state(todo.status), changed=changed, note=first_nonblank(todo.priority) or None
     )
 
 
-def _text(todo: Todo) -> str:
+def _text(todo: TodoItem) -> str:
     """Return the text of an item; an active item has its own wording."""
-    return first_text(todo.activeForm, todo.content) if state(todo.status) == "active" else as_text(todo.content)
+    return first_nonblank(todo.activeForm, todo.content) if state(todo.status) == "active" else as_text(todo.content)
 
 
-def _dropped(old: dict[str, Todo], kept: set[str]) -> list[ChecklistItem]:
+def _dropped(old: dict[str, TodoItem], kept: set[str]) -> list[ChecklistItem]:
     dropped = [todo for text, todo in old.items() if text not in kept and state(todo.status) != "done"]
     return [
         ChecklistItem(text=as_text(todo.content), state="cancelled", changed=True, note="dropped") for todo in dropped

@@ -10,7 +10,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.base.format import size_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_text, join_parts, list_of, structured_result
+from reread.tools._values import first_nonblank, join_parts, list_of, typed_result
 from reread.tools.nodes import Data, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -29,7 +29,7 @@ OUTCOMES = {
 """The note for the outcome of a browser setup."""
 
 
-class Attachment(Struct, kw_only=True):
+class SentFile(Struct, kw_only=True):
     """A file that was sent."""
 
     path: str | None = None
@@ -51,7 +51,7 @@ class FileInput(Struct, kw_only=True):
 class FileOutput(Struct, kw_only=True):
     """The result of SendUserFile."""
 
-    attachments: list[Attachment] | None = None
+    attachments: list[SentFile] | None = None
     caption: str | None = None
     display: str | None = None
     sentAt: str | None = None
@@ -69,7 +69,7 @@ class MessageOutput(Struct, kw_only=True):
     """The result of SendUserMessage."""
 
     message: str | None = None
-    attachments: list[Attachment] | None = None
+    attachments: list[SentFile] | None = None
     sentAt: str | None = None
 
 
@@ -128,25 +128,25 @@ def file_title(call: ToolCall) -> str:
 
 def draw_file(call: ToolCall) -> Iterator[Node]:
     """Draw the files and their caption."""
-    args, output = call.input(FileInput), structured_result(call, FileOutput)
+    args, output = call.input(FileInput), typed_result(call, FileOutput)
     result = output or FileOutput()
-    yield from _draw.prose(first_text(args.caption, result.caption))
+    yield from _draw.prose(first_nonblank(args.caption, result.caption))
     yield from _attachments(result.attachments, args.files)
     yield from facts(
-        status=as_text(args.status), shown_as=first_text(args.display, result.display), sent=as_text(result.sentAt)
+        status=as_text(args.status), shown_as=first_nonblank(args.display, result.display), sent=as_text(result.sentAt)
     )
     yield from generic.outcome_note(call) if output else _draw.plain_result(call)
 
 
 def _attachments(sent: object, requested: object) -> Iterator[Node]:
     """Draw the files that were sent, or the requested ones if the result does not say."""
-    known = [_file_entry(attachment) for attachment in list_of(sent, Attachment)]
+    known = [_file_entry(attachment) for attachment in list_of(sent, SentFile)]
     yield from _draw.files(*(known or ((path, None) for path in as_list(requested))))
 
 
-def _file_entry(file: Attachment) -> tuple[str, str]:
+def _file_entry(file: SentFile) -> tuple[str, str]:
     note = join_parts(size_text(file.size), "image" if file.isImage is True else "", separator=", ")
-    return first_text(file.path, file.file_path, file.name), note
+    return first_nonblank(file.path, file.file_path, file.name), note
 
 
 def message_title(call: ToolCall) -> str:
@@ -156,9 +156,9 @@ def message_title(call: ToolCall) -> str:
 
 def draw_message(call: ToolCall) -> Iterator[Node]:
     """Draw the message and its files."""
-    args, output = call.input(MessageInput), structured_result(call, MessageOutput)
+    args, output = call.input(MessageInput), typed_result(call, MessageOutput)
     result = output or MessageOutput()
-    yield from _draw.prose(first_text(args.message, result.message))
+    yield from _draw.prose(first_nonblank(args.message, result.message))
     yield from _attachments(result.attachments, args.attachments)
     yield from facts(status=as_text(args.status), sent=as_text(result.sentAt))
     yield from generic.outcome_note(call) if output else _draw.plain_result(call)
@@ -172,7 +172,7 @@ def draw_push(call: ToolCall) -> Iterator[Node]:
         yield from _draw.plain_result(call)
         return
     targets = (("phone", output.pushSent), ("this machine", output.localSent))
-    yield from _draw.outcome_note(call, output.message)
+    yield from _draw.outcome_message(call, output.message)
     reason = as_text(output.disabledReason)
     yield from _draw.note(DISABLED_REASONS.get(reason, reason), "warning")
     yield from facts(
@@ -190,7 +190,7 @@ def feedback_title(call: ToolCall) -> str:
 
 def draw_feedback(call: ToolCall) -> Iterator[Node]:
     """Draw the feedback."""
-    args, output = call.input(FeedbackInput), structured_result(call, MessageResult) or MessageResult()
+    args, output = call.input(FeedbackInput), typed_result(call, MessageResult) or MessageResult()
     yield from _draw.prose(args.title)
     yield from _draw.prose(args.details)
     yield from facts(
@@ -204,7 +204,7 @@ def draw_feedback(call: ToolCall) -> Iterator[Node]:
 
 def draw_guide(call: ToolCall) -> Iterator[Node]:
     """Draw what was shared, and the result."""
-    output = structured_result(call, MessageResult) or MessageResult()
+    output = typed_result(call, MessageResult) or MessageResult()
     if call.arguments:
         yield Data(value=call.raw_input)
     yield from _draw.plain_result(call, output.message)
@@ -215,7 +215,7 @@ def draw_guide(call: ToolCall) -> Iterator[Node]:
 def role_title(call: ToolCall) -> str:
     """Return the role that the user picked."""
     output = call.output(RoleOutput) or RoleOutput()
-    return f"{call.name} → {one_line(output.role)}" if first_text(output.role) else call.name
+    return f"{call.name} → {one_line(output.role)}" if first_nonblank(output.role) else call.name
 
 
 def draw_role(call: ToolCall) -> Iterator[Node]:

@@ -13,7 +13,7 @@ from reread.base.format import as_number, duration_ms_text, duration_text, numbe
 from reread.base.text import as_text, one_line, plural
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._values import comma_separated, first_text, list_of, parse_json
+from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json
 from reread.tools.nodes import Node, Note, Prose, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -31,7 +31,7 @@ class SearchInput(Struct, kw_only=True):
     blocked_domains: list[str] | None = None
 
 
-class Hit(Struct, kw_only=True):
+class WebHit(Struct, kw_only=True):
     """A page that was found."""
 
     title: str | None = None
@@ -39,18 +39,18 @@ class Hit(Struct, kw_only=True):
     snippet: str | None = None
 
 
-class Hits(Struct, kw_only=True):
+class WebHits(Struct, kw_only=True):
     """The pages that one search found."""
 
     tool_use_id: str | None = None
-    content: list[Hit] | None = None
+    content: list[WebHit] | None = None
 
 
 class SearchOutput(Struct, kw_only=True):
     """The result of WebSearch: pages and comments on them, in order."""
 
     query: str | None = None
-    results: list[Hits | str] | None = None
+    results: list[WebHits | str] | None = None
     durationSeconds: float | None = None
     searchCount: int | None = None
     detachedToolCall: bool | None = None
@@ -80,8 +80,8 @@ class FetchOutput(Struct, kw_only=True):
 def search_title(call: ToolCall) -> str:
     """Return the query and the number of pages."""
     output = _search_output(call)
-    found = sum(len(list_of(hits.content, Hit)) for hits in list_of(output.results, Hits)) if output else 0
-    query = one_line(first_text(call.input(SearchInput).query, output.query if output else None))
+    found = sum(len(list_of(hits.content, WebHit)) for hits in list_of(output.results, WebHits)) if output else 0
+    query = one_line(first_nonblank(call.input(SearchInput).query, output.query if output else None))
     return f'{call.name} "{query}"' + (f" → {plural(found, 'link')}" if output else "")
 
 
@@ -89,7 +89,7 @@ def draw_search(call: ToolCall) -> Iterator[Node]:
     """Draw the query, the pages as links, and the summary."""
     args, output = call.input(SearchInput), _search_output(call)
     yield from facts(
-        query=first_text(args.query, output.query if output else None),
+        query=first_nonblank(args.query, output.query if output else None),
         allowed_domains=comma_separated(args.allowed_domains),
         blocked_domains=comma_separated(args.blocked_domains),
     )
@@ -116,11 +116,11 @@ def _search_part(part: Any) -> Iterator[Node]:
     """Draw pages as links, and text as Markdown."""
     if isinstance(part, str):
         yield from _draw.prose(part)
-    elif isinstance(part, Hits):
-        hits = list_of(part.content, Hit)
+    elif isinstance(part, WebHits):
+        hits = list_of(part.content, WebHit)
         yield from _draw.links(*((hit.url, hit.title) for hit in hits))
         for hit in hits:
-            yield from _draw.section(first_text(hit.title, hit.url), _draw.prose_or_code(hit.snippet))
+            yield from _draw.section(first_nonblank(hit.title, hit.url), _draw.prose_or_code(hit.snippet))
 
 
 def _detached_note(flag: object) -> Iterator[Node]:
@@ -132,7 +132,7 @@ def fetch_title(call: ToolCall) -> str:
     """Return the URL and the status."""
     output = call.output(FetchOutput) or FetchOutput()
     status = _status(output)
-    return f"{call.name} {one_line(first_text(call.input(FetchInput).url, output.url))}" + (
+    return f"{call.name} {one_line(first_nonblank(call.input(FetchInput).url, output.url))}" + (
         f" → {status}" if status else ""
     )
 
@@ -140,11 +140,11 @@ def fetch_title(call: ToolCall) -> str:
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
     """Draw the URL, the status and the page."""
     args, output = call.input(FetchInput), call.output(FetchOutput)
-    yield from _draw.links((first_text(args.url, output.url if output else None), None))
-    if output and first_text(output.url) and first_text(args.url) and as_text(output.url) != as_text(args.url):
+    yield from _draw.links((first_nonblank(args.url, output.url if output else None), None))
+    if output and first_nonblank(output.url) and first_nonblank(args.url) and as_text(output.url) != as_text(args.url):
         yield from _draw.links((output.url, "redirected to"))
     yield from facts(prompt=as_text(args.prompt), offset=number_text(args.offset))
-    if output is None or not first_text(output.result):
+    if output is None or not first_nonblank(output.result):
         yield from _draw.plain_result(call)
     else:
         yield from _draw.unfinished_note(call)
@@ -155,7 +155,7 @@ def draw_fetch(call: ToolCall) -> Iterator[Node]:
 def _page(output: FetchOutput) -> Iterator[Node]:
     if (as_number(output.code) or 0) >= HTTP_ERROR:
         yield Note(text=_status(output), level="error")
-    if first_text(output.result):
+    if first_nonblank(output.result):
         yield Prose(text=as_text(output.result))
     yield from _detached_note(output.detachedToolCall)
     yield from facts(status=_status(output), size=size_text(output.bytes), duration=duration_ms_text(output.durationMs))

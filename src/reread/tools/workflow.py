@@ -11,7 +11,7 @@ from msgspec import Struct
 from reread.base.format import as_number
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_text, list_of, structured_result
+from reread.tools._values import first_nonblank, list_of, typed_result
 from reread.tools.nodes import Code, Data, Node, Section, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -47,7 +47,7 @@ class WorkflowOutput(Struct, kw_only=True):
     error: str | None = None
 
 
-class Finding(Struct, kw_only=True):
+class ReviewFinding(Struct, kw_only=True):
     """A finding of a review."""
 
     file: str = ""
@@ -65,7 +65,7 @@ class Findings(Struct, kw_only=True):
 
     level: str | None = None
     count: int | None = None
-    findings: list[Finding] | None = None
+    findings: list[ReviewFinding] | None = None
 
 
 class HandbackInput(Struct, kw_only=True):
@@ -99,8 +99,8 @@ def workflow_title(call: ToolCall) -> str:
     """Return the name and the purpose of the workflow."""
     args, output = call.input(WorkflowInput), call.output(WorkflowOutput) or WorkflowOutput()
     found = _NAME.search(as_text(args.script))
-    name = first_text(output.workflowName, args.name, args.title, found[2] if found else None, args.scriptPath)
-    purpose = first_text(output.summary, args.description)
+    name = first_nonblank(output.workflowName, args.name, args.title, found[2] if found else None, args.scriptPath)
+    purpose = first_nonblank(output.summary, args.description)
     return f"{call.name} {one_line(name)}" + (f": {one_line(purpose)}" if purpose else "")
 
 
@@ -108,8 +108,8 @@ def draw_workflow(call: ToolCall) -> Iterator[Node]:
     """Draw the script, and where to follow its run."""
     args, output = call.input(WorkflowInput), call.output(WorkflowOutput)
     result = output or WorkflowOutput()
-    yield from _draw.prose(first_text(result.summary, args.description))
-    if first_text(args.script):
+    yield from _draw.prose(first_nonblank(result.summary, args.description))
+    if first_nonblank(args.script):
         yield Code(text=as_text(args.script), language="javascript")
     if args.args is not None:
         yield Section(title="arguments", nodes=[Data(value=args.args)])
@@ -119,10 +119,10 @@ def draw_workflow(call: ToolCall) -> Iterator[Node]:
     yield from _draw.note(as_text(result.status).replace("_", " "))
     yield from _draw.links((result.sessionUrl, "cloud session"))
     yield from _draw.files(
-        (first_text(result.scriptPath, args.scriptPath), "script"), (result.transcriptDir, "transcripts")
+        (first_nonblank(result.scriptPath, args.scriptPath), "script"), (result.transcriptDir, "transcripts")
     )
     yield from facts(
-        workflow=first_text(result.workflowName, args.name),
+        workflow=first_nonblank(result.workflowName, args.name),
         run=as_text(result.runId),
         task=as_text(result.taskId),
         type=as_text(result.taskType).replace("_", " "),
@@ -147,17 +147,19 @@ def draw_findings(call: ToolCall) -> Iterator[Node]:
     yield from generic.outcome_note(call)
 
 
-def _findings(call: ToolCall) -> list[Finding]:
+def _findings(call: ToolCall) -> list[ReviewFinding]:
     output = call.output(Findings)
-    return list_of(call.input(Findings).findings, Finding) or list_of(output.findings if output else None, Finding)
+    return list_of(call.input(Findings).findings, ReviewFinding) or list_of(
+        output.findings if output else None, ReviewFinding
+    )
 
 
-def _finding_title(finding: Finding) -> str:
+def _finding_title(finding: ReviewFinding) -> str:
     line = f":{finding.line}" if as_number(finding.line) is not None else ""
     return f"{one_line(finding.file)}{line} {one_line(finding.short_summary)}".strip() or "finding"
 
 
-def _finding(finding: Finding) -> Iterator[Node]:
+def _finding(finding: ReviewFinding) -> Iterator[Node]:
     yield from _draw.prose(finding.summary)
     yield from _draw.prose(finding.failure_scenario)
     yield from facts(
@@ -181,7 +183,7 @@ def draw_output(call: ToolCall) -> Iterator[Node]:
 def handback_title(call: ToolCall) -> str:
     """Return the beginning of the report."""
     args = call.input(HandbackInput)
-    return f"{call.name} {one_line(first_text(args.summary, args.message))}".strip()
+    return f"{call.name} {one_line(first_nonblank(args.summary, args.message))}".strip()
 
 
 def draw_handback(call: ToolCall) -> Iterator[Node]:
@@ -195,13 +197,13 @@ def draw_handback(call: ToolCall) -> Iterator[Node]:
 def goal_title(call: ToolCall) -> str:
     """Return the condition."""
     output = call.output(GoalOutput) or GoalOutput()
-    return f"{call.name} {one_line(first_text(call.input(GoalInput).condition, output.condition))}".strip()
+    return f"{call.name} {one_line(first_nonblank(call.input(GoalInput).condition, output.condition))}".strip()
 
 
 def draw_goal(call: ToolCall) -> Iterator[Node]:
     """Draw the condition, and whether the user was asked."""
-    args, output = call.input(GoalInput), structured_result(call, GoalOutput) or GoalOutput()
-    yield from _draw.prose(first_text(output.condition, args.condition))
+    args, output = call.input(GoalInput), typed_result(call, GoalOutput) or GoalOutput()
+    yield from _draw.prose(first_nonblank(output.condition, args.condition))
     asked = args.ask_user if output.askUser is None else output.askUser
     if asked is not None:
         yield from _draw.note("the user was asked" if asked is True else "set without asking the user")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from reread.base.format import number_text
 from reread.base.text import as_text, one_line
 from reread.tools import _draw
-from reread.tools._values import first_text, structured_result
+from reread.tools._values import first_nonblank, typed_result
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -47,7 +47,7 @@ class Output(Struct, kw_only=True):
 def enter_title(call: ToolCall) -> str:
     """Return the worktree."""
     args, output = call.input(EnterInput), call.output(Output) or Output()
-    return f"{call.name} {one_line(first_text(args.name, args.path, output.worktreeBranch))}".strip()
+    return f"{call.name} {one_line(first_nonblank(args.name, args.path, output.worktreeBranch))}".strip()
 
 
 def exit_title(call: ToolCall) -> str:
@@ -58,14 +58,14 @@ def exit_title(call: ToolCall) -> str:
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the worktree and the result."""
-    output = structured_result(call, Output) or Output()
+    output = typed_result(call, Output) or Output()
     enter, exit = call.input(EnterInput), call.input(ExitInput)
     yield from facts(
-        action=first_text(exit.action, output.action),
+        action=first_nonblank(exit.action, output.action),
         name=as_text(enter.name),
-        worktree=first_text(output.worktreePath, enter.path),
+        worktree=first_nonblank(output.worktreePath, enter.path),
         branch=as_text(output.worktreeBranch),
-        returned_to=first_text(output.restoredCwd, output.originalCwd),
+        returned_to=first_nonblank(output.restoredCwd, output.originalCwd),
         tmux=as_text(output.tmuxSessionName),
         files_discarded=number_text(output.discardedFiles),
         commits_discarded=number_text(output.discardedCommits),

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, generic
-from reread.tools._values import as_type, first_text
+from reread.tools._values import as_type, first_nonblank
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -22,7 +22,7 @@ class Input(Struct, kw_only=True):
     content: str = ""
 
 
-class File(Struct, kw_only=True):
+class WriteFile(Struct, kw_only=True):
     """What was written, in the shape of Read's result."""
 
     filePath: str | None = None
@@ -45,7 +45,7 @@ class Output(Struct, kw_only=True):
     gitDiff: Any = None
     staged: bool | None = None
     memdirStamped: bool | None = None
-    file: File | None = None
+    file: WriteFile | None = None
 
 
 def title(call: ToolCall) -> str:
@@ -75,18 +75,18 @@ def draw(call: ToolCall) -> Iterator[Node]:
 
 
 def _path(call: ToolCall, output: Output) -> str:
-    file = as_type(output.file, File) or File()
-    return first_text(output.filePath, file.filePath, call.input(Input).file_path)
+    file = as_type(output.file, WriteFile) or WriteFile()
+    return first_nonblank(output.filePath, file.filePath, call.input(Input).file_path)
 
 
 def _content(call: ToolCall, output: Output) -> str:
-    file = as_type(output.file, File) or File()
+    file = as_type(output.file, WriteFile) or WriteFile()
     contents = (output.content, file.content, call.input(Input).content)
     return next((as_text(content) for content in contents if content is not None), "")
 
 
 def _start(output: Output) -> int:
-    file = as_type(output.file, File) or File()
+    file = as_type(output.file, WriteFile) or WriteFile()
     return _diff.line_number(file.startLine) or 1
 
 

@@ -1,8 +1,7 @@
 """Translate other formats of records into the native format: what Claude Code 2.x writes on disk.
 
-A dialect has a NAME, `looks_like(value)` and `translate(value)`. Each record is translated on its own, so a file can
-mix dialects. The first dialect that recognises a record wins: `stored`, then plug-ins (entry point group
-`reread.dialects`), then the other built-in ones. A record that none of them recognises is native.
+Each record is translated on its own, so a file can mix dialects. The first dialect that recognises a record wins:
+`stored`, then plug-ins, then the other built-in ones; a record that none of them recognises is native.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.usage import Usage
+from reread.records.types.usage import ApiUsage
 
 
 class StopDetails(BlockPart, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class Response(BlockPart, frozen=True, kw_only=True):
     stop_reason: str | None = None
     stop_sequence: str | None = None
     stop_details: StopDetails | None = None
-    usage: Usage | None = None
+    usage: ApiUsage | None = None
     container: Container | None = None
     context_management: ContextManagement | None = None
     diagnostics: Diagnostics | None = None

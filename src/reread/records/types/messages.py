@@ -9,7 +9,7 @@ from msgspec import field
 from reread.records.blocks import Block, BlockPart, Content, Number, to_blocks
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import TreeRecord
-from reread.records.types.usage import ContextUsage, UsageReport
+from reread.records.types.usage import ContextUsage, UsageInfo
 
 
 class Origin(BlockPart, frozen=True, kw_only=True):
@@ -212,7 +212,7 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
     thinking_display: str | None = None
     thinking_duration_ms: Number | None = None
     context_usage: ContextUsage | None = None
-    usage_report: UsageReport | None = None
+    usage_report: UsageInfo | None = None
     tool_use_meta: list[ToolUseMeta] | None = None
     local_command_run: CommandRun | None = None
     local_command_source: str | None = None

@@ -18,7 +18,7 @@ from reread.records.types.api import (
 from reread.records.types.base import EventPayload, NestedEntry, StreamRecord
 from reread.records.types.messages import Origin
 from reread.records.types.registry import EVENTS, PAYLOADS
-from reread.records.types.usage import ModelUsage, Usage
+from reread.records.types.usage import ApiUsage, ModelUsage
 
 AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"holds": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
 """One of the structs in EVENTS, by its `type`."""
@@ -118,7 +118,7 @@ class Result(StreamRecord, frozen=True, kw_only=True):
     duration_api_ms: Number | None = None
     total_cost_usd: Number | None = None
     """Cumulative."""
-    usage: Usage | None = None
+    usage: ApiUsage | None = None
     """Of the main thread only, without agents."""
     modelUsage: dict[str, ModelUsage] | None = None
     model_usage_since_last_result: dict[str, ModelUsage] | None = None
@@ -322,7 +322,7 @@ class MessageDeltaEvent(EventPayload, frozen=True, kw_only=True):
 
     type: str = "message_delta"
     delta: Delta | None = None
-    usage: Usage | None = None
+    usage: ApiUsage | None = None
     context_management: ContextManagement | None = None
     input_transformations: list[InputTransformation] | None = None
 

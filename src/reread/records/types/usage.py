@@ -53,7 +53,7 @@ class Iteration(BlockPart, frozen=True, kw_only=True):
     cache_creation: CacheCreation | None = None
 
 
-class Usage(BlockPart, frozen=True, kw_only=True):
+class ApiUsage(BlockPart, frozen=True, kw_only=True):
     """The tokens of one API response, as written in the record."""
 
     input_tokens: int | None = None
@@ -144,7 +144,7 @@ class SessionTotals(BlockPart, frozen=True, kw_only=True):
     model_usage: dict[str, ModelUsage] | None = None
 
 
-class UsageReport(BlockPart, frozen=True, kw_only=True):
+class UsageInfo(BlockPart, frozen=True, kw_only=True):
     """The answer to a question about usage."""
 
     session: SessionTotals | None = None
