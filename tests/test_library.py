@@ -84,6 +84,7 @@ def test_counts_and_key_stay_when_a_file_changes(write: Callable[..., Path], lib
     key = library.key_of(second)
     library._set_counts(second, RowCounts(turns=7))
     first.unlink()
+    library.refresh()
     write("q/same.jsonl", "second", "third")
     library.refresh()
     (row,) = library.listing().sessions
