@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import Growing, attachment, image, read, reply, result, system, text, thinking, use, user
+from making import GrowingSource, attachment, image, read, reply, result, system, text, thinking, use, user
 from msgspec.structs import replace
 from test_laws import TALKS, cut
 from test_real_client import TRANSCRIPTS, name
@@ -446,7 +446,7 @@ def test_a_filter_gives_the_passages_that_fit() -> None:
 
 @given(TALKS, st.data())
 def test_law_3_pages_that_grow_are_the_pages_loaded(data: bytes, choice: st.DataObject) -> None:
-    source = Growing(data)
+    source = GrowingSource(data)
     session = Session(source)
     session.loader = session.new_loader()
     view = desk_of(session)
