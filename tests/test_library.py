@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from making import jsonl, told, user
-from reread.reader.counts import RowCounts
 
+from reread.reader.row_counts import RowCounts
 from reread.server import library as module
 from reread.server.library import SessionLibrary
 
