@@ -15,7 +15,7 @@ run: $(VENV)/.installed
 test: $(VENV)/.tested-with lint check-types check-web chromium
 	$(BIN)/python -m pytest
 
-# The official Agent SDK as the client of the stand-in, and of the session store; it is a large package.
+# The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
 

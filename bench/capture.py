@@ -1,4 +1,4 @@
-"""What capturing costs: CPU, the delay of a line, ten at once, memory; against `cat` in the same place.
+"""Measure what a capture costs: CPU, the delay of a line, ten at once, memory; compared with `cat`.
 
 python bench/capture.py [--seconds 10] [--gigabytes 1]
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 RATE = 50_000
 LINE = 1_000
 WARM = 2.0
-"""Seconds in which the programs start; no delay is measured then."""
+"""Seconds for the programs to start, in which no delay is measured."""
 
 FEEDER = """
 import json, os, sys, time
@@ -41,11 +41,11 @@ for n in range(int(seconds * 1000)):
 """
 
 
-def through(words: list[str], rate: int, seconds: float) -> dict[str, float]:
-    """Feed lines at a rate through a program; its CPU, the delay of lines, and how long it took."""
+def measure(command: list[str], rate: int, seconds: float) -> dict[str, float]:
+    """Send lines through a program at a rate, and measure its CPU, memory and the delay of lines."""
     begun = time.monotonic()
     feeder = subprocess.Popen([sys.executable, "-c", FEEDER, str(rate), str(seconds)], stdout=subprocess.PIPE)
-    program = subprocess.Popen(words, stdin=feeder.stdout, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    program = subprocess.Popen(command, stdin=feeder.stdout, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert feeder.stdout is not None and program.stdout is not None
     feeder.stdout.close()
     delays: list[float] = []
@@ -82,11 +82,11 @@ def show(what: str, figures: dict[str, float]) -> None:
     print(f"{what:34}", "  ".join(f"{name} {value:10,.2f}" for name, value in figures.items()), flush=True)
 
 
-def ten_at_once(what: str, words: Callable[[int], list[str]], seconds: float) -> None:
-    """Ten programs at once, each at a tenth of the rate."""
+def ten_at_once(what: str, command: Callable[[int], list[str]], seconds: float) -> None:
+    """Measure ten programs at once, each at a tenth of the rate."""
     found: list[dict[str, float]] = []
     threads = [
-        threading.Thread(target=lambda n=n: found.append(through(words(n), RATE // 10, seconds))) for n in range(10)
+        threading.Thread(target=lambda n=n: found.append(measure(command(n), RATE // 10, seconds))) for n in range(10)
     ]
     for thread in threads:
         thread.start()
@@ -97,7 +97,7 @@ def ten_at_once(what: str, words: Callable[[int], list[str]], seconds: float) ->
 
 
 def whole_stream(root: str, gigabytes: float) -> None:
-    """A long stream as fast as it goes."""
+    """Capture a long stream as fast as possible."""
     line = json.dumps({"type": "assistant", "pad": "x" * (LINE - 40)}).encode() + b"\n"
     block = line * 1000
     begun = time.monotonic()
@@ -111,7 +111,7 @@ def whole_stream(root: str, gigabytes: float) -> None:
     took = time.monotonic() - begun
     size = gigabytes * 1e3
     show(f"{gigabytes:g} GB at once", {"MB/s": size / took, "cpu": (used.ru_utime + used.ru_stime) / took})
-    print(f"{'':34} most memory {used.ru_maxrss / 1024:,.0f} MB")
+    print(f"{'':34} peak memory {used.ru_maxrss / 1024:,.0f} MB")
 
 
 def main() -> None:
@@ -121,13 +121,13 @@ def main() -> None:
     given = options.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     with tempfile.TemporaryDirectory(prefix="reread-bench-") as root:
-        show("cat, 50,000 lines/s of 1 KB", through(["cat"], RATE, given.seconds))
-        show("capture, the same", through(capture(root, "one"), RATE, given.seconds))
+        show("cat, 50,000 lines/s of 1 KB", measure(["cat"], RATE, given.seconds))
+        show("capture, the same", measure(capture(root, "one"), RATE, given.seconds))
         ten_at_once("ten cats, 5,000 lines/s each", lambda n: ["cat"], given.seconds)
         ten_at_once("ten captures into one store", lambda n: capture(root, f"ten-{n}"), given.seconds)
         files = sorted(Path(root).glob("conversations/*/*/ten-*.jsonl"))
-        kept = [sum(1 for _ in path.open("rb")) - 2 for path in files]
-        print(f"{'':34} lines kept by each: {min(kept):,} to {max(kept):,}")
+        recorded = [sum(1 for _ in path.open("rb")) - 2 for path in files]
+        print(f"{'':34} lines recorded by each: {min(recorded):,} to {max(recorded):,}")
         whole_stream(root, given.gigabytes)
 
 

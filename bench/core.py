@@ -178,7 +178,7 @@ class Follower:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.said: queue.Queue[tuple[str, int]] = queue.Queue()
+        self.full_text: queue.Queue[tuple[str, int]] = queue.Queue()
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(child("follow", path), text=True, stdin=pipe, stdout=pipe)
 
@@ -215,14 +215,14 @@ class Follower:
         """Wait until nothing has been heard for so long."""
         while True:
             try:
-                self.said.get(timeout=seconds)
+                self.full_text.get(timeout=seconds)
             except queue.Empty:
                 return
 
     def hear(self, word: str, after: Callable[[], None] = lambda: None) -> int:
         after()
         while True:
-            said, number = self.said.get(timeout=60)
+            said, number = self.full_text.get(timeout=60)
             if said == word:
                 return number
 
@@ -234,7 +234,7 @@ class Follower:
         assert self.process.stdout
         for line in self.process.stdout:
             word, number = line.split()
-            self.said.put((word, int(number)))
+            self.full_text.put((word, int(number)))
 
 
 def child(verb: str, path: Path) -> list[str]:

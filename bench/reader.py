@@ -1,5 +1,6 @@
-"""What the reader costs the browser: the first paint of a large session, a line appended to it, script in each frame,
-elements and heap while scrolling, an exported page, the first load. Needs playwright and Chromium.
+"""The web UI in a browser: first paint, appended lines, script time per frame, memory, exported pages, first load.
+
+Needs playwright and Chromium.
 """
 
 import argparse
@@ -30,11 +31,11 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 KEY = "11111111-0000-4000-8000-000000000001"
 MESSAGES = 100_000
 EXPORTED = 100
-"""Megabytes of the session that is exported."""
+"""Size of the exported session in megabytes."""
 ROUNDS, APPENDS = 5, 60
 FRAMES, PLACES = 400, 40
 SETTLED_SECONDS = 5
-"""How long a page that was opened is left alone before lines are appended."""
+"""How long to wait after a page has opened before lines are appended."""
 SCROLL = """steps => new Promise(done => {
   const step = left => {
     if (!left) return done();
@@ -43,17 +44,17 @@ SCROLL = """steps => new Promise(done => {
   };
   step(steps);
 })"""
-SEE_PASSAGES = """addEventListener("DOMContentLoaded", () => {
+NOTE_FIRST_PAINT = """addEventListener("DOMContentLoaded", () => {
   const look = () => {
-    if (!document.querySelector(".message:not(.waiting)")) return;
+    if (!document.querySelector(".message:not(.loading)")) return;
     observer.disconnect();
     requestAnimationFrame(() => setTimeout(() => { window.painted = performance.now(); }));
   };
   const observer = new MutationObserver(look);
   observer.observe(document, { childList: true, subtree: true });
 })"""
-"""Notes when the frame with the first passages is done, in milliseconds since the navigation began."""
-SEE_APPENDED = """() => {
+"""Records when the frame with the first messages is done, in milliseconds since the navigation began."""
+NOTE_APPENDED = """() => {
   const look = () => {
     for (const row of document.querySelectorAll(".message-list .row")) {
       const name = row.textContent.match(/appended \\d+/)?.[0];
@@ -64,14 +65,14 @@ SEE_APPENDED = """() => {
   };
   new MutationObserver(look).observe(document.querySelector(".message-list"), { childList: true, subtree: true });
 }"""
-"""Notes when the frame with each appended line is done."""
+"""Records when the frame with each appended line is done."""
 CATEGORIES = ["devtools.timeline", "devtools.timeline.frame", "disabled-by-default-devtools.timeline"]
 SCRIPT = {"FunctionCall", "EvaluateScript", "TimerFire", "FireAnimationFrame", "EventDispatch", "RunMicrotasks"}
-"""The trace's names for time in which script runs."""
+"""The trace events during which script runs."""
 
 
 def long_session(path: Path) -> None:
-    """Prompts, answers and calls, about as they are mixed in real sessions."""
+    """Write prompts, answers and calls in about the mix of real sessions."""
     with path.open("w") as file:
         for number in range(MESSAGES // 2):
             for record in turn(number):
@@ -93,7 +94,7 @@ def turn(number: int) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def served(path: Path, cache: Path | None = None) -> Iterator[str]:
-    """The address of the page of a session, in a folder that is served: nothing is read before it is asked for."""
+    """Serve the folder of a session and yield the URL of its page; nothing is read before the first request."""
     command = [sys.executable, "-m", "reread", "--root", str(path.parents[1]), "serve", "--no-open", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **({"REREAD_CACHE": str(cache)} if cache else {})}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
@@ -116,7 +117,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def alone(path: Path, *, copied: bool = False) -> Iterator[Path]:
-    """A session in a folder of its own; copied where it is written to."""
+    """A session alone in a folder; copied if it will be appended to."""
     with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
         own = Path(scratch) / "projects/p" / f"{KEY}.jsonl"
         own.parent.mkdir(parents=True)
@@ -126,19 +127,19 @@ def alone(path: Path, *, copied: bool = False) -> Iterator[Path]:
 
 def new_tab(browser: Browser, **options: Any) -> Page:
     page = browser.new_page(viewport={"width": 1280, "height": 800}, **options)
-    page.add_init_script(SEE_PASSAGES)
+    page.add_init_script(NOTE_FIRST_PAINT)
     return page
 
 
-def painted(page: Page, address: str) -> float:
-    """Seconds from the beginning of the navigation to the end of the frame with the first passages."""
+def first_paint(page: Page, address: str) -> float:
+    """Seconds from the start of the navigation to the end of the frame with the first messages."""
     page.goto(address, wait_until="commit")
-    page.locator(".message:not(.waiting)").first.wait_for(timeout=60_000)
-    return when(page, "painted") / 1000
+    page.locator(".message:not(.loading)").first.wait_for(timeout=60_000)
+    return recorded_time(page, "painted") / 1000
 
 
-def when(page: Page, name: str) -> float:
-    """The moment that the page noted under a name, as soon as it did."""
+def recorded_time(page: Page, name: str) -> float:
+    """Wait for the time that the page records under a name."""
     for _ in range(200):
         if found := page.evaluate("name => window[name]", name):
             return found
@@ -146,42 +147,42 @@ def when(page: Page, name: str) -> float:
     raise TimeoutError(name)
 
 
-def said(seconds: list[float]) -> str:
+def summary(seconds: list[float]) -> str:
     return f"{statistics.median(seconds):.2f} s, best {min(seconds):.2f} s of {len(seconds)}"
 
 
 def paint(plan: Plan) -> Iterator[Row]:
-    """The first paint, of a file that the server has not seen and of one that it has; the tab itself is there."""
+    """The first paint of a file that the server has not read yet, and again; the browser is already running."""
     times: dict[str, list[float]] = {"the first time": [], "again": []}
     for _ in range(ROUNDS):
         with alone(DATA.large(quick=plan.quick)) as path, served(path, path.parent) as address, chromium() as browser:
             for found in times.values():
                 page = new_tab(browser)
-                found.append(painted(page, address))
+                found.append(first_paint(page, address))
                 page.close()
     size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     for (words, found), goal in zip(times.items(), ("≤ 4 s", "≤ 1 s"), strict=True):
-        yield Row(f"first paint of {size:.0f} MB, {words}", said(found), goal=goal)
+        yield Row(f"first paint of {size:.0f} MB, {words}", summary(found), goal=goal)
 
 
 def append(plan: Plan) -> Iterator[Row]:
-    """From just before a line is appended to the end of the frame that shows it, at the end of the session."""
+    """The time from appending a line to the end of the frame that shows it."""
     with (
         alone(DATA.large(quick=plan.quick), copied=True) as path,
         served(path, path.parent) as address,
         chromium() as browser,
     ):
         page = new_tab(browser)
-        painted(page, address)
+        first_paint(page, address)
         page.wait_for_timeout(SETTLED_SECONDS * 1000)
         page.keyboard.press("Shift+G")
         page.wait_for_timeout(1000)
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
         page.wait_for_timeout(500)
-        page.evaluate(SEE_APPENDED)
+        page.evaluate(NOTE_APPENDED)
         parent, delays = last_uuid(path), list[float]()
         for number in range(APPENDS):
-            parent, delay = shown(page, path, number, parent)
+            parent, delay = append_line(page, path, number, parent)
             delays.append(delay)
     size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     measured = f"p50 {statistics.median(delays):.0f} ms, p95 {measure.quantile(delays, 0.95):.0f} ms"
@@ -189,8 +190,8 @@ def append(plan: Plan) -> Iterator[Row]:
     yield Row(f"append to the screen, {size:.0f} MB session", measured, goal="p95 ≤ 100 ms")
 
 
-def shown(page: Page, path: Path, number: int, parent: str) -> tuple[str, float]:
-    """Append a line: its name, and how many milliseconds later the frame with it is done."""
+def append_line(page: Page, path: Path, number: int, parent: str) -> tuple[str, float]:
+    """Append a line; return its uuid and the milliseconds until the frame that shows it is done."""
     uuid, name = f"22222222-0000-4000-8000-{number:012d}", f"appended {number}"
     content = [{"type": "text", "text": f"{name}."}]
     message = {"id": f"msg_{number}", "role": "assistant", "model": "claude-x", "content": content}
@@ -198,13 +199,13 @@ def shown(page: Page, path: Path, number: int, parent: str) -> tuple[str, float]
     began = time.time() * 1000
     with path.open("ab", buffering=0) as file:
         file.write(json.dumps(line).encode() + b"\n")
-    seen = when(page, name)
+    seen = recorded_time(page, name)
     page.wait_for_timeout(300)
     return uuid, seen - began
 
 
 def last_uuid(path: Path) -> str:
-    """The record that the next one follows."""
+    """The uuid of the last record."""
     with path.open("rb") as file:
         file.seek(-(8 << 20), os.SEEK_END)
         lines = file.read().splitlines()[1:]
@@ -212,12 +213,12 @@ def last_uuid(path: Path) -> str:
 
 
 def script_per_frame(trace: bytes) -> list[float]:
-    """Milliseconds of CPU that script took in each frame of the page."""
+    """Milliseconds of script CPU time in each frame."""
     events = json.loads(trace)["traceEvents"]
     frames = sorted((e["ts"], e["pid"], e["tid"]) for e in events if e["name"] == "BeginCommitCompositorFrame")
     threads = Counter(frame[1:] for frame in frames)
     main = threads.most_common(1)[0][0]
-    ends = [when for when, *thread in frames if tuple(thread) == main]
+    ends = [end for end, *thread in frames if tuple(thread) == main]
     spent = [0.0] * (len(ends) + 1)
     reached = 0.0
     for event in sorted(events, key=lambda e: e.get("ts", 0)):
@@ -229,27 +230,27 @@ def script_per_frame(trace: bytes) -> list[float]:
 
 
 def heap_and_elements(page: Page) -> tuple[float, int]:
-    """Megabytes that are in use after a collection, and how many elements the page has."""
-    wire = page.context.new_cdp_session(page)
-    wire.send("HeapProfiler.collectGarbage")
-    wire.send("Performance.enable")
-    metrics = {m["name"]: m["value"] for m in wire.send("Performance.getMetrics")["metrics"]}
+    """Megabytes of heap after a garbage collection, and the number of elements."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
     return metrics["JSHeapUsedSize"] / 1e6, page.locator("*").count()
 
 
 def scroll(plan: Plan) -> Iterator[Row]:
-    """Scrolling a long session that is served."""
+    """Scroll through a long session."""
     path = DATA.root / f"messages-{MESSAGES}.jsonl"
     if not path.exists():
         long_session(path)
     with alone(path) as own, served(own) as address, chromium() as browser:
         page = new_tab(browser)
-        painted(page, address)
-        yield from scrolled(browser, page, f"{MESSAGES:,} messages")
+        first_paint(page, address)
+        yield from scroll_rows(browser, page, f"{MESSAGES:,} messages")
 
 
 def export(plan: Plan) -> Iterator[Row]:
-    """An exported page, opened from the disk with the network off."""
+    """Open an exported page from disk with the network off."""
     with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
         path = Path(scratch) / "session.html"
         command = [sys.executable, "-m", "reread", "export", str(DATA.session(EXPORTED)), "-o", str(path)]
@@ -257,23 +258,23 @@ def export(plan: Plan) -> Iterator[Row]:
         what = f"{EXPORTED} MB, exported"
         with chromium() as browser:
             tabs = [new_tab(browser, offline=True) for _ in range(ROUNDS)]
-            times = [painted(page, path.as_uri()) for page in tabs]
+            times = [first_paint(page, path.as_uri()) for page in tabs]
             for page in tabs[1:]:
                 page.close()
-            yield Row(f"first paint of {what}, {path.stat().st_size / 1e6:.0f} MB", said(times))
-            yield from scrolled(browser, tabs[0], what)
-            yield Row(f"a search through {what}", f"{searched(tabs[0]):.1f} s")
+            yield Row(f"first paint of {what}, {path.stat().st_size / 1e6:.0f} MB", summary(times))
+            yield from scroll_rows(browser, tabs[0], what)
+            yield Row(f"a search through {what}", f"{search_seconds(tabs[0]):.1f} s")
 
 
-def searched(page: Page) -> float:
-    """Seconds until a whole exported session was looked through for what is not in it."""
+def search_seconds(page: Page) -> float:
+    """Seconds to search a whole exported session for a text that it does not contain."""
     began = time.perf_counter()
     page.get_by_role("searchbox").fill("no such words in it")
-    page.locator(".hits-head", has_text="nowhere").wait_for(timeout=120_000)
+    page.locator(".hits-summary", has_text="No matches").wait_for(timeout=120_000)
     return time.perf_counter() - began
 
 
-def scrolled(browser: Browser, page: Page, what: str) -> Iterator[Row]:
+def scroll_rows(browser: Browser, page: Page, what: str) -> Iterator[Row]:
     heap, _ = heap_and_elements(page)
     browser.start_tracing(page=page, categories=CATEGORIES)
     page.evaluate(SCROLL, FRAMES)
@@ -295,7 +296,7 @@ def scrolled(browser: Browser, page: Page, what: str) -> Iterator[Row]:
 
 
 def load(plan: Plan) -> Iterator[Row]:
-    """What the browser fetches before the first session is on the screen, compressed."""
+    """The compressed size of the files that the first page loads."""
     first = [STATIC / "index.html", *STATIC.glob("assets/index-*")]
     size = sum(len(gzip.compress(path.read_bytes(), 9)) for path in first)
     yield Row("first load, compressed", f"{size / 1000:.0f} kB", goal="≤ 250 kB")

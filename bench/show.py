@@ -1,4 +1,4 @@
-"""The views' speed as ratios: a session to Markdown, and the first screen of a large one."""
+"""The speed of the text views: a session as Markdown, and the first screen of a large session."""
 
 import argparse
 import json
@@ -11,14 +11,14 @@ import measure
 from measure import Row
 
 DATA = measure.data()
-from reread.reader.exports import export  # noqa: E402  (after the home folder is set)
+from reread.reader.export_formats import export  # noqa: E402  (after the home folder is set)
 
 SCREEN = 40
-"""Lines of output after which a reader has a first screen."""
+"""Lines of output that fill the first screen."""
 
 
 def parse_lines(path: Path) -> None:
-    """The floor: `json.loads` of each line, nothing kept."""
+    """The baseline: `json.loads` of each line."""
     with path.open("rb", buffering=1 << 20) as file:
         for line in file:
             json.loads(line)
@@ -33,7 +33,7 @@ def markdown_row(mb: int) -> Row:
 
 
 def screen_row(mb: int, *options: str) -> Row:
-    """The CPU of `reread show` until the first screen is out."""
+    """The CPU time of `reread show` until the first screen is printed."""
     path = DATA.session(mb)
     before = os.times()
     command = [sys.executable, "-m", "reread", "show", str(path), *options]
@@ -44,9 +44,9 @@ def screen_row(mb: int, *options: str) -> Row:
         process.stdout.close()
         process.wait()
     after = os.times()
-    spent = after.children_user + after.children_system - before.children_user - before.children_system
-    words = " ".join(["show", *options])
-    return Row(f"first screen, `{words}`", f"{spent:.2f} s CPU for {mb} MB", goal="≤ 4 s")
+    seconds = after.children_user + after.children_system - before.children_user - before.children_system
+    command_line = " ".join(["show", *options])
+    return Row(f"first screen, `{command_line}`", f"{seconds:.2f} s CPU for {mb} MB", goal="≤ 4 s")
 
 
 def main() -> None:

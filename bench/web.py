@@ -1,4 +1,4 @@
-"""The reader's speed: a session to HTML against two peers, the first page of a large session, and a line appended."""
+"""The speed of HTML export against two other tools, of the first page of a large session, and of live updates."""
 
 import argparse
 import http.client
@@ -26,23 +26,23 @@ PEERS = {
     "claude-code-transcripts": ("json", "{session}", "-o", "{out}"),
     "claude-code-log": ("{session}", "-o", "{out}/session.html", "--no-cache"),
 }
-"""Others that make pages of sessions, from PyPI, and how each is told to."""
+"""Other tools on PyPI that export sessions as HTML, with their arguments."""
 APPENDS = 20
 ROUNDS = 3
-ENOUGH = 15
-"""CPU seconds after which a program is not run again."""
+SLOW = 15
+"""A program that takes more CPU seconds than this runs only once."""
 
 
 def html(plan: Plan) -> Iterator[Row]:
-    """A session to HTML, by each program in turns."""
+    """Export a session as HTML with each program in turn."""
     session = DATA.session(50)
     with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
-        works = {"reread": [sys.executable, "-m", "reread", "export", str(session), "-o", f"{scratch}/reread.html"]}
+        commands = {"reread": [sys.executable, "-m", "reread", "export", str(session), "-o", f"{scratch}/reread.html"]}
         for name, arguments in PEERS.items():
             out = Path(scratch) / name
             out.mkdir()
-            works[name] = [installed(name), *(a.format(session=session, out=out) for a in arguments)]
-        runs = best_runs(works)
+            commands[name] = [installed(name), *(a.format(session=session, out=out) for a in arguments)]
+        runs = best_runs(commands)
         size = Path(scratch, "reread.html").stat().st_size
     ours, peer = runs["reread"], runs["claude-code-transcripts"]
     for name, run in runs.items():
@@ -53,19 +53,19 @@ def html(plan: Plan) -> Iterator[Row]:
         yield Row(f"50 MB → HTML, {name}", measured, ratio=ratio, goal=goal)
 
 
-def best_runs(works: dict[str, list[str]]) -> dict[str, measure.Run]:
-    """The least CPU of each command, in turns; one that takes very long runs once."""
+def best_runs(commands: dict[str, list[str]]) -> dict[str, measure.Run]:
+    """The run of each command with the least CPU time."""
     best: dict[str, measure.Run] = {}
     for number in range(ROUNDS):
-        for name, command in works.items():
-            if number == 0 or best[name].cpu < ENOUGH:
+        for name, command in commands.items():
+            if number == 0 or best[name].cpu < SLOW:
                 run = measure.run(command, watch=True)
                 best[name] = min(best.get(name, run), run, key=lambda run: run.cpu)
     return best
 
 
 def installed(name: str) -> str:
-    """A program from PyPI in an environment of its own, installed once."""
+    """The path of a program from PyPI, installed into an environment of its own the first time."""
     home = DATA.root / "environments" / name
     scripts = home / Path(sysconfig.get_path("scripts")).name
     if not (scripts / name).exists():
@@ -76,7 +76,7 @@ def installed(name: str) -> str:
 
 
 def first_page(plan: Plan) -> Iterator[Row]:
-    """From the first request for a session to its head and its first passages."""
+    """The time from the first request for a session to its overview, first items and outline."""
     size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     with serving(DATA.large(quick=plan.quick)) as site:
         for words, goal in (("the first time", "≤ 4 s"), ("again", "≤ 1 s")):
@@ -84,12 +84,12 @@ def first_page(plan: Plan) -> Iterator[Row]:
             site.get("")
             site.get("/items?count=50")
             site.get("/outline?count=200")
-            took, spent = time.perf_counter() - began, site.cpu() - cpu
-            yield Row(f"first page of {size:.0f} MB, {words}", f"{took:.2f} s, {spent:.2f} s CPU", goal=goal)
+            seconds, cpu = time.perf_counter() - began, site.cpu() - cpu
+            yield Row(f"first page of {size:.0f} MB, {words}", f"{seconds:.2f} s, {cpu:.2f} s CPU", goal=goal)
 
 
 def appended(plan: Plan) -> Iterator[Row]:
-    """From just before a line is appended until the reader is told."""
+    """The time from appending a line to the event that announces it."""
     size = DATA.large(quick=plan.quick).stat().st_size / 1e6
     with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
         path = Path(shutil.copy(DATA.large(quick=plan.quick), Path(scratch) / "large.jsonl"))
@@ -99,23 +99,24 @@ def appended(plan: Plan) -> Iterator[Row]:
             delays = [delay(path, number, next_event) for number in range(APPENDS)]
     slow = statistics.quantiles(delays, n=20)[-1]
     measured = f"p50 {statistics.median(delays):.0f} ms, p95 {slow:.0f} ms"
-    yield Row(f"append to `grown`, {size:.0f} MB session", measured, goal="p95 ≤ 100 ms")
+    yield Row(f"append to `update` event, {size:.0f} MB session", measured, goal="p95 ≤ 100 ms")
 
 
 def delay(path: Path, number: int, next_event: Callable[[], tuple[str, Any]]) -> float:
+    """Append a line and return the milliseconds until its event."""
     time.sleep(0.2)
     uuid = f"00000000-0000-4000-a000-{number:012d}"
     line = {"type": "user", "uuid": uuid, "message": {"role": "user", "content": f"appended {number}"}}
     began = time.perf_counter()
     with path.open("ab", buffering=0) as file:
         file.write(json.dumps(line).encode() + b"\n")
-    while next_event()[0] != "grown":
+    while next_event()[0] != "update":
         pass
     return (time.perf_counter() - began) * 1000
 
 
 class Site:
-    """A running reader over one session."""
+    """A running server with one session."""
 
     def __init__(self, port: int, key: str, process: int) -> None:
         self.port = port
@@ -130,7 +131,7 @@ class Site:
         return json.loads(answer.read())
 
     def cpu(self) -> float:
-        """The CPU seconds that the server has used (Linux)."""
+        """The CPU seconds that the server has used (Linux only)."""
         fields = Path(f"/proc/{self.process}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -25,21 +25,30 @@ ORDER = {
     "The model": MODEL,
     "Live": ("follow", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
-    "Counting": ("usage", "counting.tallies.Report", "counting.tallies.Row", "Usage"),
+    "Counting": ("usage", "accounting.group_by.UsageReport", "accounting.group_by.UsageGroup", "Usage"),
     "Sharing": ("export",),
-    "Keeping": ("capture", "recorder.Capture", "Store", "store.Kept", "replay", "envelopes.Entry"),
+    "Keeping": (
+        "capture",
+        "recording.recorder.Capture",
+        "Store",
+        "catalog.stored_conversation.StoredConversation",
+        "replay",
+        "catalog.stored_line.StoredLine",
+    ),
     "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable", "Unwritable"),
 }
 """The public names by what they are for, and the types that they give."""
-INNER = frozenset(
+INTERNAL = frozenset(
     """
-    agent_foldings agents_changed chain child count_fate ends_turn fate_code fate_codes fold_assistant
-    fold_attachment fold_progress fold_stream_event fold_system fold_user folding hangs_on head keeper meet_agents
-    new_folding own_agents own_lines partial place placed prints push_lines retold rows_kept seen started_agent
-    started_agents told touched turn_ends unnamed waiting
+    add agent_loaders answer bodies call_id calls_by_id change child code depth envelope explain_agent
+    explain_attached explain_call explain_message explain_record explain_repeat from_progress inline_agents
+    is_on link_agents link_agents_with linked_agents load_lines load_rest loader messages_by_id name_call partial place
+    prints recorder reload restart result_place seen set_agent set_agents set_call set_lines set_meta set_parent
+    set_result stats stop_merging targets tool_call tree turn_ends unlink_agents usage_inputs usage_records
+    usage_rows use
     """.split()
 )
-"""Members by which the floors of the house talk to each other: no reader needs them."""
+"""Members that only other modules of the package use."""
 
 
 def reference() -> str:
@@ -78,7 +87,7 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
     above = thing.__bases__[0].__name__
-    rows = [(name, text) for name, text in _members(thing) if name.partition("(")[0] not in INNER]
+    rows = [(name, text) for name, text in _members(thing) if name.partition("(")[0] not in INTERNAL]
     if rows:
         yield ""
         if above in reread.__all__:
@@ -90,7 +99,10 @@ def _class(thing: type) -> Iterator[str]:
 
 
 def _members(thing: type) -> Iterator[tuple[str, str]]:
-    """Fields, attributes, properties and methods of its own: what a reader may use."""
+    """Yield fields, attributes, properties and methods, those of internal base classes included."""
+    for base in thing.__bases__:
+        if base.__module__.startswith("reread.") and base.__name__ not in reread.__all__:
+            yield from _members(base)
     tree = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     assert isinstance(tree, ast.ClassDef)
     for node, after in itertools.pairwise([*tree.body, ast.Pass()]):

@@ -1,4 +1,4 @@
-"""Takes the pictures in docs/pictures of the reader on the samples. Needs playwright and Chromium."""
+"""Take the screenshots in docs/pictures, with the sample sessions. Needs playwright and Chromium."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
-PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SETTLED = 2000
-"""Milliseconds until all that was asked for is drawn: an open reader is never idle, for it listens."""
+COMPLETE = 2000
+"""Milliseconds until the page is complete. It is never idle, because it listens for events."""
 
 
 class Picture(NamedTuple):
-    """What is looked at, which call is opened in it, and with what screen."""
+    """The page to show, the call to open in it, and the options of the browser context."""
 
     address: str
     call: str = ""
@@ -31,7 +31,7 @@ class Picture(NamedTuple):
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-TAKEN = {
+PICTURES = {
     "session": Picture("#/s/8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310", "Run the backoff tests once"),
     "session-dark": Picture(
         "#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "Find what touches failed events", {"color_scheme": "dark"}
@@ -44,14 +44,14 @@ TAKEN = {
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address of the reader on the samples."""
+    """The address of a server with the sample sessions."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-open", "--port", "0"]
         environment = {**os.environ, "HOME": home, "REREAD_HOME": home, "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
             assert server.stdout is not None
             found = re.search(r"http://\S+", server.stdout.readline())
-            assert found, "the server says where it is"
+            assert found, "the server did not print its address"
             try:
                 yield found[0]
             finally:
@@ -59,20 +59,20 @@ def served() -> Iterator[str]:
 
 
 def take(browser: Browser, address: str, picture: Picture, to: Path) -> None:
-    """One picture."""
+    """Take one screenshot."""
     with browser.new_context(**{"viewport": DESKTOP, "timezone_id": "UTC", **picture.screen}) as context:
         page = context.new_page()
         page.goto(address + picture.address)
-        page.wait_for_timeout(SETTLED)
+        page.wait_for_timeout(COMPLETE)
         if picture.call:
-            page.locator(".call", has_text=picture.call).locator(".opener").first.click()
+            page.locator(".call", has_text=picture.call).locator(".disclosure").first.click()
             page.mouse.move(0, 0)
-            page.wait_for_timeout(SETTLED)
+            page.wait_for_timeout(COMPLETE)
         page.screenshot(path=to)
 
 
 if __name__ == "__main__":
     with served() as address, sync_playwright() as api:
         browser = api.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for name in sys.argv[1:] or TAKEN:
-            take(browser, address, TAKEN[name], PICTURES / f"{name}.png")
+        for name in sys.argv[1:] or PICTURES:
+            take(browser, address, PICTURES[name], FOLDER / f"{name}.png")

@@ -1,7 +1,7 @@
-"""Runs inside a sealed box: the real client against the stub API, captured; prints what came of it as JSON.
+"""Run in a sandbox: capture the real client against the stub API, and print the results as JSON.
 
-Started by `test_capture_client.py` through `unshare`: a network of its own with loopback only, the home folder and the
-temporary folder out of sight but for what is needed, a clean environment, a key that is none.
+`test_capture_client.py` starts it with `unshare`: the network has only loopback, the home folder and the folder for
+temporary files contain only what is needed, the environment is clean, and the API key is a dummy.
 """
 
 import json
@@ -24,7 +24,7 @@ def sh(*words: Any) -> None:
 
 
 def hide(folder: Path, keep: list[Path]) -> None:
-    """Put an empty folder over one, with what is needed of it in its old place."""
+    """Mount an empty folder over one, and keep only some folders in it."""
     inside = [path for path in dict.fromkeys(keep) if path.is_relative_to(folder) and path.is_dir()]
     inside = [path for path in inside if not any(path != top and path.is_relative_to(top) for top in inside)]
     sh("mount", "-t", "tmpfs", "tmpfs", STASH)
@@ -57,7 +57,7 @@ def environment() -> dict[str, str]:
 
 
 def reread(*words: Any, act: Any = None) -> dict[str, Any]:
-    """Run a verb; `act` sees each line as it comes."""
+    """Run a verb; `act` is called with each line as it comes."""
     child = subprocess.Popen(
         [sys.executable, "-m", "reread", *map(str, words)],
         cwd=SCRATCH / "proj",
@@ -81,7 +81,7 @@ def capture(name: str, prompt: str, act: Any = None) -> dict[str, Any]:
 
 
 def on_tool(do: Any) -> Any:
-    """Do something once, a moment after the client has called a tool."""
+    """Do something once, shortly after the client has called a tool."""
     done: list[int] = []
 
     def act(child: subprocess.Popen[bytes], line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Capturing: a command runs as if nothing stood between, and every line of it is kept."""
+"""Capture: a command runs as it would without reread, and every line of its output is recorded."""
 
 import json
 import os
@@ -17,10 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reread
-from reread.catalog.store import Store, StoredConversation
+from reread.base.claude_argv import takes_stream_json, wants_terminal, with_stream_json
+from reread.catalog.store import Store
+from reread.catalog.stored_conversation import StoredConversation
+from reread.catalog.writer import ConversationWriter
 from reread.errors import Unwritable
-from reread.recording.recorder import takes_stream_json, wants_terminal, with_stream_json
-from reread.recording.resume_command import quoted
+from reread.recording import recorder
+from reread.recording.recorder import Recorder
+from reread.recording.resume_command import quote_command
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 INIT = b'{"type":"system","subtype":"init","session_id":"s-1","claude_code_version":"2.1.325"}\n'
@@ -48,53 +52,53 @@ def start(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
-def kept(name: str = "latest") -> StoredConversation:
+def stored(name: str = "latest") -> StoredConversation:
     return Store().open(name)
 
 
-def text(stream: str = "out") -> bytes:
-    return b"".join(entry.raw + entry.end for entry in kept().entries() if entry.stream == stream)
+def recorded(stream: str = "out") -> bytes:
+    return b"".join(line.raw + line.end for line in stored().lines() if line.stream == stream)
 
 
-class TestACommand:
-    def test_prints_what_it_prints_and_ends_as_it_ends(self) -> None:
+class TestCommand:
+    def test_output_and_exit_code_are_the_commands_own(self) -> None:
         data = INIT + b"no json \xff\r\n" + RESULT + b"torn"
         program = f"import sys; sys.stdout.buffer.write({data!r}); sys.stderr.write('aside\\n'); sys.exit(3)"
         done = run("capture", "--conversation", "c", "--title", "Mine", "--", *python(program))
         assert done.stdout == data
         assert done.returncode == 3
         assert done.stderr.splitlines() == [b"reread: conversation c", b"aside"]
-        assert text() == data and text("err") == b"aside\n"
-        (only,) = kept().runs
+        assert recorded() == data and recorded("err") == b"aside\n"
+        (only,) = stored().runs
         assert (only.exit_code, only.title, only.cwd) == (3, "Mine", str(Path.cwd()))
         assert only.argv == python(program)
 
-    def test_gets_a_fresh_conversation_whose_id_is_said(self) -> None:
+    def test_a_new_conversation_prints_its_id(self) -> None:
         done = run("capture", "--", *python("print('{}')"))
-        assert done.stderr.decode().split() == ["reread:", "conversation", kept().id]
+        assert done.stderr.decode().split() == ["reread:", "conversation", stored().id]
         run("capture", "-q", "--", *python("print('{}')"))
         assert len(list(Store().conversations())) == 2
 
-    def test_goes_on_with_a_conversation(self) -> None:
+    def test_appends_a_run_to_an_existing_conversation(self) -> None:
         for word in ("one", "two"):
             run("capture", "--conversation", "c", "--", *python(f"print({word!r})"))
-        assert text() == b"one\ntwo\n" and len(kept("c").runs) == 2
+        assert recorded() == b"one\ntwo\n" and len(stored("c").runs) == 2
         assert run("replay", "c", "--instant").stdout == b"one\ntwo\n"
         assert run("replay", "c", "--instant", "--run", "2").stdout == b"two\n"
 
-    def test_that_does_not_exist_is_said_and_leaves_nothing(self) -> None:
+    def test_an_unknown_command_is_an_error_and_leaves_no_file(self) -> None:
         done = run("capture", "--", "no-such-command-here")
-        assert done.returncode == 2 and b"no such command" in done.stderr
+        assert done.returncode == 2 and b"No such command" in done.stderr
         assert list(Store().conversations()) == []
 
-    def test_is_not_started_where_the_conversation_is_being_written(self, tmp_path: Path) -> None:
-        mark = tmp_path / "ran"
+    def test_does_not_start_while_another_capture_writes_the_conversation(self, tmp_path: Path) -> None:
+        ran = tmp_path / "ran"
         with Store().writer("c"):
-            done = run("capture", "--conversation", "c", "--", *python(f"open({str(mark)!r}, 'w')"))
-        assert done.returncode == 2 and b"being captured into right now" in done.stderr
-        assert not mark.exists()
+            done = run("capture", "--conversation", "c", "--", *python(f"open({str(ran)!r}, 'w')"))
+        assert done.returncode == 2 and b"is being captured right now" in done.stderr
+        assert not ran.exists()
 
-    def test_half_a_line_is_passed_on_at_once(self, tmp_path: Path) -> None:
+    def test_passes_half_a_line_on_at_once(self, tmp_path: Path) -> None:
         go = tmp_path / "go"
         program = (
             "import sys, time, pathlib\n"
@@ -107,34 +111,34 @@ class TestACommand:
         assert os.read(child.stdout.fileno(), 100) == b"half"
         go.touch()
         assert child.communicate(timeout=30)[0] == b" and whole\n"
-        assert text() == b"half and whole\n"
+        assert recorded() == b"half and whole\n"
 
-    def test_a_pipe_is_read_to_its_end(self) -> None:
+    def test_reads_a_pipe_to_its_end(self) -> None:
         done = run("capture", "-", input=INIT + RESULT)
         assert (done.stdout, done.returncode) == (INIT + RESULT, 0)
-        assert text() == INIT + RESULT
+        assert recorded() == INIT + RESULT
 
-    def test_both_directions_are_kept_where_messages_are_sent(self) -> None:
+    def test_records_both_directions_of_stream_json(self) -> None:
         program = "import sys\nfor line in sys.stdin: print('{\"echo\":' + line.strip() + '}', flush=True)"
         words = [*python(program), "--input-format", "stream-json"]
         done = run("capture", "--", *words, input=b'{"n":1}\n{"n":2}\n')
-        assert done.stdout == b'{"echo":{"n":1}}\n{"echo":{"n":2}}\n' == text()
-        assert text("in") == b'{"n":1}\n{"n":2}\n'
+        assert done.stdout == b'{"echo":{"n":1}}\n{"echo":{"n":2}}\n' == recorded()
+        assert recorded("in") == b'{"n":1}\n{"n":2}\n'
         assert run("replay", "latest", "--instant").stdout == done.stdout
 
-    def test_standard_input_is_passed_on_otherwise(self) -> None:
+    def test_passes_other_input_on_without_recording_it(self) -> None:
         done = run("capture", "--", *python("import sys; print(sys.stdin.read())"), input=b"hello")
-        assert done.stdout == b"hello\n" and text("in") == b""
+        assert done.stdout == b"hello\n" and recorded("in") == b""
 
-    def test_pretty_draws_what_comes(self) -> None:
+    def test_pretty_prints_messages(self) -> None:
         message = {"id": "m", "role": "assistant", "content": [making.text("Hello there.")]}
-        said = {"type": "assistant", "message": message, "session_id": "s-1"}
-        done = run("capture", "--pretty", "-", input=INIT + json.dumps(said).encode() + b"\n" + RESULT)
+        spoken = {"type": "assistant", "message": message, "session_id": "s-1"}
+        done = run("capture", "--pretty", "-", input=INIT + json.dumps(spoken).encode() + b"\n" + RESULT)
         assert b"Hello there." in done.stdout and b"{" not in done.stdout
-        assert text().endswith(RESULT)
+        assert recorded().endswith(RESULT)
 
     @POSIX
-    def test_a_reader_that_goes_away_ends_it(self) -> None:
+    def test_ends_when_its_output_is_closed(self) -> None:
         child = start("capture", "--", *python("while True: print('y' * 100)"))
         assert child.stdout is not None and child.stderr is not None
         child.stdout.readline()
@@ -142,7 +146,7 @@ class TestACommand:
         assert child.wait(timeout=30) != 0
         child.stderr.close()
 
-    def test_a_child_of_its_own_that_holds_the_pipe_open_is_not_waited_for(self) -> None:
+    def test_does_not_wait_for_a_grandchild_that_keeps_the_pipe_open(self) -> None:
         program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'])"
         began = time.monotonic()
         assert run("capture", "--", *python(f"{program}; print('done')")).stdout == b"done\n"
@@ -152,7 +156,7 @@ class TestACommand:
 @POSIX
 class TestSignals:
     @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])
-    def test_are_passed_on(self, name: str) -> None:
+    def test_are_forwarded(self, name: str) -> None:
         program = (
             "import signal, sys, time\n"
             f"def stop(*_): print('got it', flush=True); sys.exit(42)\n"
@@ -167,13 +171,13 @@ class TestSignals:
         child.send_signal(getattr(signal, name))
         out, _ = child.communicate(timeout=30)
         assert (out, child.returncode) == (b"got it\n", 42)
-        assert text() == b"ready\ngot it\n"
+        assert recorded() == b"ready\ngot it\n"
 
-    def test_that_end_it_are_in_the_exit_code(self) -> None:
+    def test_that_end_the_command_are_in_the_exit_code(self) -> None:
         done = run("capture", "--", *python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
-        assert done.returncode == 137 == kept().runs[0].exit_code
+        assert done.returncode == 137 == stored().runs[0].exit_code
 
-    def test_a_capture_that_is_killed_keeps_what_it_passed_on(self) -> None:
+    def test_a_killed_capture_has_recorded_what_it_passed_on(self) -> None:
         program = "import time\nfor n in range(10**6): print('{\"n\":%d}' % n, flush=True); time.sleep(0.0005)"
         for turn in range(3):
             child = start("capture", "--conversation", "c", "--", *python(program))
@@ -185,25 +189,25 @@ class TestSignals:
             child.wait()
             child.stdout.close()
             child.stderr.close()
-            mine = [entry.raw for entry in kept("c").entries() if entry.run == turn + 1]
+            mine = [line.raw for line in stored("c").lines() if line.run == turn + 1]
             assert mine[: len(mine)] == [b'{"n":%d}' % n for n in range(len(mine))]
             assert seen.splitlines()[-1] in mine
-        assert kept("c").runs[0].ended is None
+        assert stored("c").runs[0].ended is None
         again = run("capture", "--conversation", "c", "--", *python("print('{}')"))
         assert again.returncode == 0
 
-    def test_a_torn_line_is_repaired_and_said(self) -> None:
+    def test_a_torn_line_is_repaired_with_a_notice(self) -> None:
         run("capture", "--conversation", "c", "--", *python("print('{}')"))
-        path = kept("c").path
+        path = stored("c").path
         path.write_bytes(path.read_bytes() + b'{"id":"to')
         done = run("capture", "--conversation", "c", "--", *python("print('{}')"))
-        assert b"cut off within a line" in done.stderr and done.stdout == b"{}\n"
+        assert b"stopped in the middle of a line" in done.stderr and done.stdout == b"{}\n"
 
 
 @POSIX
-class TestATerminal:
-    def thread(self, *words: Any, keys: bytes = b"") -> bytes:
-        """What is shown on a terminal on which a command runs."""
+class TestTerminal:
+    def screen(self, *words: Any, keys: bytes = b"") -> bytes:
+        """Run a command on a terminal and return what it shows."""
         import pty
 
         pid, master = pty.fork()
@@ -230,30 +234,30 @@ class TestATerminal:
         os.close(master)
         return shown
 
-    def test_a_program_that_talks_with_a_person_has_one(self) -> None:
+    def test_an_interactive_program_has_one(self) -> None:
         program = (
             "import os, sys, time; time.sleep(0.5); print(os.isatty(0), os.isatty(1), os.get_terminal_size()[:]);"
             "print('name?', flush=True); print('hello', input())"
         )
-        shown = self.thread("capture", "-q", "--", *python(program), keys=b"Ann\r")
+        shown = self.screen("capture", "-q", "--", *python(program), keys=b"Ann\r")
         assert b"True True" in shown and b"hello Ann" in shown
         assert b"(99, 33)" in shown
-        assert b"hello Ann" in text()
+        assert b"hello Ann" in recorded()
 
     def test_a_program_that_prints_messages_has_none(self) -> None:
         program = "import os; print(os.isatty(1))"
-        assert b"False" in self.thread("capture", "-q", "--", *python(program), "stream-json")
-        assert b"False" in self.thread("capture", "-q", "--no-pty", "--", *python(program))
+        assert b"False" in self.screen("capture", "-q", "--", *python(program), "stream-json")
+        assert b"False" in self.screen("capture", "-q", "--no-pty", "--", *python(program))
 
 
 @POSIX
-class TestADiskThatIsFull:
+class TestFullDisk:
     def check(self, done: subprocess.CompletedProcess[bytes], out: bytes, code: int, reason: bytes) -> None:
         assert done.stdout == out
         assert done.returncode == code
-        assert reason in done.stderr and b"passed on but not kept" in done.stderr
+        assert reason in done.stderr and b"passed on but not recorded" in done.stderr
 
-    def test_is_said_and_all_is_passed_on(self) -> None:
+    def test_is_reported_and_all_output_is_passed_on(self) -> None:
         line = json.dumps({"pad": "x" * 1000})
         program = f"for _ in range(200): print({line!r})"
 
@@ -262,14 +266,14 @@ class TestADiskThatIsFull:
 
         done = run("capture", "--conversation", "c", "--", *python(program), preexec_fn=small)
         self.check(done, (line.encode() + b"\n") * 200, 74, b"File too large")
-        assert 10 < len(list(kept("c").entries())) < 50
+        assert 10 < len(list(stored("c").lines())) < 50
         again = run("capture", "--conversation", "c", "--", *python("print('{}')"))
-        assert b"cut off within a line" in again.stderr and again.returncode == 0
-        assert list(kept("c").entries())[-1].raw == b"{}"
+        assert b"stopped in the middle of a line" in again.stderr and again.returncode == 0
+        assert list(stored("c").lines())[-1].raw == b"{}"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
     @pytest.mark.parametrize("code", [0, 5])
-    def test_the_command_s_own_failure_comes_first(self, code: int) -> None:
+    def test_the_commands_own_exit_code_has_priority(self, code: int) -> None:
         path = Store().path_of("c")
         path.parent.mkdir(parents=True)
         path.symlink_to("/dev/full")
@@ -280,25 +284,27 @@ class TestADiskThatIsFull:
 class TestLaw7:
     @settings(max_examples=50)
     @given(st.lists(st.tuples(st.binary(max_size=60), st.booleans()), max_size=30), st.lists(st.integers(1, 50)))
-    def test_a_replay_at_once_emits_what_was_captured(self, pieces: list[tuple[bytes, bool]], sizes: list[int]) -> None:
+    def test_an_instant_replay_emits_the_captured_bytes(
+        self, pieces: list[tuple[bytes, bool]], sizes: list[int]
+    ) -> None:
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:
             whole = b"".join(piece + b"\n" * end for piece, end in pieces)
             reader, writer = os.pipe()
-            with reread.capture(reader, root=folder, conversation="c") as taken:
+            with reread.capture(reader, root=folder, conversation="c") as run:
                 at = 0
-                chunks = taken.chunks()
+                chunks = run.chunks()
                 while at < len(whole):
                     size = sizes.pop() if sizes else 64
                     os.write(writer, whole[at : at + size])
                     next(chunks)
                     at += size
                 os.close(writer)
-                taken.wait()
+                run.wait()
             os.close(reader)
-            played = reread.replay(taken, speed=float("inf"))
-            assert b"".join(entry.raw + entry.end for entry in played) == whole
+            played = reread.replay(run, speed=float("inf"))
+            assert b"".join(line.raw + line.end for line in played) == whole
 
     @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\r", b"\xff\xfe\n", b'{"a":1}\r\n{"a":1}', b"x" * 200_000])
     def test_through_the_program(self, data: bytes) -> None:
@@ -306,48 +312,113 @@ class TestLaw7:
         assert run("replay", "c", "--instant").stdout == data
 
 
-class TestTheLibrary:
+class TestLibrary:
     def test_yields_records_as_they_come(self, tmp_path: Path) -> None:
         program = f"import sys; sys.stdout.buffer.write({INIT + b'oops' + RESULT!r})"
-        taken = reread.capture(python(program), root=tmp_path, conversation="c", title="T")
-        assert [record.type for record in taken][:1] == ["system"]
-        assert taken.exit_code == 0 and taken.kept.title == "T"
+        run = reread.capture(python(program), root=tmp_path, conversation="c", title="T")
+        assert [record.type for record in run][:1] == ["system"]
+        assert run.exit_code == 0 and run.stored.title == "T"
 
-    def test_a_conversation_can_be_held(self, tmp_path: Path) -> None:
+    def test_input_can_be_sent(self, tmp_path: Path) -> None:
         program = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
         words = [*python(program), "--input-format=stream-json"]
-        with reread.capture(words, root=tmp_path, conversation="c") as taken:
-            taken.send(b'{"n":1}\n')
-            assert next(iter(taken)).raw == b'{"n":1}'
-            taken.close_input()
-            assert taken.wait() == 0
-        assert [entry.stream for entry in taken.kept.entries()] == ["in", "out"]
+        with reread.capture(words, root=tmp_path, conversation="c") as run:
+            run.send(b'{"n":1}\n')
+            assert next(iter(run)).raw == b'{"n":1}'
+            run.close_input()
+            assert run.wait() == 0
+        assert [line.stream for line in run.stored.lines()] == ["in", "out"]
 
-    def test_leaving_early_ends_the_command(self, tmp_path: Path) -> None:
-        with reread.capture(python("import time; time.sleep(60)"), root=tmp_path) as taken:
+    def test_a_line_longer_than_64_mib_is_recorded_in_pieces(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert recorder.MAX_LINE == 64 << 20
+        monkeypatch.setattr(recorder, "MAX_LINE", 100_000)
+        data = b"x" * 1_000_000 + b"\nshort\n"
+        (tmp_path / "stream").write_bytes(data)
+        with (tmp_path / "stream").open("rb") as stream:
+            run = reread.capture(stream, root=tmp_path, conversation="c")
+            run.wait()
+        lines = list(run.stored.lines())
+        assert max(len(line.raw) for line in lines) <= 100_000 + recorder.CHUNK
+        assert b"".join(line.raw + line.end for line in lines) == data
+
+    def test_a_command_that_does_not_start_leaves_the_conversation_alone(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b"{}")
+        with pytest.raises(reread.NotFound, match="No such command: no-such-command"):
+            reread.capture(["no-such-command"], root=tmp_path, conversation="c")
+        assert len(list(Store(tmp_path).open("c").lines())) == 1
+
+    def test_last_lines_without_newline_are_recorded_in_every_stream(self, tmp_path: Path) -> None:
+        program = "import sys; print(sys.stdin.read(), end=''); sys.stderr.write('aside')"
+        with reread.capture([*python(program), "--input-format=stream-json"], root=tmp_path) as run:
+            run.send(b"question")
+            run.close_input()
+            run.wait()
+        lines = {line.stream: line.raw + line.end for line in run.stored.lines()}
+        assert lines == {"in": b"question", "out": b"question", "err": b"aside"}
+
+    def test_late_error_output_is_recorded(self, tmp_path: Path) -> None:
+        late = "import sys, time; time.sleep(0.5); sys.stderr.write('late')"
+        program = f"import subprocess; subprocess.Popen({python(late)!r}, stdout=subprocess.DEVNULL)"
+        run = reread.capture(python(program), root=tmp_path)
+        run.wait()
+        assert [(line.stream, line.raw) for line in run.stored.lines()] == [("err", b"late")]
+
+    def test_a_write_error_is_raised_after_the_last_record(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run = reread.capture(python("print('{}'); print('{}')"), root=tmp_path)
+        monkeypatch.setattr(ConversationWriter, "extend", fail_to_write)
+        records: list[reread.Record] = []
+        with pytest.raises(Unwritable):
+            records.extend(run)
+        assert len(records) == 2 and run.exit_code == 0
+
+    def test_nothing_is_recorded_after_a_write_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        notices: list[str] = []
+        recording = Recorder(Store(tmp_path), "c", notify=notices.append)
+        recording.record([b"before\n"], "out")
+        with monkeypatch.context() as patch:
+            patch.setattr(ConversationWriter, "extend", fail_to_write)
+            recording.record([b"lost\n"], "out")
+        recording.record([b"after\n"], "out")
+        recording.end_run(0)
+        assert [line.raw for line in Store(tmp_path).open("c").lines()] == [b"before"]
+        assert notices == [
+            str(recording.error),
+            "Recorded 1 line of this run; the rest is passed on but not recorded.",
+        ]
+
+    def test_leaving_the_context_terminates_the_command(self, tmp_path: Path) -> None:
+        with reread.capture(python("import time; time.sleep(60)"), root=tmp_path) as run:
             pass
-        assert taken.exit_code not in (None, 0)
+        assert run.exit_code not in (None, 0)
 
-    def test_says_what_makes_no_sense(self, tmp_path: Path) -> None:
-        with pytest.raises(reread.Misuse, match="list of words"):
+    def test_rejects_invalid_commands(self, tmp_path: Path) -> None:
+        with pytest.raises(reread.Misuse, match="is a string; use a list of words"):
             reread.capture("claude -p hi", root=tmp_path)
-        with pytest.raises(reread.Misuse, match="name a command"):
+        with pytest.raises(reread.Misuse, match="command is empty"):
             reread.capture([], root=tmp_path)
         (tmp_path / "file").touch()
         with pytest.raises(Unwritable):
             reread.capture(["true"], root=tmp_path / "file")
 
 
-PRINTS = ["--output-format", "stream-json", "--verbose"]
+def fail_to_write(*_: Any, **__: Any) -> None:
+    raise Unwritable("the disk is full")
+
+
+STREAM_JSON = ["--output-format", "stream-json", "--verbose"]
 
 
 @pytest.mark.parametrize(
     ("given", "run"),
     [
-        (["claude", "-p", "hi"], ["claude", *PRINTS, "-p", "hi"]),
-        (["/opt/claude", "--print", "hi"], ["/opt/claude", *PRINTS, "--print", "hi"]),
-        (["claude", "-cp", "hi"], ["claude", *PRINTS, "-cp", "hi"]),
-        (["claude", "-p", "hi", "--verbose"], ["claude", *PRINTS[:2], "-p", "hi", "--verbose"]),
+        (["claude", "-p", "hi"], ["claude", *STREAM_JSON, "-p", "hi"]),
+        (["/opt/claude", "--print", "hi"], ["/opt/claude", *STREAM_JSON, "--print", "hi"]),
+        (["claude", "-cp", "hi"], ["claude", *STREAM_JSON, "-cp", "hi"]),
+        (["claude", "-p", "hi", "--verbose"], ["claude", *STREAM_JSON[:2], "-p", "hi", "--verbose"]),
         (["claude", "-p", "--output-format=stream-json"], ["claude", "--verbose", "-p", "--output-format=stream-json"]),
         (["claude", "-p", "--output-format", "json"], ["claude", "-p", "--output-format", "json"]),
         (["claude"], ["claude"]),
@@ -355,11 +426,11 @@ PRINTS = ["--output-format", "stream-json", "--verbose"]
         (["my-claude", "-p", "hi"], ["my-claude", "-p", "hi"]),
     ],
 )
-def test_claude_is_told_to_print_messages(given: list[str], run: list[str]) -> None:
+def test_claude_print_gets_the_options_for_messages(given: list[str], run: list[str]) -> None:
     assert with_stream_json(given) == run
 
 
-def test_what_a_command_line_says_is_understood() -> None:
+def test_input_format_and_terminal_are_read_from_a_command() -> None:
     assert takes_stream_json(["x", "--input-format", "stream-json"])
     assert takes_stream_json(["x", "--input-format=stream-json"])
     assert not takes_stream_json(["x", "--input-format"])
@@ -367,10 +438,10 @@ def test_what_a_command_line_says_is_understood() -> None:
 
 
 @POSIX
-class TestResuming:
+class TestResume:
     @pytest.fixture
     def claude(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-        """A program called claude, first on the path, that prints what it was asked."""
+        """A program called claude, first on PATH, that prints its arguments."""
         folder = tmp_path / "bin"
         folder.mkdir()
         program = folder / "claude"
@@ -383,58 +454,58 @@ class TestResuming:
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         yield program
 
-    def test_goes_on_in_the_same_folder_and_conversation(self, claude: Path, tmp_path: Path) -> None:
+    def test_continues_in_the_same_folder_and_conversation(self, claude: Path, tmp_path: Path) -> None:
         place = tmp_path / "it's here"
         place.mkdir()
         run("capture", "--conversation", "c", "--", "claude", "-p", "hi", cwd=place)
         done = run("resume", "c", "go", "on")
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert lines[0]["cwd"] == str(place)
-        assert lines[1]["argv"] == [*PRINTS, "--resume", "s-1", "-p", "go on"]
-        assert len(kept("c").runs) == 2
+        assert lines[1]["argv"] == [*STREAM_JSON, "--resume", "s-1", "-p", "go on"]
+        assert len(stored("c").runs) == 2
 
-    def test_prints_the_command_quoted(self, claude: Path, tmp_path: Path) -> None:
+    def test_prints_the_quoted_command(self, claude: Path, tmp_path: Path) -> None:
         place = tmp_path / "it's here"
         place.mkdir()
         run("capture", "--conversation", "c", "--", "claude", "-p", "hi", cwd=place)
         shown = run("resume", "c", "--print", "it's $HOME").stdout.decode()
-        told = subprocess.run(["sh", "-c", shown], capture_output=True, timeout=30).stdout.splitlines()
-        assert json.loads(told[0])["cwd"] == str(place)
-        assert json.loads(told[1])["argv"][-1] == "it's $HOME"
-        assert len(kept("c").runs) == 1
+        output = subprocess.run(["sh", "-c", shown], capture_output=True, timeout=30).stdout.splitlines()
+        assert json.loads(output[0])["cwd"] == str(place)
+        assert json.loads(output[1])["argv"][-1] == "it's $HOME"
+        assert len(stored("c").runs) == 1
 
-    def test_what_names_no_session_cannot_be(self) -> None:
+    def test_a_conversation_without_a_session_is_an_error(self) -> None:
         run("capture", "--conversation", "c", "--", *python("print('{}')"))
         done = run("resume", "c")
-        assert done.returncode == 2 and b"names no session" in done.stderr
+        assert done.returncode == 2 and b"no Claude Code session" in done.stderr
 
 
-def test_a_command_is_quoted_for_each_shell() -> None:
+def test_commands_are_quoted_for_each_shell() -> None:
     words = ["claude", "-p", 'say "hi" & 100%']
-    assert quoted(words, "/a b", windows=False) == "cd '/a b' && claude -p 'say \"hi\" & 100%'"
-    assert quoted(words, "C:\\a b", windows=True) == 'cd /d ^"C:\\a b^" && claude -p ^"say \\^"hi\\^" ^& 100^%^"'
+    assert quote_command(words, "/a b", windows=False) == "cd '/a b' && claude -p 'say \"hi\" & 100%'"
+    assert quote_command(words, "C:\\a b", windows=True) == 'cd /d ^"C:\\a b^" && claude -p ^"say \\^"hi\\^" ^& 100^%^"'
 
 
-def test_ten_captures_at_once_keep_all_of_each() -> None:
+def test_ten_concurrent_captures_record_all_lines() -> None:
     program = "for n in range(300): print('{\"n\":%d}' % n)"
     children = [start("capture", "--conversation", f"c{n}", "--", *python(program)) for n in range(10)]
     for child in children:
         out, _ = child.communicate(timeout=60)
         assert child.returncode == 0 and len(out.splitlines()) == 300
     for n in range(10):
-        entries = list(kept(f"c{n}").entries())
-        assert [json.loads(entry.raw)["n"] for entry in entries] == list(range(300))
+        lines = list(stored(f"c{n}").lines())
+        assert [json.loads(line.raw)["n"] for line in lines] == list(range(300))
 
 
 class TestTitles:
-    """A stream does not say its prompt again: the command does."""
+    """A stream does not contain the prompt, but the command does."""
 
-    def keep(self, *argv: str, title: str | None = None) -> StoredConversation:
+    def record(self, *argv: str, title: str | None = None) -> StoredConversation:
         with Store().writer("c") as writer:
-            writer.begin(argv, cwd="/", title=title)
+            writer.start_run(argv, cwd="/", title=title)
             writer.append(b'{"type":"system","subtype":"init","session_id":"s-1","cwd":"/","model":"m"}')
             writer.append(b'{"type":"result","subtype":"success","session_id":"s-1","result":"done"}')
-        return kept("c")
+        return stored("c")
 
     @pytest.mark.parametrize(
         ("argv", "title"),
@@ -446,23 +517,21 @@ class TestTitles:
             (["cat", "run.jsonl"], "(no prompt)"),
         ],
     )
-    def test_what_the_command_asked_is_the_title_where_nothing_else_is(self, argv: list[str], title: str) -> None:
-        opened = reread.open(self.keep(*argv).path)
+    def test_the_prompt_in_the_command_is_the_title_if_there_is_no_other(self, argv: list[str], title: str) -> None:
+        opened = reread.open(self.record(*argv).path)
         assert (opened.title or "(no prompt)") == title
         [header] = reread.sessions(root=Store().root)
         assert (header.title, header.title_guessed) == (title, title != "(no prompt)")
 
-    def test_a_title_that_was_given_goes_before(self) -> None:
-        path = self.keep("claude", "-p", "Fix it", title="The fix").path
+    def test_a_given_title_has_priority(self) -> None:
+        path = self.record("claude", "-p", "Fix it", title="The fix").path
         assert reread.open(path).title == next(iter(reread.sessions(root=Store().root))).title == "The fix"
 
-    def test_so_does_the_title_of_the_sessions_transcript(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_title_in_the_transcript_has_priority(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         project = tmp_path / "config/projects/-p"
         project.mkdir(parents=True)
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
         titled = {"type": "ai-title", "aiTitle": "A good name", "sessionId": "s-1"}
         (project / "s-1.jsonl").write_text(json.dumps(titled) + "\n")
-        self.keep("claude", "-p", "Fix it")
+        self.record("claude", "-p", "Fix it")
         assert {header.title for header in reread.sessions()} == {"A good name"}

@@ -1,4 +1,4 @@
-"""The command line, run as a person runs it."""
+"""The command line, run as a process."""
 
 import json
 import os
@@ -14,13 +14,14 @@ from typing import Any
 
 import click
 import pytest
+from limits import child_process
 
 import reread
 from reread.cli import VERBS
 from reread.cli import reread as group
-from reread.cli._options import SAMPLES
-from reread.cli._output import AT_A_TIME, print_json
-from reread.server.library import Library
+from reread.cli._options import MAX_COMPLETIONS, SAMPLES
+from reread.cli._output import ITEMS_PER_WRITE, print_json
+from reread.server.library import SessionLibrary
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
@@ -39,14 +40,14 @@ def run(
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def test_alone_it_says_what_it_can_do() -> None:
+def test_without_a_verb_it_prints_the_help() -> None:
     done = run()
     assert done.returncode == 0
     for verb in ("ls", "show", "tail", "check"):
         assert f"reread {verb}" in done.stdout
 
 
-def test_it_knows_its_version() -> None:
+def test_it_prints_its_version() -> None:
     assert run("--version").stdout == f"reread, version {reread.__version__}\n"
 
 
@@ -68,8 +69,8 @@ def test_ls_json_is_the_headers() -> None:
     assert set(listed[0]) == set(reread.Header.__struct_fields__)
 
 
-@pytest.mark.parametrize("count", [0, 1, AT_A_TIME, 2 * AT_A_TIME + 1])
-def test_a_list_is_printed_in_pieces_and_reads_as_one(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("count", [0, 1, ITEMS_PER_WRITE, 2 * ITEMS_PER_WRITE + 1])
+def test_a_list_is_printed_in_batches_as_one_array(count: int, capsys: pytest.CaptureFixture[str]) -> None:
     items = [{"n": n, "text": f"a\n]{n}", "within": [n]} for n in range(count)]
     print_json(items)
     assert capsys.readouterr().out == json.dumps(items, indent=2) + "\n"
@@ -80,55 +81,55 @@ def test_root_goes_before_or_after_the_verb() -> None:
 
 
 class TestDemo:
-    """The bundled samples are the same sessions for every verb, and are only read."""
+    """Every verb finds the same bundled samples and does not change them."""
 
     @pytest.fixture
     def shown(self) -> dict[str, Any]:
-        """The samples as the reader lists them."""
-        library = Library([SAMPLES], demo=True, count=False)
-        return {row.id: row for row in library.value().sessions}
+        """The samples as the web server lists them."""
+        library = SessionLibrary([SAMPLES], demo=True, count=False)
+        return {row.id: row for row in library.listing().sessions}
 
-    def test_it_goes_before_or_after_the_verb(self) -> None:
+    def test_the_option_works_before_and_after_the_verb(self) -> None:
         assert run("--demo", "ls").stdout == run("ls", "--demo").stdout
 
-    def test_ls_lists_what_the_reader_shows(self, shown: dict[str, Any]) -> None:
+    def test_ls_lists_what_the_server_lists(self, shown: dict[str, Any]) -> None:
         listed = json.loads(run("--demo", "ls", "--json").stdout)
         assert [header["id"] for header in listed] == list(shown) and len(listed) == 7
         assert [header["title"] for header in listed] == [row.title for row in shown.values()]
 
-    def test_usage_counts_what_the_reader_counts(self, shown: dict[str, Any]) -> None:
+    def test_usage_counts_what_the_server_counts(self, shown: dict[str, Any]) -> None:
         counted = json.loads(run("--demo", "usage", "--by", "session", "--json", "--no-cache").stdout)
-        whole = Library([SAMPLES], demo=True, count=False).usage({"by": "session"})
+        whole = SessionLibrary([SAMPLES], demo=True, count=False).usage({"by": "session"})
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
-    def test_check_reads_them_all_and_show_the_latest(self, shown: dict[str, Any]) -> None:
+    def test_check_reads_all_samples_and_show_the_latest(self, shown: dict[str, Any]) -> None:
         files = json.loads(run("--demo", "check", "--json").stdout)["files"]
         assert len([file for file in files if not Path(file["path"]).name.startswith("agent-")]) == len(shown)
         assert run("--demo", "show", "latest").stdout.startswith(next(iter(shown.values())).title)
 
-    def test_the_captured_one_is_played_and_answers_as_claude_would(self) -> None:
+    def test_the_captured_sample_can_be_replayed_and_impersonates_claude(self) -> None:
         played = run("--demo", "replay", "latest", "--instant").stdout.splitlines()
         assert json.loads(played[-1])["result"].startswith("## 0.5.0")
         asked = "Write the changelog entry for 0.5.0 from the commits since v0.4.2."
         done = run("--demo", "replay", "latest", "--as-claude", "-p", asked)
         assert done.stdout.startswith("## 0.5.0"), done.stderr
 
-    def test_nothing_is_captured_into_it(self) -> None:
+    def test_captures_do_not_write_to_the_samples(self) -> None:
         before = sorted(SAMPLES.rglob("*"))
         done = run("--demo", "capture", "--", "echo", "hi")
-        assert done.returncode == 2 and "leave --demo out" in done.stderr
+        assert done.returncode == 2 and "leave out --demo" in done.stderr
         assert sorted(SAMPLES.rglob("*")) == before
         assert "claude --resume 1d5e92c7" in run("--demo", "resume", "latest", "--print").stdout
 
 
-OWN_WORDS = {("--root", "capture"), ("--root", "resume"), ("--format", "export")}
-"""Where an option says something of its own: a capture is written to its root, and a file's name can tell a format."""
-OWN_LETTERS = {("--format", "tail")}
-"""`tail -f` means something else to everyone."""
+OWN_HELP = {("--root", "capture"), ("--root", "resume"), ("--format", "export")}
+"""Options whose help differs from that of other verbs: captures write to --root, and export has a default format."""
+OWN_SHORT_NAMES = {("--format", "tail")}
+"""`tail -f` already has another meaning."""
 
 
 def options() -> dict[str, dict[str, click.Option]]:
-    """Every option by its long name, and each verb that has it."""
+    """Return every option by its long name and verb."""
     found: dict[str, dict[str, click.Option]] = defaultdict(dict)
     verbs = {verb: group.get_command(click.Context(group), verb) for verb in VERBS}
     for verb, command in {"reread": group, **verbs}.items():
@@ -139,24 +140,24 @@ def options() -> dict[str, dict[str, click.Option]]:
 
 
 class TestOptions:
-    """One name, one meaning: an option is the same for every verb that has it."""
+    """An option has the same meaning for every verb."""
 
     @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())
-    def test_it_is_said_and_taken_in_one_way(self, name: str, verbs: dict[str, click.Option]) -> None:
+    def test_it_has_one_help_text_and_one_type(self, name: str, verbs: dict[str, click.Option]) -> None:
         def one(values: Iterable[Any]) -> bool:
             return len(set(values)) == 1
 
         assert one((o.metavar, o.multiple, o.is_flag, type(o.type)) for o in verbs.values())
-        assert one(option.help for verb, option in verbs.items() if (name, verb) not in OWN_WORDS)
-        assert one(tuple(option.opts) for verb, option in verbs.items() if (name, verb) not in OWN_LETTERS)
+        assert one(option.help for verb, option in verbs.items() if (name, verb) not in OWN_HELP)
+        assert one(tuple(option.opts) for verb, option in verbs.items() if (name, verb) not in OWN_SHORT_NAMES)
 
     @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())
-    def test_it_is_described_in_a_sentence_and_says_whether_it_repeats(
+    def test_its_help_is_a_sentence_that_says_whether_it_repeats(
         self, name: str, verbs: dict[str, click.Option]
     ) -> None:
         for verb, option in verbs.items():
             assert option.help and option.help[0].isupper() and option.help.endswith("."), verb
-            assert option.multiple == ("Repeatable." in option.help) or (name, verb) in OWN_WORDS, verb
+            assert option.multiple == ("Repeatable." in option.help) or (name, verb) in OWN_HELP, verb
             assert option.is_flag or option.metavar or isinstance(option.type, click.Choice), verb
 
 
@@ -177,7 +178,7 @@ class TestOptions:
         (["--tool", "NoSuchTool"], set()),
     ],
 )
-def test_ls_lists_only_what_is_asked_for(filters: list[str], expected: set[str]) -> None:
+def test_ls_filters(filters: list[str], expected: set[str]) -> None:
     listed = json.loads(run("--demo", "ls", "--json", *filters).stdout)
     assert {header["id"][:8] for header in listed} == expected
 
@@ -195,13 +196,13 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
         assert found and all(holds(reread.open(header["path"])) for header in listed)
 
 
-def test_no_sessions_says_where_it_looked_and_what_to_try() -> None:
+def test_an_empty_list_names_the_folders_and_the_demo() -> None:
     done = run("ls")
     assert (done.returncode, done.stdout) == (0, "")
     assert "No sessions in" in done.stderr and "--demo" in done.stderr
 
 
-def test_show_reads_well_and_lets_no_escape_code_through(tmp_path: Path) -> None:
+def test_show_prints_no_escape_codes(tmp_path: Path) -> None:
     done = run("--demo", "show", "d2a9")
     assert done.returncode == 0 and "▌" in done.stdout
     assert "\x1b" not in done.stdout
@@ -232,20 +233,32 @@ def test_show_json_has_the_names_of_the_library() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("show HARBOR --turns 99", "turn 99: this session has 13 turns"),
-        ("show HARBOR --turns 99- --format json", "turn 99: this session has 13 turns"),
-        ("show HARBOR --turns 99-100 --format markdown", "turn 99: this session has 13 turns"),
-        ("show HARBOR --turns 99 --branch 1", "turn 99: branch 1 has 13 turns"),
-        ("export HARBOR --turns 99 --format html", "turn 99: this session has 13 turns"),
-        ("replay HARBOR --run 9", "run 9: this conversation has 1 run"),
+        ("show HARBOR --turns 99", "No turn 99; this session has 13 turns."),
+        ("show HARBOR --turns 99- --format json", "No turn 99; this session has 13 turns."),
+        ("show HARBOR --turns 99-100 --format markdown", "No turn 99; this session has 13 turns."),
+        ("show HARBOR --turns 99 --branch 1", "No turn 99; branch 1 has 13 turns."),
+        ("export HARBOR --turns 99 --format html", "No turn 99; this session has 13 turns."),
     ],
 )
-def test_asking_for_what_is_beyond_the_end_says_how_much_there_is(words: str, said: str) -> None:
+def test_a_turn_or_run_beyond_the_end_is_an_error_with_the_count(words: str, said: str) -> None:
     done = run(*words.replace("HARBOR", str(HARBOR)).split())
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"reread: there is no {said}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"reread: {said}\n")
 
 
-def test_a_session_can_come_through_a_pipe() -> None:
+def test_export_can_omit_images() -> None:
+    png = "iVBORw0KGgo"
+    assert png in run("--demo", "export", "b90c", "-f", "html").stdout
+    assert png not in run("--demo", "export", "b90c", "-f", "html", "--no-images").stdout
+
+
+def test_export_of_any_folder_takes_its_sessions_but_not_their_agents(tmp_path: Path) -> None:
+    for name in ("one.jsonl", "agent-a1.jsonl"):
+        (tmp_path / name).write_bytes(HARBOR.read_bytes())
+    done = run("export", str(tmp_path), "-f", "html", "-o", str(tmp_path / "site"))
+    assert done.stderr.endswith(": 1 written, 0 unchanged\n")
+
+
+def test_a_session_can_be_read_from_a_pipe() -> None:
     done = run("show", "-", stdin=HARBOR.read_bytes())
     assert "Dead-letter queue" in done.stdout
 
@@ -265,13 +278,13 @@ def test_a_session_can_come_through_a_pipe() -> None:
         "nonsense",
     ],
 )
-def test_misuse_exits_with_2_and_one_clear_message(words: str) -> None:
+def test_misuse_exits_with_2_and_a_message(words: str) -> None:
     done = run(*words.split())
     assert done.returncode == 2
     assert done.stderr.strip() and "Traceback" not in done.stderr
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     command = f"{REREAD[0]} show {HARBOR} --format json | head -c 10"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -304,12 +317,12 @@ def test_check_json_accounts_for_every_record() -> None:
     assert len(paths) == len(set(paths)) == len(list(SAMPLES.rglob("*.jsonl")))
 
 
-def test_check_drift_says_what_is_new(tmp_path: Path) -> None:
+def test_check_drift_lists_unknown_types_and_fields(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"type": "user", "sessionId": "s", "zebra": 1, "message": {"content": "x"}}\n{"type": "yak"}\n')
     drift = run("check", str(path), "--drift").stdout
     assert "user.zebra" in drift and "yak" in drift
-    assert "Nothing new" in run("check", str(HARBOR), "--drift").stdout
+    assert "No unknown types" in run("check", str(HARBOR), "--drift").stdout
 
 
 def test_check_schema_is_a_json_schema() -> None:
@@ -322,29 +335,28 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     lines = HARBOR.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0])
     command = [*REREAD, "tail", str(path), "--format", "json"]
-    heard: list[dict[str, Any]] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stderr is not None
-        listener = threading.Thread(target=lambda: heard.extend(map(json.loads, process.stdout or ())))
-        listener.start()
-        for line in lines[1:40]:  # until it has started and been heard a few times, however slow the machine
+    changes: list[dict[str, Any]] = []
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        reader = threading.Thread(target=lambda: changes.extend(map(json.loads, process.stdout)))
+        reader.start()
+        for line in lines[1:40]:  # until the process has started and printed a few, however slow the machine
             with path.open("ab") as file:
                 file.write(line)
             time.sleep(0.3)
-            if len(heard) >= 3:
+            if len(changes) >= 3:
                 break
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
-        listener.join(30)
+        reader.join(30)
         assert process.stderr.read().strip() == ""
-    numbers = [change["line"] for change in heard]
-    assert len(heard) >= 3 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in heard)
+    numbers = [change["line"] for change in changes]
+    assert len(changes) >= 3 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in changes)
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "utf-8"])
 @pytest.mark.parametrize("words", [("ls",), ("show", "d2a9"), ("usage",), ("export", "d2a9")], ids=" ".join)
-def test_a_pipe_that_is_not_utf_8_gets_what_it_can_show(words: tuple[str, ...], encoding: str) -> None:
+def test_output_that_is_not_utf_8_does_not_fail(words: tuple[str, ...], encoding: str) -> None:
     environment = {
         **os.environ,
         "PYTHONIOENCODING": encoding,
@@ -356,20 +368,20 @@ def test_a_pipe_that_is_not_utf_8_gets_what_it_can_show(words: tuple[str, ...], 
 
 
 class TestCompletion:
-    """What the shell is offered."""
+    """Shell completion."""
 
-    def offered(self, *words: str, **variables: str) -> str:
-        asked = {"_REREAD_COMPLETE": "zsh_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
-        return run(env={**asked, **variables}).stdout
+    def completions(self, *words: str, **variables: str) -> str:
+        request = {"_REREAD_COMPLETE": "zsh_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        return run(env={**request, **variables}).stdout
 
     def test_verbs(self) -> None:
-        assert "\nshow\n" in self.offered("reread", "s")
+        assert "\nshow\n" in self.completions("reread", "s")
 
     def test_session_ids_with_their_titles(self) -> None:
-        offered = self.offered("reread", "--demo", "show", "d2")
-        assert f"{HARBOR.stem}\nDead-letter queue" in offered and "8c1f0b52" not in offered
+        output = self.completions("reread", "--demo", "show", "d2")
+        assert f"{HARBOR.stem}\nDead-letter queue" in output and "8c1f0b52" not in output
 
-    def test_a_title_cannot_write_to_the_terminal(self, tmp_path: Path) -> None:
+    def test_a_title_cannot_send_escape_codes(self, tmp_path: Path) -> None:
         record = {
             "type": "user",
             "uuid": "u",
@@ -379,9 +391,17 @@ class TestCompletion:
         project = tmp_path / "projects" / "p"
         project.mkdir(parents=True)
         (project / "d2x.jsonl").write_text(json.dumps(record) + "\n")
-        offered = self.offered("reread", "show", "d2", CLAUDE_CONFIG_DIR=str(tmp_path))
-        assert "d2x" in offered and "\x1b" not in offered
+        output = self.completions("reread", "show", "d2", CLAUDE_CONFIG_DIR=str(tmp_path))
+        assert "d2x" in output and "\x1b" not in output
+
+    @pytest.mark.parametrize("words", [("--root", "DIR", "show", "s"), ("show", "--root", "DIR", "s")], ids=" ".join)
+    def test_session_ids_below_a_root(self, words: tuple[str, ...], tmp_path: Path) -> None:
+        (tmp_path / "projects" / "p").mkdir(parents=True)
+        for n in range(MAX_COMPLETIONS + 1):
+            (tmp_path / "projects" / "p" / f"s{n:03}.jsonl").write_text('{"type":"summary","summary":"A title"}\n')
+        output = self.completions("reread", *(str(tmp_path) if word == "DIR" else word for word in words))
+        assert output.count("A title") == MAX_COMPLETIONS
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-    def test_every_shell_gets_its_script(self, shell: str) -> None:
+    def test_every_shell_has_a_script(self, shell: str) -> None:
         assert "_REREAD_COMPLETE" in run("completion", shell).stdout

@@ -33,6 +33,8 @@ from making import (
 from walk import accounts, walk
 
 import reread
+from reread.model.changes import change_of
+from reread.model.fold import DEEPEST
 from reread.session.session import Session
 
 
@@ -215,7 +217,7 @@ class TestPartials:
             ["", "a", "b", "d"],
             ["", "a", "b", "c"],
         ]
-        assert [session.conversation.parent_of(n) for n in range(6)] == [-1, -1, -1, 2, 3, 3]
+        assert [session.conversation.tree.parent(n) for n in range(6)] == [-1, -1, -1, 2, 3, 3]
 
     def test_an_agents_pieces_are_the_agents(self) -> None:
         session = reread.open(
@@ -523,22 +525,23 @@ class TestAgents:
             )
         )
         session = Session(source)
-        session.loader = session.new_loader()
+        session.restart()
         for size in (source.data.index(b"look harder"), len(source.data)):
             source.size = size
-            session.loader.take_in()
+            session.load_lines()
             called = session.calls[0].agent
         assert called is session.agents["ag"]
         assert (session.agents["ag"].call, session.agents["s1"].call) == (session.calls[0], None)
 
-    def test_agents_may_be_retold_within_agents_without_end(self) -> None:
-        told_of = b'{"type":"user","uuid":"d","message":{"content":"deep"}}'
-        for n in range(1000):
-            head = b'{"type":"progress","uuid":"p%d","sessionId":"s","data":{"type":"agent_progress",' % n
-            told_of = head + b'"agentId":"a%d","message":' % n + told_of + b"}}"
-        session = reread.open(told_of)
+    @pytest.mark.parametrize(("depth", "agents"), [(20, 20), (100, DEEPEST), (1000, 1)])
+    def test_agents_may_be_nested_in_progress_records_without_end(self, depth: int, agents: int) -> None:
+        nested = b'{"type":"user","uuid":"d","message":{"content":"deep"}}'
+        for n in range(depth):
+            start = b'{"type":"progress","uuid":"p%d","sessionId":"s","data":{"type":"agent_progress",' % n
+            nested = start + b'"agentId":"a%d","message":' % n + nested + b"}}"
+        session = reread.open(nested)
         assert len(session.ledger) == 1
-        assert list(session.agents)
+        assert len(session.agents) == agents
 
     def test_no_agent_is_its_own_ancestor(self) -> None:
         session = reread.open(
@@ -698,7 +701,7 @@ class TestBranches:
             user("c", parentUuid="u2"),
         )
         assert len(session.branches) == 1
-        assert session.conversation.parent_of(1) == 2
+        assert session.conversation.tree.parent(1) == 2
 
     def test_parents_in_a_circle_are_read(self) -> None:
         session = read(user("a", parentUuid="u2"), reply("b", parentUuid="u1"), user("c", parentUuid="u3"))
@@ -1083,15 +1086,15 @@ class TestLedger:
     def test_each_record_has_a_fate_and_a_reason(self) -> None:
         session = read(*self.SESSION)
         assert [(entry.fate, entry.reason) for entry in session.ledger] == [
-            ("shown", "begins prompt u1"),
-            ("shown", "begins response msg_1"),
-            ("attached", "goes with response msg_1"),
+            ("shown", "starts prompt u1"),
+            ("shown", "starts response msg_1"),
+            ("attached", "attached to response msg_1"),
             ("paired", "result of call t1 (Bash)"),
             ("orphan", "a result whose call is not in this file"),
-            ("state", "mode: tells of the session; the last one wins"),
+            ("state", "mode: session state, the last one wins"),
             ("agent", "belongs to agent s1"),
-            ("unknown", "type never-seen is not known; kept as it is"),
-            ("merged", "goes on with response msg_1"),
+            ("unknown", "unknown type never-seen, kept as written"),
+            ("merged", "continues response msg_1"),
             ("duplicate", "repeats line 1"),
         ]
 
@@ -1117,10 +1120,10 @@ class TestLedger:
 
     def test_what_a_record_changed(self) -> None:
         conversation = read(*self.SESSION).conversation
-        assert conversation.change(0).message is conversation.messages[0]
-        assert conversation.change(3).call is conversation.calls[0]
-        assert conversation.change(6).agent is conversation.inline_agents["s1"]
-        assert conversation.change(5).message is None
+        assert change_of(conversation, 0).message is conversation.messages[0]
+        assert change_of(conversation, 3).call is conversation.calls[0]
+        assert change_of(conversation, 6).agent is conversation.inline_agents["s1"]
+        assert change_of(conversation, 5).message is None
 
 
 def fates_of(ledger: Any) -> list[str]:

@@ -229,6 +229,13 @@ def test_any_field_may_be_too_deep(name: str) -> None:
         assert isinstance(session.title, str)
 
 
+def test_usage_may_be_too_deep() -> None:
+    usage = {"output_tokens": 5, "iterations": DEEP}
+    session = reread.open(jsonl(*told(user("Hi"), reply("Hello", usage=usage))))
+    assert (session.messages[1].text, session.messages[1].usage.output_tokens) == ("Hello", 5)
+    assert session.usage.output_tokens == 5
+
+
 def test_a_long_element_in_small_pieces_takes_no_long_time() -> None:
     data = b"[" + encode(user("line\n" * 1_500_000)) + b"," + LINE_A + b"]"
     with within(3):

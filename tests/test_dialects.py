@@ -1,4 +1,4 @@
-"""Dialects: told apart record by record, and translated into the native tongue."""
+"""Dialects: detected for each record, and translated into the native format."""
 
 import math
 from datetime import datetime
@@ -20,22 +20,19 @@ def dialect(value: Object) -> str:
 
 
 def native(value: Object) -> Object:
-    """A record in the native tongue."""
+    """A record in the native format."""
     return dialects.translate(value)[1]
 
 
 class TestContract:
-    """What every dialect keeps to."""
+    """The contract of every dialect."""
 
     @pytest.fixture(params=dialects.DIALECTS, ids=lambda dialect: dialect.NAME)
     def member(self, request: pytest.FixtureRequest) -> dialects.Dialect:
         return request.param
 
-    def test_it_is_listed_under_its_name(self, member: dialects.Dialect) -> None:
-        assert member.NAME in dialects.NAMES
-
     @pytest.mark.parametrize("record", [*NATIVE, {}, {"type": None}, {"type": "summary", "summary": "x"}])
-    def test_it_does_not_take_the_native_for_its_own(self, member: dialects.Dialect, record: Object) -> None:
+    def test_it_does_not_recognise_native_records(self, member: dialects.Dialect, record: Object) -> None:
         assert not member.looks_like(record)
 
     @pytest.mark.parametrize("odd", [None, 5, [], {}, [{"type": "user"}], {"type": 5}, math.nan, "x"])
@@ -56,22 +53,22 @@ class TestContract:
             if member.looks_like(changed):
                 assert isinstance(member.translate(changed), dict)
 
-    def test_the_four_names(self) -> None:
-        assert sorted(dialects.NAMES) == ["early", "native", "stored", "stream-json"]
+    def test_the_names(self) -> None:
+        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "early", "stream-json"]
 
 
 class TestNative:
-    """What is on disk today."""
+    """What Claude Code 2.x writes on disk."""
 
     @pytest.mark.parametrize("record", NATIVE)
-    def test_is_left_as_it_is(self, record: Object) -> None:
+    def test_is_left_unchanged(self, record: Object) -> None:
         assert dialects.translate(record)[1] is record
         assert dialect(record) == "native"
 
-    def test_both_spellings_of_the_session_are_native(self) -> None:
+    def test_a_record_with_both_spellings_of_the_session_is_native(self) -> None:
         assert dialect({"type": "user", "sessionId": "a", "session_id": "b", "message": {}}) == "native"
 
-    def test_what_an_agents_progress_retells_is_native(self) -> None:
+    def test_a_message_inside_an_agents_progress_is_native(self) -> None:
         assert dialect({"type": "user", "message": {}, "uuid": "u", "timestamp": "2025-01-01"}) == "native"
 
     def test_an_unknown_type_is_native(self) -> None:
@@ -81,7 +78,7 @@ class TestNative:
 class TestStreamJson:
     """What `claude -p --output-format stream-json` prints."""
 
-    def test_spellings_become_those_of_the_disk(self) -> None:
+    def test_fields_get_their_names_on_disk(self) -> None:
         record = printed(answer(result("t1")), "t0", tool_use_result={"a": 1}, isSynthetic=True)
         assert dialect(record) == "stream-json"
         translated = native(record)
@@ -91,7 +88,7 @@ class TestStreamJson:
         assert translated["isMeta"] is True
         assert not {"session_id", "parent_tool_use_id", "tool_use_result", "isSynthetic"} & set(translated)
 
-    def test_figures_of_a_compaction(self) -> None:
+    def test_the_metadata_of_a_compaction(self) -> None:
         figures = {"pre_tokens": 5, "preserved_segment": {"head_uuid": "u1"}}
         record = printed(system("compact_boundary"), compact_metadata=figures)
         assert native(record)["compactMetadata"] == {"preTokens": 5, "preservedSegment": {"headUuid": "u1"}}
@@ -110,7 +107,7 @@ class TestStreamJson:
             event("message_stop"),
         ],
     )
-    def test_is_known_by_its_types_and_spellings(self, record: Object) -> None:
+    def test_is_recognised_by_its_types_and_field_names(self, record: Object) -> None:
         assert dialect(record) == "stream-json"
 
     def test_the_version_of_an_init(self) -> None:
@@ -122,7 +119,7 @@ class TestStreamJson:
         assert (native(record)["agentId"], native(record)["requestId"]) == ("a", "r")
         assert native({"type": "control_request", "request_id": "r"})["request_id"] == "r"
 
-    def test_figures_nested_without_end(self) -> None:
+    def test_deeply_nested_metadata(self) -> None:
         deep: Any = {}
         for _ in range(1500):
             deep = {"a_b": deep}
@@ -130,7 +127,7 @@ class TestStreamJson:
 
 
 class TestEarly:
-    """The shapes of the first public descriptions."""
+    """The format of the first public descriptions."""
 
     @pytest.mark.parametrize(
         ("written", "type"),
@@ -148,7 +145,7 @@ class TestEarly:
         assert (dialect(record), native(record)["type"]) == ("early", type)
 
     @pytest.mark.parametrize("spelling", ["sessionId", "session_id"])
-    def test_whatever_the_session_is_called(self, spelling: str) -> None:
+    def test_both_names_of_the_session_id(self, spelling: str) -> None:
         record = {"type": "human", "uuid": "u", spelling: "s", "message": {"content": "x"}}
         assert native(record)["type"] == "user"
 
@@ -160,17 +157,17 @@ class TestEarly:
             (1738160130, "2025-01-29T14:15:30.000Z"),
         ],
     )
-    def test_numbers_are_times(self, number: float, stamp: str) -> None:
+    def test_numbers_are_timestamps(self, number: float, stamp: str) -> None:
         record = {"type": "assistant", "uuid": "u", "sessionId": "s", "timestamp": number, "message": {}}
         assert (dialect(record), native(record)["timestamp"]) == ("early", stamp)
         assert datetime.fromisoformat(stamp).tzinfo is not None
 
     @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 10**400, -(10**20), 1e300])
-    def test_numbers_that_are_no_times_are_kept(self, number: float) -> None:
+    def test_numbers_out_of_range_are_kept(self, number: float) -> None:
         kept = native({"type": "human", "timestamp": number})["timestamp"]
         assert repr(kept) == repr(number)
 
-    def test_a_truth_value_is_no_time(self) -> None:
+    def test_a_boolean_is_not_a_timestamp(self) -> None:
         assert dialect({"type": "user", "uuid": "u", "timestamp": True, "message": {}}) == "native"
 
     @pytest.mark.parametrize(
@@ -205,11 +202,11 @@ class TestEarly:
         assert native({"type": "compact_recap", "message": {"content": "short"}})["isCompactSummary"] is True
 
     @pytest.mark.parametrize("role", ["user", "assistant"])
-    def test_a_message_is_known_by_its_role(self, role: str) -> None:
+    def test_a_message_gets_its_type_from_its_role(self, role: str) -> None:
         assert native({"type": "message", "message": {"role": role}})["type"] == role
         assert native({"type": "message", "role": role, "content": "x"})["type"] == role
 
-    def test_a_message_beside_its_role_is_read(self) -> None:
+    def test_a_message_with_its_role_at_the_top_is_read(self) -> None:
         record = {"type": "message", "role": "user", "content": "words", "uuid": "u1"}
         assert [m.text for m in reread.open(jsonl(record)).messages] == ["words"]
 
@@ -218,9 +215,9 @@ class TestEarly:
 
 
 class TestStored:
-    """A captured conversation's line."""
+    """A line of a captured conversation."""
 
-    def kept(self, message: Any, **more: Any) -> Object:
+    def line(self, message: Any, **more: Any) -> Object:
         """A line of a captured conversation."""
         return {
             "id": "k",
@@ -231,25 +228,25 @@ class TestStored:
             **more,
         }
 
-    def test_the_message_speaks_its_own_dialect(self) -> None:
-        name, translated = dialects.translate(self.kept(printed(reply("x"), "t1")))
+    def test_the_message_has_its_own_dialect(self) -> None:
+        name, translated = dialects.translate(self.line(printed(reply("x"), "t1")))
         assert name == "stored"
         assert (translated["sessionId"], translated["parentToolUseID"]) == (SESSION, "t1")
-        assert native(self.kept({"type": "human", "message": {"content": "x"}}))["type"] == "user"
+        assert native(self.line({"type": "human", "message": {"content": "x"}}))["type"] == "user"
 
-    def test_the_time_it_was_kept_stands_in_for_none(self) -> None:
-        assert native(self.kept({"type": "result"}))["timestamp"] == "2025"
-        assert native(self.kept({"type": "result", "timestamp": "2024"}))["timestamp"] == "2024"
+    def test_a_message_without_a_timestamp_gets_that_of_the_line(self) -> None:
+        assert native(self.line({"type": "result"}))["timestamp"] == "2025"
+        assert native(self.line({"type": "result", "timestamp": "2024"}))["timestamp"] == "2024"
 
     @pytest.mark.parametrize("message", [None, 5, "words", [1]])
-    def test_what_was_no_object_is_output(self, message: Any) -> None:
-        translated = native(self.kept(message, raw="eA=="))
+    def test_a_line_that_is_not_an_object_is_output(self, message: Any) -> None:
+        translated = native(self.line(message, raw="eA=="))
         assert (translated["type"], translated["raw"]) == ("output", "eA==")
 
-    def test_kept_within_kept(self) -> None:
-        assert native(self.kept(self.kept({"type": "human"})))["type"] == "user"
+    def test_a_stored_line_in_a_stored_line(self) -> None:
+        assert native(self.line(self.line({"type": "human"})))["type"] == "user"
 
-    def test_kept_without_end(self) -> None:
+    def test_deeply_nested_stored_lines(self) -> None:
         message: Any = {"type": "human"}
         for _ in range(1500):
             message = {"claudeMessage": message}
@@ -259,7 +256,7 @@ class TestStored:
         assert not stored.looks_like({"type": "user", "claudeMessage": {}})
 
 
-def test_dialects_are_told_apart_record_by_record() -> None:
+def test_a_file_can_mix_dialects() -> None:
     mixed = jsonl(
         NATIVE[0],
         printed(reply("b")),

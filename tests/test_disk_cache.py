@@ -8,15 +8,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from reread.reader.counts import RowCounts
 
 from reread.accounting.cache import UsageCache
 from reread.disk import cache
-from reread.disk.cache import CacheFile, FileState, FileValues, Statement, Table
-from reread.reader.counts import RowCounts
+from reread.disk.cache import CacheFile, CacheTable, FileState, FileValues, Statement
 from reread.server.count_cache import CountCache
 
-WORDS = Table("words", "word TEXT PRIMARY KEY, number INTEGER", 1)
-OTHERS = Table("others", "word TEXT PRIMARY KEY", 1)
+WORDS = CacheTable("words", "word TEXT PRIMARY KEY, number INTEGER", 1)
+OTHERS = CacheTable("others", "word TEXT PRIMARY KEY", 1)
 INSERT = "REPLACE INTO words VALUES (?, ?)"
 SELECT = "SELECT word, number FROM words ORDER BY word"
 
@@ -28,7 +28,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def opened(*tables: Table) -> Iterator[CacheFile]:
+def opened(*tables: CacheTable) -> Iterator[CacheFile]:
     with closing(CacheFile(*tables)) as file:
         yield file
 
@@ -45,7 +45,7 @@ def test_what_was_written_is_there_the_next_time(path: Path) -> None:
 def test_a_table_of_another_format_is_emptied_and_the_others_are_kept(path: Path) -> None:
     with opened(WORDS, OTHERS) as file:
         file.write(Statement(INSERT, [("one", 1)]), Statement("INSERT INTO others VALUES ('x')"))
-    with opened(Table("words", "word TEXT", 2)) as file:
+    with opened(CacheTable("words", "word TEXT", 2)) as file:
         assert file.read("SELECT * FROM words") == []
     with opened(OTHERS) as file:
         assert file.read("SELECT * FROM others") == [("x",)]

@@ -9,28 +9,24 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import click
 import pytest
 
 import reread
-from reread import tools
 from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli._options import SAMPLES
 from reread.model.ledger import FATES
-from reread.reader.exports import FORMATS
-from reread.server.routes import ANSWERS
-from reread.tools.tool_call import ToolCall
+from reread.reader.export_formats import FORMATS
+from reread.server.routes import SESSION_ROUTES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 ABOVE = click.Context(group, **group.context_settings)
 COMMANDS = {verb: group.get_command(ABOVE, verb) for verb in VERBS}
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
-ELSEWHERE = {"extending.md", "reference.md", "standin.md"}
+ELSEWHERE = {"extending.md", "fake-claude.md", "reference.md"}
 """Documents whose code is a plug-in, a signature, or a test: no script to run here."""
 SCRIPTS = [path for path in DOCUMENTS if "```python" in path.read_text() and path.name not in ELSEWHERE]
 
@@ -169,14 +165,16 @@ def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
 
 def test_every_address_of_the_server_is_documented() -> None:
     text = (ROOT / "docs" / "reader.md").read_text()
-    assert all(f"…{path.partition('{')[0]}" in text for path in ANSWERS if path)
+    assert all(f"…{path.partition('{')[0]}" in text for path in SESSION_ROUTES if path)
 
 
 def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:
-    listed = re.findall(r'^  \["(.*)", "(.*)"\],$', (ROOT / "web/src/shell/Keys.tsx").read_text(), re.MULTILINE)
+    listed = re.findall(
+        r'^  \["(.*)", "(.*)"\],$', (ROOT / "web/src/shell/KeyboardShortcuts.tsx").read_text(), re.MULTILINE
+    )
     table = re.findall(r"^\| (`.*) \| (.*) \|$", (ROOT / "docs" / "reader.md").read_text(), re.MULTILINE)
-    told = {(keys.replace("`", ""), does.replace("`", "")) for keys, does in table}
-    assert len(listed) > 8 and set(listed) <= told
+    documented = {(keys.replace("`", ""), action.replace("`", "")) for keys, action in table}
+    assert len(listed) > 8 and set(listed) <= documented
 
 
 def test_every_picture_is_shown_and_can_be_taken_again() -> None:
@@ -200,21 +198,6 @@ def test_every_kind_of_message_is_documented() -> None:
     reading = (ROOT / "docs" / "reading.md").read_text()
     kinds = {m.kind for h in reread.sessions(root=SAMPLES) for m in reread.open(Path(h.path)).messages}
     assert all(f"`{kind}`" in reading for kind in kinds)
-
-
-def test_the_plug_in_of_the_document_draws_its_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = blocks(ROOT / "docs" / "extending.md", "python")
-    module: dict[str, Any] = {}
-    exec(compile(code, "extending.md", "exec"), module)
-    (entry,) = re.findall(r'^(\w+) = "my_package.tools:(\w+)"$', *blocks(ROOT / "docs" / "extending.md", "toml"), re.M)
-    point = SimpleNamespace(name=entry[0], load=lambda: module[entry[1]])
-    monkeypatch.setattr(tools, "entry_points", lambda group: [point] if group == "reread.tools" else [])
-    tools.tools.cache_clear()
-    try:
-        tool_call = ToolCall("mcp__ops__deploy", {"service": "web", "stage": "live"}, ok=True)
-        assert (tools.title(tool_call), tools.draw(tool_call)[0].items[0].value) == ("Deploy web", "live")
-    finally:
-        tools.tools.cache_clear()
 
 
 def test_every_format_can_be_asked_for() -> None:

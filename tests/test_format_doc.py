@@ -118,7 +118,7 @@ class TestWhatTheTextSays:
         assert len(session.branches) == 1
 
     def test_who_speaks(self) -> None:
-        session = shown("Who speaks")
+        session = shown("Who wrote a message")
         assert [message.kind for message in session.messages] == ["command", "output", "interrupt", "prompt"]
 
     def test_a_later_prompt_under_an_old_parent_is_a_branch_and_zeros_mean_nothing(self) -> None:
@@ -143,7 +143,7 @@ class TestWhatTheTextSays:
         assert texts(agent.messages)[-1] == "Three shelves."
 
     def test_what_a_background_agent_answers_comes_as_a_notification(self, tmp_path: Path) -> None:
-        last = laid_out("Agents / 2.1: below it", tmp_path).messages[-1]
+        last = laid_out("Agents / 2.1: below the session", tmp_path).messages[-1]
         assert (last.kind, last.fields["summary"]) == ("notification", "Three shelves")
 
     def test_a_stream_is_read_as_lines_as_an_array_and_as_a_lone_result(self) -> None:
@@ -169,11 +169,11 @@ class TestWhatTheTextSays:
         assert session.records[0].native["timestamp"] == "2026-11-15T10:00:00.000Z"
 
     def test_of_state_the_last_one_holds(self) -> None:
-        assert shown("What is odd in real files / Lines written again").title == "A longer look"
+        assert shown("Oddities in real files / Repeated lines").title == "A longer look"
 
     def test_late_parents_are_found_and_missing_ones_replaced_by_the_line_before(self) -> None:
-        conversation = shown("What is odd in real files / Missing and late parents").conversation
-        assert [conversation.parent_of(index) for index in range(3)] == [-1, 2, 0]
+        conversation = shown("Oddities in real files / Missing and late parents").conversation
+        assert [conversation.tree.parent(index) for index in range(3)] == [-1, 2, 0]
 
     def test_a_summary_is_the_title_of_the_session_that_has_its_leaf(self) -> None:
         summary = EXAMPLES[1].lines.splitlines()[0]

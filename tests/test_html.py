@@ -1,4 +1,4 @@
-"""A session as a page, and several as a site: whole, closed in itself, and safe whatever it holds."""
+"""HTML export: pages and sites are complete, self-contained and safe whatever a session contains."""
 
 import base64
 import hashlib
@@ -27,7 +27,7 @@ from reread.errors import Unwritable
 from reread.reader import html_export
 from reread.reader.session_view import SessionView
 from reread.reader.site_export import write_site
-from reread.render.parts import Selection
+from reread.render.selection import Selection
 from reread.session.session import Session
 
 SCRIPT, STYLE = "'use strict'; /* </script><b> */", "body { color: red }"
@@ -45,7 +45,7 @@ HOSTILE = (
 
 @pytest.fixture(autouse=True)
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A reader of a few letters in place of the built one."""
+    """Replace the built reader with a short one."""
     folder = tmp_path / "static"
     folder.mkdir()
     (folder / "export.js").write_text(SCRIPT)
@@ -56,8 +56,8 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     html_export.inline_assets.cache_clear()
 
 
-class Opened(HTMLParser):
-    """A page as a browser takes it apart."""
+class ParsedPage(HTMLParser):
+    """A page as a browser parses it."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
@@ -89,11 +89,11 @@ class Opened(HTMLParser):
 
     @property
     def index(self) -> Any:
-        """What the page's index says."""
+        """The page's index."""
         return json.loads(next(data for attrs, data in self.scripts if attrs.get("id") == "reread-index"))
 
     def bytes(self, chunk: int) -> bytes:
-        """The bytes of a chunk as they are."""
+        """The bytes of a chunk."""
         return base64.b64decode(
             next(d for attrs, d in self.scripts if attrs.get("data-chunk") == str(chunk)), validate=True
         )
@@ -103,7 +103,7 @@ class Opened(HTMLParser):
         return json.loads(zlib.decompress(self.bytes(chunk), -zlib.MAX_WBITS))
 
     def items(self, thread: Any) -> list[Any]:
-        """The passages of a thread, page by page."""
+        """The items of a thread."""
         return [item for page in thread["pages"] for item in self.chunk(page)["items"]]
 
     def bodies(self, thread: Any) -> dict[str, Any]:
@@ -111,13 +111,13 @@ class Opened(HTMLParser):
         return {index: body for page in thread["pages"] for index, body in self.chunk(page)["bodies"].items()}
 
 
-def page_of(session: Session, **selection: Any) -> Opened:
-    """A session's page, opened."""
-    return Opened(b"".join(html_export.session_html(session, Selection(**selection))))
+def page_of(session: Session, **selection: Any) -> ParsedPage:
+    """The page of a session."""
+    return ParsedPage(b"".join(html_export.session_html(session, Selection(**selection))))
 
 
 def plain(value: Any) -> Any:
-    """A value as it comes out of JSON, pictures aside."""
+    """A value as it comes out of JSON, without the URLs of pictures."""
     value = json.loads(jsontext.dumps(value))
     stack = [value]
     while stack:
@@ -128,8 +128,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-def assert_whole(session: Session) -> None:
-    """A page has every passage and every call of every branch and agent, as the server would send them."""
+def assert_complete(session: Session) -> None:
+    """A page contains every item and call of every branch and agent, as the server would send them."""
     page, view = page_of(session, full=True), SessionView(session, session.id or "session")
     assert [thread["agent"] for thread in page.index["threads"]][len(session.branches) :] == list(session.agents)
     for thread in page.index["threads"]:
@@ -147,35 +147,35 @@ def assert_whole(session: Session) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("projects/*/*.jsonl")), ids=lambda path: path.stem[:8])
-def test_a_page_holds_the_whole_session(path: Path) -> None:
-    assert_whole(reread.open(path))
+def test_a_page_contains_the_whole_session(path: Path) -> None:
+    assert_complete(reread.open(path))
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS[::7], ids=name)
-def test_a_page_holds_every_real_session(path: Path) -> None:
-    assert_whole(reread.open(path))
+def test_a_page_contains_every_real_session(path: Path) -> None:
+    assert_complete(reread.open(path))
 
 
 @given(TALKS)
-def test_anything_can_be_a_page(data: bytes) -> None:
+def test_any_input_can_be_exported(data: bytes) -> None:
     page = page_of(reread.open(data))
     assert page.tags["script"] == len(page.scripts)
     assert page.index["threads"]
 
 
-def test_branches_share_the_pages_they_have_in_common() -> None:
+def test_branches_share_chunks() -> None:
     many = [record for n in range(60) for record in (user(f"turn {n}"), reply(f"said {n}", id=f"m{n}"))]
     session = read(*many, user("left"), reply("l", id="x"), user("right", parentUuid="u118"), reply("r", id="y"))
     page = page_of(session)
     first, second = page.index["threads"]
     assert first["branch"] == 1 and first["pages"][:2] == second["pages"][:2] and first["pages"] != second["pages"]
-    assert_whole(session)
+    assert_complete(session)
 
 
 def many_agents(count: int) -> Session:
     calls = [reply(use(f"t{n}", "Agent", prompt=f"task {n}"), id=f"m{n}") for n in range(count)]
-    said = [printed(reply(f"done {n}", id=f"a{n}"), f"t{n}") for n in range(count)]
-    return read(printed(user("go")), *map(printed, calls), *said)
+    replies = [printed(reply(f"done {n}", id=f"a{n}"), f"t{n}") for n in range(count)]
+    return read(printed(user("go")), *map(printed, calls), *replies)
 
 
 def many_rewinds(count: int) -> Session:
@@ -191,13 +191,13 @@ def many_rewinds(count: int) -> Session:
     return read(user("go", uuid="a0"), *tries)
 
 
-@pytest.mark.parametrize("made", [many_agents, many_rewinds])
-def test_the_index_of_a_page_grows_as_its_session_does(made: Callable[[int], Session]) -> None:
-    few, many = (len(json.dumps(page_of(made(count)).index)) for count in (20, 160))
+@pytest.mark.parametrize("make", [many_agents, many_rewinds])
+def test_the_index_grows_linearly(make: Callable[[int], Session]) -> None:
+    few, many = (len(json.dumps(page_of(make(count)).index)) for count in (20, 160))
     assert many < 10 * few
 
 
-def test_nothing_but_the_reader_may_run_and_nothing_is_loaded() -> None:
+def test_only_the_reader_may_run_and_nothing_is_loaded() -> None:
     page = page_of(read(user("hi"), reply("ho")))
     policy = next(v for tag, name, v in page.attributes if tag == "meta" and "default-src" in v)
     script = next(data for attrs, data in page.scripts if not attrs)
@@ -208,7 +208,7 @@ def test_nothing_but_the_reader_may_run_and_nothing_is_loaded() -> None:
     assert not [item for item in page.attributes if item[1] in ("src", "href") or item[1].startswith("on")]
 
 
-def test_nothing_in_a_session_gets_out_of_its_place() -> None:
+def test_no_content_becomes_markup() -> None:
     records = [user(HOSTILE[0]), *(reply(words, thinking(words), id=f"m{n}") for n, words in enumerate(HOSTILE))]
     records += [reply(use("a", "Bash", command=words), id=f"c{n}") for n, words in enumerate(HOSTILE)]
     harmless = page_of(read(*(user("x") if record["type"] == "user" else record for record in records)))
@@ -223,7 +223,7 @@ def test_nothing_in_a_session_gets_out_of_its_place() -> None:
     assert HOSTILE[0] in texts and HOSTILE[5] in texts
 
 
-def test_pictures_are_in_the_page_once_and_only_real_ones() -> None:
+def test_each_real_picture_is_included_once() -> None:
     svg = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": PNG}}
     fake = image(base64.b64encode(b"<script>alert(1)</script>").decode())
     session = read(user([text("see"), image(PNG), image(PNG), svg, fake, image("%")]))
@@ -236,7 +236,7 @@ def test_pictures_are_in_the_page_once_and_only_real_ones() -> None:
     assert "chunk:" not in json.dumps(without.items(without.index["threads"][0]))
 
 
-def test_what_is_left_out_is_not_in_the_page() -> None:
+def test_a_page_contains_only_the_selected_parts() -> None:
     session = read(
         user("first secret"),
         reply(thinking("hush"), text("one"), id="a"),
@@ -267,20 +267,20 @@ def test_what_is_left_out_is_not_in_the_page() -> None:
     assert "hush" not in json.dumps(page_of(session, thinking=False).index)
 
 
-def test_without_javascript_there_is_what_was_said_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_javascript_the_texts_are_shown_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     session = read(
         user("the question"), reply(thinking("hush"), text("the answer"), id="a"), user("more"), reply("end")
     )
-    said = page_of(session).texts["noscript"]
-    assert "needs JavaScript" in said and "the question" in said and "the answer" in said and "hush" not in said
-    monkeypatch.setattr(html_export, "PLAIN_PASSAGES", 2)
-    assert "and 2 more passages" in page_of(session).texts["noscript"]
+    shown = page_of(session).texts["noscript"]
+    assert "needs JavaScript" in shown and "the question" in shown and "the answer" in shown and "hush" not in shown
+    monkeypatch.setattr(html_export, "MAX_PLAIN_ITEMS", 2)
+    assert "and 2 more messages" in page_of(session).texts["noscript"]
 
 
-def test_a_missing_reader_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_reader_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(html_export, "STATIC", tmp_path)
     html_export.inline_assets.cache_clear()
-    with pytest.raises(reread.Unreadable, match="the built reader is missing"):
+    with pytest.raises(reread.Unreadable, match=r"Cannot read the built reader .*; install reread again\."):
         reread.export(read(user("x")), "html")
 
 
@@ -289,7 +289,7 @@ def test_a_missing_reader_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> list[Path]:
-    """Two sessions of two projects."""
+    """Two sessions in two projects."""
     paths = [tmp_path / "projects" / folder / f"{folder}.jsonl" for folder in ("one", "two")]
     for path in paths:
         path.parent.mkdir(parents=True)
@@ -297,16 +297,16 @@ def sessions(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_a_site_has_an_index_pages_and_what_they_share(sessions: list[Path], tmp_path: Path) -> None:
+def test_a_site_has_an_index_pages_and_shared_assets(sessions: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "site"
     done = write_site(sessions, folder)
     assert (done.written, done.unchanged, done.faults) == (2, 0, [])
-    index = Opened((folder / "index.html").read_bytes())
+    index = ParsedPage((folder / "index.html").read_bytes())
     links = [value for tag, name, value in index.attributes if name == "href" and tag == "a"]
     assert sorted(links) == ["one.html", "two.html"]
     assert "in one <b>&</b>" in index.texts["a"] and "/p/two" in index.texts["h2"] and not index.tags["b"]
     for link in links:
-        page = Opened((folder / link).read_bytes())
+        page = ParsedPage((folder / link).read_bytes())
         sources = [value for _, name, value in page.attributes if name in ("src", "href")]
         assert all((folder / source).is_file() for source in sources) and len(sources) == 2
         assert page.index["home"] == "index.html"
@@ -319,7 +319,7 @@ def test_the_index_names_the_models_of_agents_too(tmp_path: Path) -> None:
     assert "opus-5-5 sonnet-5 haiku-5-5 + 3 agents" in (tmp_path / "index.html").read_text()
 
 
-def test_only_what_changed_is_written_again(sessions: list[Path], tmp_path: Path) -> None:
+def test_only_changed_pages_are_rewritten(sessions: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "site"
     write_site(sessions, folder)
     os.utime(folder / "one.html", (1, 1))
@@ -334,7 +334,7 @@ def test_only_what_changed_is_written_again(sessions: list[Path], tmp_path: Path
     assert write_site(sessions, folder, Selection(thinking=False)).written == 1
 
 
-def test_a_session_that_is_gone_keeps_its_page(sessions: list[Path], tmp_path: Path) -> None:
+def test_a_deleted_session_keeps_its_page(sessions: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "site"
     write_site(sessions, folder)
     sessions[1].unlink()
@@ -342,16 +342,16 @@ def test_a_session_that_is_gone_keeps_its_page(sessions: list[Path], tmp_path: P
     assert (folder / "two.html").exists() and "two.html" in (folder / "index.html").read_text()
 
 
-def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: Path) -> None:
+def test_unreadable_sessions_and_folders_are_reported(sessions: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "site"
     done = write_site([*sessions, tmp_path / "none.jsonl"], folder)
     assert done.written == 2 and "none.jsonl" in done.faults[0]
     short = write_site(sessions, folder, Selection(turns=(9, None)))
-    assert short.written == 0 and "one.jsonl: there is no turn 9" in short.faults[0]
+    assert short.written == 0 and "one.jsonl: No turn 9; this session has 1 turn." in short.faults[0]
     (folder / "site.json").write_text("{")
-    with pytest.raises(reread.Unreadable, match=r"site\.json: is not what an earlier export wrote"):
+    with pytest.raises(reread.Unreadable, match=r"Cannot read .*site\.json: .*; choose another folder\."):
         write_site(sessions, folder)
-    with pytest.raises(Unwritable, match="cannot be written"):
+    with pytest.raises(Unwritable, match="Cannot write "):
         write_site(sessions, sessions[0])
 
 
@@ -359,7 +359,7 @@ def test_what_cannot_be_read_or_written_is_said(sessions: list[Path], tmp_path: 
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line, with a reader of a few letters."""
+    """Run the command line with a short reader."""
     code = (
         "import sys, pathlib; from reread.reader import html_export; from reread import cli\n"
         f"html_export.STATIC = pathlib.Path({str(html_export.STATIC)!r})\ncli.main()"
@@ -367,12 +367,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
 
 
-def test_exporting_pages_and_sites(sessions: list[Path], tmp_path: Path) -> None:
+def test_the_export_command_writes_pages_and_sites(sessions: list[Path], tmp_path: Path) -> None:
     done = run("export", str(sessions[0]), "-f", "html")
-    assert done.returncode == 0 and Opened(done.stdout.encode()).index["threads"]
+    assert done.returncode == 0 and ParsedPage(done.stdout.encode()).index["threads"]
     page = tmp_path / "it.html"
     assert run("export", str(sessions[0]), "-o", str(page), "--no-thinking", "--no-images").returncode == 0
-    assert Opened(page.read_bytes()).index["threads"]
+    assert ParsedPage(page.read_bytes()).index["threads"]
     done = run("export", str(tmp_path), "-f", "html", "-o", str(tmp_path / "site"))
     assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'site' / 'index.html'}: 2 written, 0 unchanged\n")
     done = run("export", *map(str, sessions), "-f", "html", "-o", str(tmp_path / "site"))

@@ -30,10 +30,10 @@ def transcript(root: Path, *records: making.Object, session: str = SESSION) -> l
 def capture(root: Path, *lines: making.Object, code: int | None = 0, **options: Any) -> None:
     """Lines as a run of the conversation `c`."""
     with Store(root).writer("c") as writer:
-        writer.begin(["claude", "-p"], **options)
+        writer.start_run(["claude", "-p"], **options)
         writer.extend([json.dumps(line).encode() + b"\n" for line in lines])
         if code is not None:
-            writer.finish(code)
+            writer.end_run(code)
 
 
 def printed(record: making.Object) -> making.Object:
@@ -84,7 +84,7 @@ class TestJoined:
     def test_prompts_that_were_sent_are_not_told_twice(self, tmp_path: Path) -> None:
         _, said = transcript(tmp_path, user("Hi"), reply("Hello."))
         with Store(tmp_path).writer("c") as writer:
-            writer.begin(["claude"])
+            writer.start_run(["claude"])
             writer.extend([json.dumps(user("Hi", session_id=SESSION)).encode() + b"\n"], stream="in")
             writer.extend([json.dumps(printed(said)).encode() + b"\n"])
         session = reread.open("c", root=tmp_path)
@@ -154,9 +154,9 @@ class TestUsage:
         alone = reread.usage(root=tmp_path, cache=False).totals
         for stream in streams:
             with stream.open("rb") as lines, Store(tmp_path).writer("c") as writer:
-                writer.begin(["claude"])
+                writer.start_run(["claude"])
                 writer.extend(list(lines))
-                writer.finish(0)
+                writer.end_run(0)
         both = reread.usage(root=tmp_path, cache=False).totals
         names = ("responses", "input_tokens", "output_tokens", "cache_read_tokens", "cost_usd")
         assert [getattr(both, name) for name in names] == [getattr(alone, name) for name in names]

@@ -19,10 +19,11 @@ import reread
 from reread.base import jsontext
 from reread.disk.sources import MemorySource
 from reread.model.conversation import Conversation
+from reread.model.fold import Fold
 from reread.records import dialects
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
-from reread.render.parts import Selection
+from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.session.loader import Loader
 from reread.session.session import Session
@@ -190,36 +191,37 @@ def test_law_2_what_is_seen_at_a_glance_is_what_a_closer_look_gives(data: bytes)
 @given(TALKS)
 def test_law_3_a_file_folded_line_by_line_is_its_records_pushed(data: bytes) -> None:
     source = MemorySource(data)
-    pushed, folded = Conversation(source.read), Conversation(source.read)
+    fold, folded = Fold(Conversation(source.read)), Conversation(source.read)
     for record in decoded(data):
-        pushed.push(record)
+        fold.push(record)
     Loader(source, folded).load()
-    assert portrait(pushed) == portrait(folded)
+    assert portrait(fold.conversation) == portrait(folded)
 
 
 @given(TALKS, st.integers(0, 12))
 def test_law_3_a_prefix_and_the_rest_is_all(data: bytes, prefix: int) -> None:
-    whole, parts = (Conversation(lambda offset, length: data[offset : offset + length]) for _ in range(2))
+    whole, parts = (Fold(Conversation(lambda offset, length: data[offset : offset + length])) for _ in range(2))
     for record in decoded(data):
         whole.push(record)
     for index, record in enumerate(decoded(data)):
         if index == prefix:
-            portrait(parts)
+            portrait(parts.conversation)
         parts.push(record)
-    assert portrait(parts) == portrait(whole)
-    assert [*map(portrait, parts.inline_agents.values())] == [*map(portrait, whole.inline_agents.values())]
+    assert portrait(parts.conversation) == portrait(whole.conversation)
+    inline = [[*map(portrait, fold.conversation.inline_agents.values())] for fold in (parts, whole)]
+    assert inline[0] == inline[1]
 
 
 @given(TALKS, st.data())
 def test_law_3_a_session_that_grows_is_the_session_loaded(data: bytes, choice: st.DataObject) -> None:
     source = Growing(data)
     session = Session(source)
-    session.loader = session.new_loader()
+    session.restart()
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
-        session.loader.take_in()
+        session.load_lines()
         family(session)
-    session.loader.load()
+    session.load_rest()
     assert family(session) == family(reread.open(data))
 
 

@@ -66,7 +66,7 @@ def test_a_root_is_a_configuration_folder_or_a_projects_folder_and_nothing_else_
     write(home / ".claude/projects/-p/mine.jsonl", record())
     assert ids(root=home / "elsewhere") == ["one"]
     assert ids(root=home / "elsewhere/projects") == ["one"]
-    with pytest.raises(reread.NotFound, match="no such folder"):
+    with pytest.raises(reread.NotFound, match="No folder"):
         ids(root=home / "nowhere")
 
 
@@ -218,7 +218,7 @@ def test_times_are_said_as_people_say_them(text: str, before: timedelta) -> None
 
 @pytest.mark.parametrize("text", ["", "soon", "99999999999d", "2026-13-01"])
 def test_what_is_no_time_says_what_is_one(text: str) -> None:
-    with pytest.raises(reread.Misuse, match="is no time"):
+    with pytest.raises(reread.Misuse, match="Invalid time"):
         parse_time(text)
 
 

@@ -298,5 +298,5 @@ def test_every_split_of_a_real_session_follows_to_the_same_end(tmp_path: Path, w
 
 
 def test_bytes_cannot_be_followed() -> None:
-    with pytest.raises(reread.Misuse, match="only a session on disk"):
+    with pytest.raises(reread.Misuse, match="Only a session on disk"):
         next(iter(reread.follow(reread.open(b""))))

@@ -1,4 +1,4 @@
-"""What other systems do differently: paths, line ends, reading by position, watching."""
+"""Differences between systems: paths, line ends, reading by position, watching."""
 
 import json
 import os
@@ -26,11 +26,11 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
         ("code", "code"),
     ],
 )
-def test_a_folders_name_is_a_guess_at_the_project(folder: str, project: str) -> None:
+def test_the_project_is_guessed_from_the_folder_name(folder: str, project: str) -> None:
     assert layout.guess_project(Path("projects") / folder / "x.jsonl") == project
 
 
-def test_a_session_of_windows_names_its_folder_as_written(tmp_path: Path) -> None:
+def test_a_windows_project_path_is_kept(tmp_path: Path) -> None:
     cwd = str(PureWindowsPath("C:/Users/sam/code"))
     record = {"type": "user", "uuid": "u", "cwd": cwd, "message": {"role": "user", "content": "hi"}}
     path = tmp_path / "x.jsonl"
@@ -39,7 +39,7 @@ def test_a_session_of_windows_names_its_folder_as_written(tmp_path: Path) -> Non
     assert session.project == cwd
 
 
-def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
+def test_crlf_lines_read_the_same(tmp_path: Path) -> None:
     path = tmp_path / HARBOR.name
     path.write_bytes(HARBOR.read_bytes().replace(b"\n", b"\r\n"))
     here, there = reread.open(HARBOR), reread.open(path)
@@ -53,7 +53,7 @@ def test_a_system_without_pread_reads_the_same(monkeypatch: pytest.MonkeyPatch) 
     assert [record.value for record in reread.open(HARBOR).records] == expected
 
 
-def test_where_the_system_reports_no_changes_files_are_polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_polled_if_the_system_reports_no_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "true")
     lines = HARBOR.read_bytes().splitlines(keepends=True)
     path = tmp_path / "x.jsonl"
@@ -73,7 +73,7 @@ def test_where_the_system_reports_no_changes_files_are_polled(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX"])
-def test_a_plain_locale_reads_the_same(locale: str) -> None:
+def test_the_c_locale_reads_the_same(locale: str) -> None:
     environment = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     code = f"import reread; print(len(reread.open({str(HARBOR)!r}).messages))"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)

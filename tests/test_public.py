@@ -1,4 +1,4 @@
-"""The public face: its names, and how little importing it loads."""
+"""The public names, and how little importing them loads."""
 
 import importlib
 import pkgutil
@@ -10,14 +10,14 @@ import pytest
 import reread
 
 
-def test_the_public_names_are_sorted_and_all_there() -> None:
+def test_the_public_names_are_sorted_and_exist() -> None:
     assert reread.__all__ == sorted(reread.__all__)
     for name in reread.__all__:
         assert getattr(reread, name) is not None
     assert len(reread.__all__) <= 31
 
 
-def test_every_public_name_says_what_it_is() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     for name in reread.__all__:
         assert getattr(reread, name).__doc__, name
 
@@ -47,7 +47,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     ],
     ids=["import", "help"],
 )
-def test_importing_and_asking_for_help_load_only_what_they_need(code: str, unwanted: set[str]) -> None:
+def test_import_and_help_load_only_what_they_need(code: str, unwanted: set[str]) -> None:
     probe = f"{code}\nimport sys; print('\\n' + ' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert unwanted.isdisjoint(done.stdout.splitlines()[-1].split())

@@ -22,9 +22,9 @@ from reread.records import blocks, types
 from reread.records.blocks import (
     BLOCKS,
     CallBlock,
+    ContentSource,
     Image,
     ResultBlock,
-    Source,
     Text,
     ToolResult,
     ToolUse,
@@ -183,6 +183,18 @@ def test_every_field_may_be_garbage(family: str, kind: str, struct: type[Struct]
 def test_a_new_field_is_told(family: str, kind: str, struct: type[Struct]) -> None:
     value = carried(family, named(family, kind, {**full(struct), "newField": 1}))
     assert unknown_fields(value) == [f"{family}/{kind}.newField".strip("/")]
+
+
+def subclasses(base: type[Struct]) -> set[type[Struct]]:
+    """The subclasses of a struct at any depth."""
+    return {below for kind in base.__subclasses__() for below in (kind, *subclasses(kind))}
+
+
+@pytest.mark.parametrize("base", [types.Entry, types.AttachmentPayload, types.ProgressPayload, types.EventPayload])
+def test_a_struct_with_a_type_is_in_its_table(base: type[Struct]) -> None:
+    structs = {struct for _, _, struct in MEMBERS}
+    concrete = {struct for struct in subclasses(base) if struct().type and struct is not Malformed}
+    assert concrete <= structs
 
 
 def test_every_struct_has_a_name_of_its_own() -> None:
@@ -378,7 +390,9 @@ def test_blocks_are_typed_and_odd_ones_kept_as_they_are() -> None:
     assert isinstance(use, ToolUse) and use.input == "not an object"
     assert isinstance(result, ToolResult) and result.blocks == [Text(text="out")]
     assert getattr(result, "is_error", None) == "maybe"
-    assert isinstance(image, Image) and image.picture == Source(type="base64", media_type="image/png", data="AAAA")
+    assert isinstance(image, Image) and image.picture == ContentSource(
+        type="base64", media_type="image/png", data="AAAA"
+    )
     assert unheard == UnknownBlock(type="unheard_of", value={"type": "unheard_of", "a": 1})
     assert number == UnknownBlock(value=7)
     assert to_blocks("said") == [Text(text="said")]

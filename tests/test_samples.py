@@ -1,4 +1,4 @@
-"""The bundled sample sessions are well formed, and show what the product can show."""
+"""The bundled sample sessions are well formed and cover what the views can show."""
 
 import base64
 import json
@@ -90,14 +90,14 @@ def is_prompt(record):
     return record.get("type") == "user" and record.get("origin", {}).get("kind") == "human"
 
 
-def test_every_line_is_one_object():
+def test_every_line_is_one_json_object():
     for path in TRANSCRIPTS + STREAMS:
         raw = path.read_bytes()
         assert raw.endswith(b"\n") and b"\r" not in raw and b"\n\n" not in raw
         assert all(isinstance(json.loads(line), dict) for line in raw.decode().split("\n")[:-1]), path
 
 
-def test_parents_come_earlier_and_uuids_are_unique():
+def test_parents_precede_their_children_and_uuids_are_unique():
     everywhere = Counter(r["uuid"] for r in records(TRANSCRIPTS + STREAMS) if "uuid" in r)
     assert max(everywhere.values()) == 1
     for path in TRANSCRIPTS:
@@ -108,7 +108,7 @@ def test_parents_come_earlier_and_uuids_are_unique():
                 seen.add(record["uuid"])
 
 
-def test_records_say_where_they_belong():
+def test_records_name_their_project_and_session():
     for path in TRANSCRIPTS:
         for record in load(path):
             if "cwd" in record:
@@ -127,14 +127,14 @@ def test_every_call_is_answered_once():
         assert calls([path]).keys() == results([path]).keys()
 
 
-def test_answers_name_the_line_of_their_call():
+def test_results_name_the_record_of_their_call():
     uses = calls(TRANSCRIPTS)
     for id, (_, record) in results(TRANSCRIPTS).items():
         if "sourceToolAssistantUUID" in record:
             assert record["sourceToolAssistantUUID"] == record["parentUuid"] == uses[id][1]["uuid"]
 
 
-def test_ids_look_like_the_real_ones():
+def test_ids_have_the_real_format():
     shapes = {"tool_use": r"toolu_01\w{22}", "message": r"msg_01\w{22}", "request": r"req_011\w{21}"}
     for record in records():
         if record["type"] == "assistant":
@@ -143,7 +143,7 @@ def test_ids_look_like_the_real_ones():
     assert all(re.fullmatch(shapes["tool_use"], id) for id in calls(TRANSCRIPTS))
 
 
-def test_a_response_is_one_block_a_line_with_its_final_numbers():
+def test_each_response_line_has_one_block_and_the_final_usage():
     lines = defaultdict(list)
     for record in records():
         if record["type"] == "assistant":
@@ -161,8 +161,8 @@ def test_a_response_is_one_block_a_line_with_its_final_numbers():
 def test_times_increase_through_november_2026():
     days = set()
     for path in TRANSCRIPTS:
-        said = [r for r in load(path) if r.get("attachment", {}).get("type") != "queued_command"]
-        times = [r["timestamp"] for r in said if "uuid" in r]
+        written = [r for r in load(path) if r.get("attachment", {}).get("type") != "queued_command"]
+        times = [r["timestamp"] for r in written if "uuid" in r]
         assert times == sorted(times), path
         days |= {time[:10] for time in times}
     assert all(day.startswith("2026-11-") for day in days) and len(days) >= 5
@@ -183,7 +183,7 @@ def test_costs_add_up():
                 )
 
 
-def replaced(call, before):
+def edited(call, before):
     edits = call.get("edits") or [call]
     for edit in edits:
         assert before.count(edit["old_string"]) == 1 or edit.get("replace_all")
@@ -222,7 +222,7 @@ def test_diffs_apply():
             known[file] = whole_file(use, data) or known.get(file)
             if use["name"] in WRITERS:
                 before = known[file] or ""
-                after = use["input"].get("content") or replaced(use["input"], before)
+                after = use["input"].get("content") or edited(use["input"], before)
                 if data.get("type") == "create":
                     assert data["structuredPatch"] == [] and data["content"] == after
                 else:
@@ -232,15 +232,15 @@ def test_diffs_apply():
     assert checked.keys() == {"Edit", "MultiEdit", "create", "update"} and checked["Edit"] > 20
 
 
-def test_the_kinds_of_things_that_are_shown():
+def test_the_samples_cover_every_kind_of_content():
     everything = records()
-    said = [b for r in everything for b in blocks(r)]
-    text = "\n".join(str(b.get("text") or b.get("content")) for b in said)
+    content = [b for r in everything for b in blocks(r)]
+    text = "\n".join(str(b.get("text") or b.get("content")) for b in content)
     text += "\n".join(r.get("content", "") for r in everything if r["type"] == "system")
     assert {r["type"] for r in everything} == RECORDS
     assert {r["subtype"] for r in everything if r["type"] == "system"} == SUBTYPES
     assert {r["attachment"]["type"] for r in everything if r["type"] == "attachment"} == ATTACHMENTS
-    assert {b["type"] for b in said + [i for b in said for i in inner(b)]} == BLOCKS
+    assert {b["type"] for b in content + [i for b in content for i in inner(b)]} == BLOCKS
     assert {use["name"] for use, _ in calls(TRANSCRIPTS).values()} == TOOLS
     assert {r["version"] for r in everything if "version" in r} == VERSIONS
     assert {r["message"]["model"] for r in everything if r["type"] == "assistant"} >= MODELS
@@ -250,7 +250,7 @@ def test_the_kinds_of_things_that_are_shown():
     assert len({r["cwd"] for r in everything if "cwd" in r}) == 3
 
 
-def test_the_shapes_of_results():
+def test_the_samples_cover_the_shapes_of_results():
     bash, read = kinds("Bash"), [data["type"] for data in kinds("Read")]
     assert any(isinstance(d, str) and d.startswith("Error: Exit code 1\n") and "\x1b[31m" in d for d in bash)
     assert any(isinstance(d, dict) and "backgroundTaskId" in d for d in bash)
@@ -271,9 +271,9 @@ def test_the_shapes_of_results():
 
 
 def test_thinking_with_and_without_its_text():
-    thoughts = [b for r in records() for b in blocks(r) if b["type"] == "thinking"]
-    assert all(b["signature"] for b in thoughts)
-    assert {bool(b["thinking"]) for b in thoughts} == {True, False}
+    thinking = [b for r in records() for b in blocks(r) if b["type"] == "thinking"]
+    assert all(b["signature"] for b in thinking)
+    assert {bool(b["thinking"]) for b in thinking} == {True, False}
 
 
 def test_pictures_are_pictures():
@@ -287,10 +287,10 @@ def test_pictures_are_pictures():
         assert data.startswith(b"\x89PNG\r\n\x1a\n") and 300 <= width <= 600 and len(data) < 12_000
 
 
-def test_results_stand_between_the_lines_of_one_response():
+def test_a_result_comes_between_the_lines_of_one_response():
     for path in MAIN:
-        spoke = [r["message"].get("id") for r in load(path) if r["type"] in ("user", "assistant")]
-        if any(a and a == c and b is None for a, b, c in zip(spoke, spoke[1:], spoke[2:], strict=False)):
+        ids = [r["message"].get("id") for r in load(path) if r["type"] in ("user", "assistant")]
+        if any(a and a == c and b is None for a, b, c in zip(ids, ids[1:], ids[2:], strict=False)):
             return
     raise AssertionError("no response is interrupted by a result")
 
@@ -313,13 +313,13 @@ def test_agents_are_linked():
     assert any(r["isSidechain"] for r in records(MAIN) if "isSidechain" in r)
 
 
-def test_a_background_agent_answers_by_notification():
+def test_a_background_agent_reports_by_notification():
     [launched] = [data for data in kinds("Agent") if data["status"] == "async_launched"]
-    told = [r for r in records() if r.get("origin", {}).get("kind") == "task-notification"]
-    assert [f"<task-id>{launched['agentId']}</task-id>" in r["message"]["content"] for r in told] == [True]
+    reports = [r for r in records() if r.get("origin", {}).get("kind") == "task-notification"]
+    assert [f"<task-id>{launched['agentId']}</task-id>" in r["message"]["content"] for r in reports] == [True]
 
 
-def test_a_large_output_is_kept_beside():
+def test_a_large_output_has_a_file_of_its_own():
     [data] = [d for d in kinds("Bash") if isinstance(d, dict) and "persistedOutputPath" in d]
     [kept] = SAMPLES.glob("projects/*/*/tool-results/*.txt")
     assert data["persistedOutputPath"].endswith(str(kept.relative_to(SAMPLES)))
@@ -340,12 +340,12 @@ def test_the_compaction_is_written_as_the_client_writes_one():
     assert facts["preservedMessages"]["anchorUuid"] == summary["uuid"]
 
 
-def test_one_prompt_was_taken_back_and_asked_anew():
+def test_one_prompt_was_rewound_and_asked_again():
     parents = Counter(r["parentUuid"] for r in records(MAIN) if is_prompt(r))
     assert [n for parent, n in parents.items() if parent and n > 1] == [2]
 
 
-def test_input_typed_meanwhile():
+def test_queued_input():
     queued = [r["attachment"] for r in records() if r.get("attachment", {}).get("type") == "queued_command"]
     removed = {r["commandUuid"]: r["content"] for r in records() if r.get("operation") == "remove"}
     assert {a["commandMode"] for a in queued} == {"prompt", "task-notification"}
@@ -369,12 +369,12 @@ def test_the_stream_is_what_the_client_prints():
     assert any(r["type"] == "assistant" and r["parent_tool_use_id"] for r in lines)
     deltas = [r["event"]["delta"] for r in lines if r.get("event", {}).get("type") == "content_block_delta"]
     streamed = "".join(d.get("text", "") for d in deltas)
-    spoken = [b for r in lines if r["type"] == "assistant" for b in blocks(r)]
-    whole = "".join(b["text"] for b in spoken if b["type"] == "text")
+    content = [b for r in lines if r["type"] == "assistant" for b in blocks(r)]
+    whole = "".join(b["text"] for b in content if b["type"] == "text")
     assert streamed == whole and lines[-1]["result"] in whole
 
 
-def test_nothing_of_a_real_machine():
+def test_no_path_of_a_real_machine_is_in_the_samples():
     for path in SAMPLES.rglob("*.*"):
         if path.suffix in (".jsonl", ".json", ".txt", ".md"):
             text = path.read_text("utf-8")
@@ -382,7 +382,7 @@ def test_nothing_of_a_real_machine():
             assert not re.search(r"/root\b|/Users/|/tmp/(?!claude-1000/|harbor-copy)", text), path
 
 
-def test_they_stay_small_and_described():
+def test_the_samples_are_small_and_described():
     assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < 900_000
     readme = (SAMPLES / "README.md").read_text("utf-8")
     assert len(readme.splitlines()) <= 25

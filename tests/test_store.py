@@ -1,13 +1,16 @@
-"""The store: names, lines, locks, repairs and configuration of captured conversations."""
+"""The store of captured conversations: names, lines, locks, repairs and configuration."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import making  # noqa: F401  (the hypothesis profile)
 import pytest
@@ -15,12 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.catalog.store import Store, StoredConversation
+from reread.catalog import config
+from reread.catalog.store import Store, companions
+from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_type
-from reread.disk.filenames import LONGEST, id_of, name_of
+from reread.disk.filenames import MAX_LENGTH, filename_for, id_from_filename
 from reread.errors import Unwritable
 from reread.recording.player import find_recording
-from reread.recording.recorder import ChunkSplitter
 
 ODD_IDS = [
     "",
@@ -59,47 +63,55 @@ ODD_IDS += [
 class TestNames:
     @pytest.mark.parametrize("id", ODD_IDS, ids=ascii)
     def test_are_safe_on_every_system(self, id: str) -> None:
-        name = name_of(id)
-        assert 0 < len(name) <= LONGEST + 2
+        name = filename_for(id)
+        assert 0 < len(name) <= MAX_LENGTH + 2
         assert name == name.lower()
         assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789_-.%=")
         assert not name.startswith(("-", ".", "agent-")) and not name.endswith(".")
         assert name.split(".")[0] not in ("con", "nul", "com1")
 
     def test_are_one_to_one(self) -> None:
-        assert len({name_of(id) for id in ODD_IDS}) == len(ODD_IDS)
+        assert len({filename_for(id) for id in ODD_IDS}) == len(ODD_IDS)
 
     @given(st.text(max_size=30))
-    def test_give_the_id_back(self, id: str) -> None:
-        name = name_of(id)
-        assert id_of(name) == (id if "%=" not in name else None)
+    def test_map_back_to_the_id(self, id: str) -> None:
+        name = filename_for(id)
+        assert id_from_filename(name) == (id if "%=" not in name else None)
 
     @given(st.text(max_size=200), st.text(max_size=200))
-    def test_of_two_ids_are_two(self, one: str, other: str) -> None:
-        assert (name_of(one) == name_of(other)) == (one == other)
+    def test_of_different_ids_differ(self, one: str, other: str) -> None:
+        assert (filename_for(one) == filename_for(other)) == (one == other)
 
     @pytest.mark.parametrize("id", ODD_IDS, ids=ascii)
-    def test_whatever_the_caller_passes_it_is_kept_and_found(self, id: str, tmp_path: Path) -> None:
+    def test_any_id_is_stored_and_found(self, id: str, tmp_path: Path) -> None:
         store = Store(tmp_path)
         store.append(id, b'{"type":"x"}', workspace=id, agent=id)
-        (kept,) = store.conversations()
-        assert (kept.id, kept.agent) == (id, id)
-        assert kept.path.resolve().is_relative_to(tmp_path.resolve() / "conversations")
-        assert [entry.conversation_id for entry in kept.entries()] == [id]
+        (stored,) = store.conversations()
+        assert (stored.id, stored.agent) == (id, id)
+        assert stored.path.resolve().is_relative_to(tmp_path.resolve() / "conversations")
+        assert [line.conversation_id for line in stored.lines()] == [id]
 
-    def test_a_name_that_another_program_gave_is_read_and_appended_to(self, tmp_path: Path) -> None:
+    def test_a_file_named_by_another_program_is_read_and_appended_to(self, tmp_path: Path) -> None:
         path = tmp_path / "conversations" / "My Work" / "Agent" / "Conv1.jsonl"
         path.parent.mkdir(parents=True)
         path.write_bytes(chorus_line("Conv1"))
         store = Store(tmp_path)
-        kept = store.open("Conv1")
-        assert (kept.workspace, kept.agent, kept.id) == ("My Work", "Agent", "Conv1")
+        stored = store.open("Conv1")
+        assert (stored.workspace, stored.agent, stored.id) == ("My Work", "Agent", "Conv1")
         store.append("Conv1", b"{}", workspace="default")
         assert len(list(store.conversations())) == 2
 
+    def test_a_bare_name_given_by_another_program_is_used(self, tmp_path: Path) -> None:
+        path = tmp_path / "conversations" / "default" / "default" / "Conv1.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(chorus_line("Conv1"))
+        Store(tmp_path).append("Conv1", b"{}")
+        assert list(path.parent.iterdir()) == [path]
+        assert len(list(Store(tmp_path).open("Conv1").lines())) == 2
+
 
 def chorus_line(conversation: str) -> bytes:
-    """A line as another program writes it: with spaces, and its keys in another order."""
+    """Return a line as another program writes it: with spaces, and its keys in another order."""
     message = '{"type": "assistant", "session_id": "s-1", "message": {"id": "m", "role": "assistant", "content": []}}'
     return (
         f'{{"claudeMessage": {message} , "id": "1", "conversationId": "{conversation}", "agentId": "a", '
@@ -121,10 +133,10 @@ class TestLines:
             b'{"a":\r1}',
         ],
     )
-    def test_one_sound_object_is_embedded_byte_for_byte(self, raw: bytes, tmp_path: Path) -> None:
-        entry, line = kept_line(tmp_path, raw + b"\n")
-        assert raw in line and entry.raw == raw and entry.end == b"\n"
-        assert json.loads(line)["claudeMessage"] is not None
+    def test_a_valid_object_is_embedded_byte_for_byte(self, raw: bytes, tmp_path: Path) -> None:
+        line, data = store_line(tmp_path, raw + b"\n")
+        assert raw in data and line.raw == raw and line.end == b"\n"
+        assert json.loads(data)["claudeMessage"] is not None
 
     @pytest.mark.parametrize(
         "raw",
@@ -133,16 +145,16 @@ class TestLines:
             *(b'\xef\xbb\xbf{"a":1}', b'{"a":"\x01"}', b'{"a":1,}', b"\x00" * 20, b'{"a":"\xed\xa0\x80"}', b"{" * 5000),
         ],
     )
-    def test_anything_else_is_kept_as_base64(self, raw: bytes, tmp_path: Path) -> None:
-        entry, line = kept_line(tmp_path, raw + b"\n")
-        assert entry.raw == raw
-        assert json.loads(line)["claudeMessage"] is None and json.loads(line)["raw"] is not None
+    def test_anything_else_is_stored_as_base64(self, raw: bytes, tmp_path: Path) -> None:
+        line, data = store_line(tmp_path, raw + b"\n")
+        assert line.raw == raw
+        assert json.loads(data)["claudeMessage"] is None and json.loads(data)["raw"] is not None
 
-    def test_have_the_fields_of_the_plan_in_its_order(self, tmp_path: Path) -> None:
-        _, line = kept_line(tmp_path, b"{}\n")
-        assert list(json.loads(line)) == ["id", "conversationId", "agentId", "timestamp", "claudeMessage"]
+    def test_have_their_fields_in_order(self, tmp_path: Path) -> None:
+        _, data = store_line(tmp_path, b"{}\n")
+        assert list(json.loads(data)) == ["id", "conversationId", "agentId", "timestamp", "claudeMessage"]
 
-    def test_say_how_they_ended_and_where_they_came_from_only_where_that_is_unusual(self, tmp_path: Path) -> None:
+    def test_line_end_and_stream_are_stored_only_if_unusual(self, tmp_path: Path) -> None:
         with Store(tmp_path).writer("c") as writer:
             writer.extend([b"{}\r\n", b"{}"])
             writer.extend([b"{}\n"], stream="in")
@@ -150,83 +162,150 @@ class TestLines:
         assert [line.get("end") for line in lines] == ["\r\n", "", None]
         assert [line.get("stream") for line in lines] == [None, None, "in"]
 
-    @given(st.lists(st.binary(max_size=40)), st.integers(1, 20))
-    def test_cut_from_any_chunks_are_the_bytes(self, pieces: list[bytes], size: int) -> None:
-        data = b"".join(pieces)
-        cutter = ChunkSplitter()
-        lines = [line for at in range(0, len(data), size) for line in cutter.feed(data[at : at + size])]
-        lines += cutter.flush()
-        assert b"".join(lines) == data
-        assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines[:-1])
+    def test_with_a_newline_inside_stay_one_line(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b'{"a":\n1}')
+        assert [line.raw for line in Store(tmp_path).open("c").lines()] == [b'{"a":\n1}']
+
+    def test_have_a_random_uuid_each(self, tmp_path: Path) -> None:
+        with Store(tmp_path).writer("c") as writer:
+            writer.extend([b"{}\n"] * 200)
+        ids = [UUID(line.id) for line in StoredConversation(writer.path).lines()]
+        assert len(set(ids)) == 200
+        assert {(id.version, id.variant) for id in ids} == {(4, RFC_4122)}
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            b'{"claudeMessage":null,"raw":"e!A=="}',
+            b'{"claudeMessage":null,"raw":7}',
+            b'{"claudeMessage":null,"run":{"event":"pause"}}',
+            b'{"claudeMessage":null,"run":{},"raw":"eA=="}',
+            b'{"raw":"eA=="}',
+        ],
+    )
+    def test_of_another_form_are_damaged(self, line: bytes) -> None:
+        assert decode_line(line) is None
+
+    def test_unexpected_values_have_defaults(self) -> None:
+        line = decode_line(b'{"claudeMessage":{},"id":1,"stream":"side","end":2,"costUSD":true}')
+        assert line == StoredLine("", "", "", None, b"{}", end=b"\n", stream="out")
+        assert decode_line(b'{"claudeMessage":null,"run":{"event":"end","exitCode":"1"}}') == RunMarker("end")
 
     @given(st.binary(max_size=300))
-    def test_that_are_damaged_never_raise(self, data: bytes) -> None:
+    def test_damaged_lines_never_raise(self, data: bytes) -> None:
         assert decode_line(data) is None or isinstance(decode_line(data), StoredLine | RunMarker)
         assert line_type(data) is None or json.loads(data) is not None
 
+    @pytest.mark.parametrize("conversation", [b"c", b"\\ud800"], ids=["fast", "lenient"])
+    def test_that_are_not_utf8_are_damaged(self, conversation: bytes) -> None:
+        line = b'{"conversationId":"%b","claudeMessage":{"a":"%b"}}\n'
+        assert decode_line(line % (conversation, "ä".encode())) is not None
+        assert decode_line(line % (conversation, b"\xe4")) is None
 
-def kept_line(root: Path, line: bytes) -> tuple[StoredLine, bytes]:
+
+def store_line(root: Path, line: bytes) -> tuple[StoredLine, bytes]:
     with Store(root).writer("c") as writer:
         writer.extend([line])
-    (entry,) = StoredConversation(writer.path).entries()
-    return entry, writer.path.read_bytes()
+    (stored,) = StoredConversation(writer.path).lines()
+    return stored, writer.path.read_bytes()
 
 
 class TestConversations:
-    def test_are_found_by_id_prefix_path_and_the_latest(self, tmp_path: Path) -> None:
+    def test_are_found_by_id_prefix_path_and_latest(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         for n, name in enumerate(("first", "second", "secret")):
             store.append(name, b"{}")
             os.utime(store.path_of(name), (n, n))
-        assert [kept.id for kept in store.conversations()] == ["secret", "second", "first"]
+        assert [stored.id for stored in store.conversations()] == ["secret", "second", "first"]
         assert store.open("latest").id == "secret"
         assert store.open("f").id == store.open(store.path_of("first")).id == "first"
         assert store.open("second").id == "second"
-        with pytest.raises(reread.Ambiguous, match="fits 2"):
+        with pytest.raises(reread.Ambiguous, match="matches 2 conversations"):
             store.open("sec")
         with pytest.raises(reread.NotFound, match="ls --captured"):
             store.open("nowhere")
 
-    def test_are_chosen_by_workspace_and_agent(self, tmp_path: Path) -> None:
+    def test_an_exact_id_is_preferred_to_a_prefix(self, tmp_path: Path) -> None:
+        for name in ("a", "ab"):
+            Store(tmp_path).append(name, b"{}")
+        assert Store(tmp_path).open("a").id == "a"
+
+    def test_know_the_folder_of_their_store(self, tmp_path: Path) -> None:
+        Store(tmp_path).append("c", b"{}")
+        assert Store(tmp_path).open("c").root == tmp_path
+        assert StoredConversation(tmp_path / "some" / "other" / "place" / "c.jsonl").root is None
+
+    def test_see_lines_that_are_added_later(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        store.append("c", b'{"session_id":"s-1"}')
+        stored = store.open("c")
+        assert stored.session_ids == ["s-1"]
+        store.append("c", b'{"sessionId":"s-2"}')
+        store.append("c", b'{"session_id":"s-3"}', stream="in")
+        store.append("c", b'{"session_id":"s-4"}', stream="err")
+        assert stored.session_ids == ["s-1", "s-2"]
+
+    def test_a_run_that_names_its_session_is_found(self, tmp_path: Path) -> None:
+        for argv in (["claude", "-p", "Hi"], ["claude", "--resume", "s-1"]):
+            with Store(tmp_path).writer("c") as writer:
+                writer.start_run(argv)
+                writer.append(b'{"session_id":"s-1"}')
+                writer.end_run(0)
+        assert [run.argv[-1] for run in Store(tmp_path).open("c").runs] == ["Hi", "s-1"]
+
+    @pytest.mark.parametrize(("sessions", "found"), [(["s-1"], True), (["s-1", "s-2"], False)])
+    def test_of_other_sessions_too_are_not_joined_with_a_transcript(
+        self, sessions: list[str], found: bool, tmp_path: Path
+    ) -> None:
+        for session in sessions:
+            Store(tmp_path).append("c", json.dumps({"type": "result", "session_id": session}).encode())
+        transcript = tmp_path / "projects" / "p" / "s-1.jsonl"
+        transcript.parent.mkdir(parents=True)
+        transcript.write_text('{"type":"user","sessionId":"s-1"}\n')
+        capture = Store(tmp_path).path_of("c")
+        assert companions(transcript, [tmp_path]) == ([capture] if found else [])
+        assert companions(capture, [tmp_path]) == [transcript]
+
+    def test_are_filtered_by_workspace_and_agent(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         store.append("a", b"{}", workspace="W")
         store.append("b", b"{}", agent="helper")
-        assert [kept.id for kept in store.conversations(workspace="W")] == ["a"]
-        assert [kept.id for kept in store.conversations(agent="helper")] == ["b"]
+        assert [stored.id for stored in store.conversations(workspace="W")] == ["a"]
+        assert [stored.id for stored in store.conversations(agent="helper")] == ["b"]
 
-    def test_have_runs_that_say_how_each_began_and_ended(self, tmp_path: Path) -> None:
+    def test_runs_have_their_start_and_end(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         for code, title in ((0, None), (3, "Second try")):
             with store.writer("c") as writer:
-                writer.begin(["claude", "-p", "ä\udcff"], cwd="/work", title=title)
+                writer.start_run(["claude", "-p", "ä\udcff"], cwd="/work", title=title)
                 writer.extend([b'{"session_id":"s-%d"}\n' % code])
-                writer.finish(code)
-        kept = store.open("c")
-        assert [(run.argv, run.cwd, run.exit_code) for run in kept.runs] == [
+                writer.end_run(code)
+        stored = store.open("c")
+        assert [(run.argv, run.cwd, run.exit_code) for run in stored.runs] == [
             (["claude", "-p", "ä\udcff"], "/work", 0),
             (["claude", "-p", "ä\udcff"], "/work", 3),
         ]
-        assert all(run.started is not None and run.ended is not None for run in kept.runs)
-        assert kept.title == "Second try" and kept.session_ids == ["s-0", "s-3"]
-        assert [entry.run for entry in kept.entries()] == [1, 2]
+        assert all(run.started is not None and run.ended is not None for run in stored.runs)
+        assert stored.title == "Second try" and stored.session_ids == ["s-0", "s-3"]
+        assert [line.run for line in stored.lines()] == [1, 2]
 
-    def test_of_another_program_have_one_run(self, tmp_path: Path) -> None:
+    def test_written_by_another_program_have_one_run(self, tmp_path: Path) -> None:
         path = tmp_path / "c.jsonl"
         path.write_bytes(chorus_line("c") * 2)
-        kept = StoredConversation(path)
-        assert [run.started for run in kept.runs] == [datetime(2026, 11, 15, 10, tzinfo=UTC)]
-        assert [entry.raw[:9] for entry in kept.entries()] == [b'{"type": '] * 2
+        stored = StoredConversation(path)
+        assert [run.started for run in stored.runs] == [datetime(2026, 11, 15, 10, tzinfo=UTC)]
+        assert [line.raw[:9] for line in stored.lines()] == [b'{"type": '] * 2
 
     def test_lines_of_another_program_before_the_first_run_are_a_run(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         with store.writer("c") as writer:
-            writer.begin(["claude"])
+            writer.start_run(["claude"])
             writer.extend([b"{}\n"])
         path = store.open("c").path
         path.write_bytes(chorus_line("c") + path.read_bytes())
-        kept = store.open("c")
-        assert [entry.run for entry in kept.entries()] == [1, 2]
-        assert [run.argv for run in kept.runs] == [[], ["claude"]]
+        stored = store.open("c")
+        assert [line.run for line in stored.lines()] == [1, 2]
+        assert [run.argv for run in stored.runs] == [[], ["claude"]]
 
     def test_a_folder_of_another_program_is_found_in_the_working_directory(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -237,71 +316,95 @@ class TestConversations:
         path.parent.mkdir(parents=True)
         path.write_bytes(chorus_line("talk"))
         monkeypatch.chdir(tmp_path)
-        assert [kept.id for kept in Store().conversations()] == ["talk"]
+        assert [stored.id for stored in Store().conversations()] == ["talk"]
         assert [(header.id, header.captured) for header in reread.sessions()] == [("talk", True)]
         assert reread.open("talk").path == reread.open("talk", root=tmp_path / ".chorus").path == path
         assert reread.open("s-1").path == path and Store().open("s-1").id == "talk"
 
 
 class TestCost:
-    def test_is_what_each_result_adds(self, tmp_path: Path) -> None:
+    def test_is_the_difference_to_the_previous_result(self, tmp_path: Path) -> None:
         assert costs(tmp_path, "2.1.325", [[1.0, 1.5], [1.75]]) == [1.0, 0.5, 0.25]
 
-    def test_of_an_older_client_starts_anew_with_each_process(self, tmp_path: Path) -> None:
+    def test_of_an_older_client_restarts_with_each_process(self, tmp_path: Path) -> None:
         assert costs(tmp_path, "2.1.220", [[1.0, 1.5], [1.75]]) == [1.0, 0.5, 1.75]
 
-    def test_that_is_smaller_than_before_is_a_new_start(self, tmp_path: Path) -> None:
+    def test_a_smaller_total_is_a_restart(self, tmp_path: Path) -> None:
         assert costs(tmp_path, "2.1.325", [[1.0], [0.25]]) == [1.0, 0.25]
 
-    def test_survives_another_writer(self, tmp_path: Path) -> None:
+    def test_continues_with_the_next_writer(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         for total in (1.0, 1.5):
             store.append("c", b'{"type":"result","session_id":"s","total_cost_usd":%f,"duration_ms":7}' % total)
-        assert [(entry.cost_usd, entry.duration_ms) for entry in store.open("c").entries()] == [(1.0, 7), (0.5, 7)]
+        assert [(line.cost_usd, line.duration_ms) for line in store.open("c").lines()] == [(1.0, 7), (0.5, 7)]
+
+    def test_of_another_session_starts_from_zero(self, tmp_path: Path) -> None:
+        for session, total in (("a", 1.0), ("b", 1.5)):
+            Store(tmp_path).append("c", result_line(session, total))
+        assert [line.cost_usd for line in Store(tmp_path).open("c").lines()] == [1.0, 1.5]
+
+    def test_counts_printed_results_only(self, tmp_path: Path) -> None:
+        for stream, total in (("out", 1.0), ("err", 1.2), ("in", 1.3), ("out", 1.5)):
+            Store(tmp_path).append("c", result_line("a", total), stream=stream)
+        assert [line.cost_usd for line in Store(tmp_path).open("c").lines()] == [1.0, None, None, 0.5]
+        with Store(tmp_path).writer("d") as writer:
+            for stream, total in (("out", 1.0), ("err", 1.2), ("out", 1.5)):
+                writer.append(result_line("a", total), stream=stream)
+        assert [line.cost_usd for line in Store(tmp_path).open("d").lines()] == [1.0, None, 0.5]
+
+
+def result_line(session: str, total: float) -> bytes:
+    return json.dumps({"type": "result", "session_id": session, "total_cost_usd": total}).encode()
 
 
 def costs(root: Path, version: str, runs: list[list[float]]) -> list[float | None]:
     init = {"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": version}
     for totals in runs:
         with Store(root).writer("c") as writer:
-            writer.begin(["claude"])
+            writer.start_run(["claude"])
             results = [{"type": "result", "session_id": "s", "total_cost_usd": total} for total in totals]
             writer.extend([json.dumps(value).encode() + b"\n" for value in (init, *results)])
-            writer.finish(0)
-    return [entry.cost_usd for entry in Store(root).open("c").entries() if b'"result"' in entry.raw]
+            writer.end_run(0)
+    return [line.cost_usd for line in Store(root).open("c").lines() if b'"result"' in line.raw]
 
 
 class TestWriters:
-    def test_there_is_one_of_a_conversation(self, tmp_path: Path) -> None:
+    def test_a_conversation_has_one_at_a_time(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
-        with store.writer("c"), pytest.raises(reread.Misuse, match="being captured into right now"):
+        with store.writer("c"), pytest.raises(reread.Misuse, match="is being captured right now"):
             store.writer("c")
         store.writer("c").close()
 
-    def test_a_torn_line_gets_an_end_and_stays(self, tmp_path: Path) -> None:
+    def test_append_waits_for_another_writer(self, tmp_path: Path) -> None:
+        writer = Store(tmp_path).writer("c")
+        threading.Timer(0.3, writer.close).start()
+        Store(tmp_path).append("c", b"{}")
+        assert len(list(Store(tmp_path).open("c").lines())) == 1
+
+    def test_a_torn_line_gets_a_newline_and_stays(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         store.append("c", b'{"n":1}')
         path = store.path_of("c")
         before = path.read_bytes() + b'{"id":"x","conversa'
         path.write_bytes(before)
         with store.writer("c") as writer:
-            assert writer.repaired is not None and "19 bytes" in writer.repaired
+            assert writer.repair is not None and "19 bytes" in writer.repair
             writer.extend([b'{"n":2}\n'])
         assert path.read_bytes().startswith(before + b"\n")
-        assert [entry.raw for entry in store.open("c").entries()] == [b'{"n":1}', b'{"n":2}']
+        assert [line.raw for line in store.open("c").lines()] == [b'{"n":1}', b'{"n":2}']
         assert [finding.code for finding in reread.check(path) if finding.level == "error"] == ["not-json"]
 
-    def test_a_whole_line_that_lacks_its_end_is_kept(self, tmp_path: Path) -> None:
+    def test_a_complete_line_without_newline_is_kept(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         store.append("c", b'{"n":1}')
         path = store.path_of("c")
         path.write_bytes(path.read_bytes()[:-1])
         with store.writer("c") as writer:
-            assert writer.repaired is not None and "its end was added" in writer.repaired
-        assert [entry.raw for entry in store.open("c").entries()] == [b'{"n":1}']
+            assert writer.repair is not None and "the missing newline was added" in writer.repair
+        assert [line.raw for line in store.open("c").lines()] == [b'{"n":1}']
         assert not [finding for finding in reread.check(path) if finding.level == "error"]
 
-    def test_many_threads_write_whole_lines(self, tmp_path: Path) -> None:
+    def test_threads_write_whole_lines(self, tmp_path: Path) -> None:
         with Store(tmp_path).writer("c") as writer:
             threads = [
                 threading.Thread(target=lambda n=n: [writer.extend([b'{"n":%d}\n' % n]) for _ in range(50)])
@@ -311,46 +414,88 @@ class TestWriters:
                 thread.start()
             for thread in threads:
                 thread.join()
-        assert len(list(StoredConversation(writer.path).entries())) == 400
+        assert len(list(StoredConversation(writer.path).lines())) == 400
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-    def test_a_full_disk_is_an_error_that_says_so(self, tmp_path: Path) -> None:
+    def test_a_full_disk_is_an_error(self, tmp_path: Path) -> None:
         path = Store(tmp_path).path_of("c")
         path.parent.mkdir(parents=True)
         path.symlink_to("/dev/full")
         with Store(tmp_path).writer("c") as writer, pytest.raises(Unwritable, match="No space left"):
             writer.extend([b"{}\n"])
 
+    @pytest.mark.parametrize(("mode", "count"), [("never", 0), ("result", 3), ("line", 5)])
+    def test_force_lines_onto_the_disk_as_chosen(
+        self, mode: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        synced: list[int] = []
+        monkeypatch.setattr(os, "fsync", synced.append)
+        with Store(tmp_path).writer("c", fsync=mode) as writer:
+            synced.clear()  # the configuration
+            writer.start_run(["claude"])
+            writer.append(b"{}")
+            writer.append(b'{"type":"result"}')
+            writer.extend([b"{}\n"])
+            writer.extend([b'{"type":"result"}\n', b"{}\n"])
+            writer.end_run(0)
+        assert len(synced) == count
+
+    def test_reject_an_unknown_fsync_mode(self, tmp_path: Path) -> None:
+        with pytest.raises(reread.Misuse, match="Invalid fsync mode 'often'; use never, result or line"):
+            Store(tmp_path).writer("c", fsync="often")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(("number", "raises"), [(errno.EINVAL, False), (errno.EIO, True)])
+    def test_an_fsync_error_is_raised_unless_the_file_does_not_support_it(
+        self, number: int, raises: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(fd: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        with Store(tmp_path).writer("c", fsync="line") as writer:
+            monkeypatch.setattr(os, "fsync", fail)
+            with pytest.raises(Unwritable) if raises else nullcontext():
+                writer.append(b"{}")
+
+    def test_continue_after_a_short_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write = os.write
+        with Store(tmp_path).writer("c") as writer:
+            monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+            writer.append(b'{"n":1}')
+        assert [line.raw for line in StoredConversation(writer.path).lines()] == [b'{"n":1}']
+
     @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
-    def test_killed_at_any_moment_loses_at_most_the_line_in_flight(self, tmp_path: Path) -> None:
-        """A writer says each number once its line is kept; what it said must be there, after each kill."""
+    def test_a_killed_writer_loses_at_most_the_line_in_flight(self, tmp_path: Path) -> None:
+        """The writer prints each number once its line is written; after each kill, what it printed must be there."""
         program = (
-            "import sys; from reread.store import Store\n"
+            "import sys; from reread.catalog.store import Store\n"
             "start = int(sys.argv[2])\n"
             "with Store(sys.argv[1]).writer('c') as writer:\n"
             "    for n in range(start, start + 1_000_000):\n"
             '        writer.extend([b\'{"n":%d,"pad":"%s"}\\n\' % (n, b\'x\' * (n % 3000))])\n'
             "        print(n, flush=True)\n"
         )
-        said = -1
+        printed = -1
         for turn in range(8):
-            child = subprocess.Popen([sys.executable, "-c", program, tmp_path, str(said + 1)], stdout=subprocess.PIPE)
+            child = subprocess.Popen(
+                [sys.executable, "-c", program, tmp_path, str(printed + 1)], stdout=subprocess.PIPE
+            )
             assert child.stdout is not None
             for _ in range(20 + 37 * turn):
-                said = int(child.stdout.readline())
+                printed = int(child.stdout.readline())
             child.send_signal(signal.SIGKILL)
             rest = child.stdout.read().splitlines()
             child.wait()
-            said = int(rest[-1]) if rest and rest[-1].isdigit() else said
+            printed = int(rest[-1]) if rest and rest[-1].isdigit() else printed
             child.stdout.close()
-            kept = [json.loads(entry.raw)["n"] for entry in Store(tmp_path).open("c").entries()]
-            assert kept[-1] in (said, said + 1)
-            assert kept == list(range(kept[-1] + 1))
-            said = kept[-1]
+            numbers = [json.loads(line.raw)["n"] for line in Store(tmp_path).open("c").lines()]
+            assert numbers[-1] in (printed, printed + 1)
+            assert numbers == list(range(numbers[-1] + 1))
+            printed = numbers[-1]
 
 
 class TestConfiguration:
-    def test_lists_the_workspaces_and_keeps_what_it_does_not_know(self, tmp_path: Path) -> None:
+    def test_lists_the_workspaces_and_keeps_unknown_fields(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text('{"theme": "dark", "workspaces": ["old"], "settings": {"x": 1}}')
         Store(tmp_path).append("c", b"{}", workspace="new")
         Store(tmp_path).append("c", b"{}", workspace="new")
@@ -362,17 +507,31 @@ class TestConfiguration:
         }
 
     @pytest.mark.parametrize("written", ["not JSON", '{"version": 99}', '{"workspaces": {"a": 1}}', "[]"])
-    def test_is_left_alone_where_it_is_not_ours_to_change(self, written: str, tmp_path: Path) -> None:
+    def test_an_unknown_form_is_left_alone(self, written: str, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(written)
         Store(tmp_path).append("c", b"{}", workspace="new")
         assert (tmp_path / "config.json").read_text() == written
 
-    def test_a_workspace_listed_as_an_object_is_listed(self, tmp_path: Path) -> None:
+    def test_a_workspace_listed_as_an_object_is_found(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text('{"workspaces": [{"id": "w"}]}')
         Store(tmp_path).append("c", b"{}", workspace="w")
         assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": [{"id": "w"}]}
 
-    def test_many_at_once_lose_none(self, tmp_path: Path) -> None:
+    def test_that_cannot_be_written_does_not_stop_a_writer(self, tmp_path: Path) -> None:
+        (tmp_path / "config.lock").mkdir()
+        Store(tmp_path).append("c", b"{}", workspace="w")
+        assert [stored.workspace for stored in Store(tmp_path).conversations()] == ["w"]
+
+    def test_is_read_again_under_the_lock(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def lock_after_another_process(fd: int, *, wait: float) -> bool:
+            (tmp_path / "config.json").write_text('{"workspaces": ["w"]}')
+            return True
+
+        monkeypatch.setattr(config, "lock", lock_after_another_process)
+        config.add_workspace(tmp_path, "w")
+        assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": ["w"]}
+
+    def test_concurrent_writers_add_all_workspaces(self, tmp_path: Path) -> None:
         threads = [
             threading.Thread(target=lambda n=n: Store(tmp_path).append("c", b"{}", workspace=f"w{n}"))
             for n in range(12)
@@ -386,11 +545,11 @@ class TestConfiguration:
 
 
 @pytest.mark.parametrize("id", ["talk/../x", "a\\b", "notes.jsonl", "CON"])
-def test_whatever_its_id_a_conversation_is_found(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_with_any_id_is_found(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_HOME", str(tmp_path))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "none"))
-    line = b'{"type":"system","subtype":"init","session_id":"s"}'
-    Store().append(id, line)
+    raw = b'{"type":"system","subtype":"init","session_id":"s"}'
+    Store().append(id, raw)
     assert Store().open(id).id == id
-    assert b"".join(entry.raw for entry in Store().open(id).entries()) == line
+    assert [line.raw for line in Store().open(id).lines()] == [raw]
     assert reread.open(id).path == Store().open(id).path == find_recording(id).path

@@ -1,4 +1,4 @@
-"""The contract of every tool: any input and any result is drawn, in every view, and nothing it says is lost."""
+"""The contract of every tool: any input and any result is drawn, in every view, without losing text."""
 
 import os
 import re
@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 import reread
 from reread import tools
 from reread.records.blocks import to_block
-from reread.render.markdown import nodes_markdown
-from reread.render.parts import Selection
+from reread.render.markdown_nodes import nodes_markdown
+from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
-from reread.tools.nodes import Node, Note
+from reread.tools.nodes import Code, Data, Diff, Hunk, Links, Node, Note, Picture, Section, Target
 from reread.tools.tool_call import ToolCall
 
 HERE = Path(__file__).parent
 SAMPLES = Path(reread.__file__).parent / "samples"
 REAL = [HERE / "real", *(Path(p) / "data" for p in [os.environ.get("REREAD_REAL_CLIENT")] if p)]
-NAMES = sorted(tools.names())
+NAMES = sorted(tools.tool_names())
 BUILT_IN = """
     Agent Artifact AskUserQuestion Bash ClaudeDesign CronCreate CronDelete CronList Edit EndConversation
     EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep ListAgents ListMcpResourcesTool LSP Monitor
@@ -39,7 +39,7 @@ OLDER = """
 """.split()
 
 NO_TEXT = ("signature", "base64", "data", "status")
-"""Fields that hold no text: signatures, the bytes of images, and states, which are drawn as marks."""
+"""Fields that are not text: signatures, the bytes of images, and states, which are drawn as marks."""
 WORDS = "some words here"
 RESULTS: dict[str, tuple[Any, Any, bool | None]] = {
     "a string": (WORDS, WORDS, True),
@@ -90,7 +90,7 @@ def drawn_in_both_views(nodes: list[Node]) -> str:
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *OLDER])
-def test_every_tool_of_the_client_has_a_drawing_of_its_own(name: str) -> None:
+def test_every_tool_of_the_client_has_its_own_drawing(name: str) -> None:
     assert tools.tool_for(name) is not generic.TOOL
 
 
@@ -100,7 +100,7 @@ def test_any_mcp_tool_has_the_drawing_of_mcp_tools() -> None:
 
 @pytest.mark.parametrize("shape", RESULTS)
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
-def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> None:
+def test_every_result_shape_is_drawn(name: str, shape: str) -> None:
     content, data, ok = RESULTS[shape]
     seen = tool_call(name, {"command": "ls"}, content, data, ok)
     tool = tools.tool_for(name)
@@ -111,7 +111,7 @@ def test_every_result_shape_is_drawn_as_what_it_is(name: str, shape: str) -> Non
         assert WORDS in text
     if ok is False:
         notes = [node for node in _flat(tools.draw(seen)) if isinstance(node, Note) and node.level != "info"]
-        assert notes, "a failure that nothing points out"
+        assert notes, "no note points out the failure"
 
 
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
@@ -136,34 +136,118 @@ def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, o
     drawn_in_both_views(tools.draw(seen, full=True))
 
 
-def test_a_plug_in_that_fails_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: ToolCall) -> Any:
-        raise RuntimeError("boom")
+class TestOutcome:
+    """How a call ended, from the many ways that results say so."""
 
-    monkeypatch.setitem(tools.tools(), "Broken", tools.Tool(("Broken",), broken, broken))
-    nodes = tools.draw(tool_call("Broken", {"command": WORDS}, "out"))
-    assert tools.title(tool_call("Broken", {"command": WORDS})) == f"Broken {WORDS}"
-    assert "boom" in drawn_in_both_views(nodes) and WORDS in drawn_in_both_views(nodes)
+    @pytest.mark.parametrize(
+        ("content", "data", "state", "message", "code"),
+        [
+            ("<tool_use_error>no</tool_use_error>", "Error: no", "failed", "no", None),
+            ("Exit code 7\nno", "Error: Exit code 7\nno", "failed", "no", 7),
+            ("Exit code 7\nno", {"stdout": ""}, "failed", "no", 7),
+            ("Exit code 7\nno", "Error: no", "failed", "no", 7),
+            ("no", "Error: Exit code -9\nno", "failed", "no", -9),
+            ("Error: no", None, "failed", "no", None),
+            ("see: Exit code 7", None, "failed", "see: Exit code 7", None),
+            (None, "Error: no", "failed", "no", None),
+            ("Error: Permission to use Bash was denied", None, "denied", "Permission to use Bash was denied", None),
+            ("User rejected tool use", None, "denied", "User rejected tool use", None),
+            ("[Request interrupted by user]", None, "interrupted", "[Request interrupted by user]", None),
+        ],
+    )
+    def test_a_failure(self, content: Any, data: Any, state: str, message: str, code: int | None) -> None:
+        outcome = tool_call("Bash", {}, content, data, ok=False).outcome
+        assert (outcome.state, outcome.message, outcome.exit_code) == (state, message, code)
+
+    @pytest.mark.parametrize(
+        ("denial", "ok", "state"),
+        [
+            ("interrupted", False, "interrupted"),
+            ("user-rejected", False, "denied"),
+            ("user-rejected", True, "denied"),
+            (None, True, "done"),
+            (None, None, "running"),
+            ("interrupted", None, "running"),
+        ],
+    )
+    def test_the_clients_word_for_a_denial(self, denial: str | None, ok: bool | None, state: str) -> None:
+        assert tool_call("Bash", {}, "because", ok=ok, denial=denial).outcome.state == state
+
+    def test_a_success_is_not_denied_for_its_text(self) -> None:
+        assert tool_call("Bash", {}, "Permission to use Bash", ok=True).outcome.state == "done"
+
+    def test_an_exit_code_of_many_digits(self) -> None:
+        outcome = tool_call("Bash", {}, "Exit code " + "9" * 5000, ok=False).outcome
+        assert (outcome.state, outcome.exit_code) == ("failed", None)
+
+    def test_the_text_is_that_of_all_blocks(self) -> None:
+        blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "text", "text": 5}]
+        assert tool_call("Bash", {}, blocks).text == "a\nb"
 
 
-def test_an_installed_plug_in_takes_its_names_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (HERE.parent / "docs" / "extending.md").read_text()
-    written: dict[str, Any] = {}
-    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], written)
+class TestGeneric:
+    """Calls of unknown tools, and the text that a tool leaves out."""
 
-    class Point:
-        def load(self) -> Any:
-            return written["DEPLOY"]
+    def test_a_failure_is_one_note_with_its_exit_code(self) -> None:
+        nodes = tools.draw(tool_call("Unknown", {}, f"Exit code 7\n{WORDS}", ok=False))
+        assert nodes == [Note(text=f"failed with exit code 7: {WORDS}", level="error")]
 
-    monkeypatch.setattr(tools, "entry_points", lambda group: [Point()] if group == "reread.tools" else [])
-    tools.tools.cache_clear()
-    try:
-        seen = tool_call("mcp__ops__deploy", {"service": "api", "stage": "live"}, "done")
-        assert tools.title(seen) == "Deploy api"
-        assert [node.__struct_config__.tag for node in tools.draw(seen)] == ["facts", "terminal"]
-    finally:
-        monkeypatch.undo()
-        tools.tools.cache_clear()
+    def test_input_and_result(self) -> None:
+        blocks = [{"type": "text", "text": WORDS}, {"type": "text", "text": " "}, {"type": "new", "a": None, "b": 5}]
+        section, code, data = tools.draw(tool_call("Unknown", {"a": 1}, blocks))
+        assert section == Section(title="input", nodes=[Data(value={"a": 1})])
+        assert code == Code(text=WORDS)
+        assert isinstance(data, Data) and data.value["type"] == "new"
+
+    def test_images(self) -> None:
+        sources: list[Any] = [
+            {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+            {"type": "url", "url": "https://example.org/a.png"},
+            {"type": "base64", "media_type": 5, "data": 5},
+        ]
+        nodes = tools.draw(tool_call("Unknown", {}, [{"type": "image", "source": source} for source in sources]))
+        assert nodes == [
+            Picture(media_type="image/png", size=3, data="AAAA"),
+            Links(targets=[Target(url="https://example.org/a.png")]),
+            Picture(media_type="application/octet-stream"),
+        ]
+
+    def unshown(self, call: ToolCall, nodes: list[Node], title: str = "") -> Any:
+        """The text that neither the nodes nor the title show, by path."""
+        section = generic.unshown_text(call, nodes, title)
+        assert not section or (isinstance(section[0], Section) and not section[0].open)
+        return section[0].nodes[0].value if section else {}  # pyright: ignore
+
+    def test_text_that_no_node_shows(self) -> None:
+        call = tool_call(
+            "Unknown", {"a": ["one text", "two text"], "n": "abc"}, "three text", {"b": {"c": "four text"}}
+        )
+        assert self.unshown(call, [Note(text="one text!")]) == {
+            "input.a[1]": "two text",
+            "result": "three text",
+            "data.b.c": "four text",
+        }
+
+    def test_text_in_the_title_is_shown(self) -> None:
+        assert self.unshown(tool_call("Unknown", {"a": "one text"}), [], "Unknown one text") == {}
+
+    def test_repeated_text_is_listed_once(self) -> None:
+        call = tool_call("Unknown", {"a": "one text", "b": "one text"}, "one text", {"c": "one text"})
+        assert self.unshown(call, []) == {"input.a": "one text"}
+
+    def test_bytes_and_signatures_are_not_text(self) -> None:
+        call = tool_call("Unknown", {"signature": "abcdef", "base64": "abcdef"}, None, {"data": "abcdef", "a": "text"})
+        assert self.unshown(call, []) == {"data.a": "text"}
+
+    def test_the_lines_of_a_diff_are_shown(self) -> None:
+        diff = Diff(hunks=[Hunk(old_start=1, new_start=1, lines=["-one", "+  two", " three"])])
+        call = tool_call("Edit", {"old_string": "one\nthree", "new_string": "  two\nthree"})
+        assert self.unshown(call, [diff]) == {}
+        assert self.unshown(tool_call("Edit", {"a": "one\nfour"}), [diff]) == {"input.a": "one\nfour"}
+
+    def test_only_the_unshown_lines_of_a_numbered_text_are_listed(self) -> None:
+        call = tool_call("Read", {}, "     1→one\n     2→two\nand a note")
+        assert self.unshown(call, [Code(text="one\ntwo")]) == {"result": "and a note"}
 
 
 def _flat(nodes: list[Node]) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""Tools other than those for files and commands: each shape of a result has the title and the nodes expected."""
+"""Every tool except those for files and commands: each result shape has the expected title and nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reread import tools
 from reread.records import blocks as b
-from reread.tools import _values, generic
+from reread.tools import generic
 from reread.tools import nodes as n
 from reread.tools.tool_call import AgentStats, ToolCall
 
@@ -42,24 +42,24 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 Row = tuple[str, ToolCall, str, list[tuple[str, str]]]
 
 
-def did(name: str, given: Any = None, content: Any = None, data: Any = None, **more: Any) -> ToolCall:
-    """A call that was answered."""
+def answered(name: str, given: Any = None, content: Any = None, data: Any = None, **more: Any) -> ToolCall:
+    """A call with a result."""
     block = more.pop("block", None) or b.ToolResult(content=content)
     return ToolCall(name, {} if given is None else given, result=block, data=data, **{"ok": True, **more})
 
 
 def running(name: str, given: Any) -> ToolCall:
-    """A call that is not answered yet."""
+    """A call without a result yet."""
     return ToolCall(name, given)
 
 
 def failed(name: str, given: Any, text: str) -> ToolCall:
-    """A call that was answered by an error."""
-    return did(name, given, text, f"Error: {text}", ok=False)
+    """A call that returned an error."""
+    return answered(name, given, text, f"Error: {text}", ok=False)
 
 
 def todo(content: str, status: str, doing: str) -> dict[str, str]:
-    """Something to do, as the client writes it."""
+    """An item of a to-do list, as the client records it."""
     return {"content": content, "status": status, "activeForm": doing}
 
 
@@ -71,7 +71,7 @@ TODOS = [
 TODO_ROWS: list[Row] = [
     (
         "todos, changes marked",
-        did(
+        answered(
             "TodoWrite",
             {"todos": TODOS},
             data={
@@ -88,32 +88,32 @@ TODO_ROWS: list[Row] = [
     ),
     (
         "todos without a structured result",
-        did("TodoWrite", {"todos": TODOS}, "Todos have been modified"),
+        answered("TodoWrite", {"todos": TODOS}, "Todos have been modified"),
         "TodoWrite 1 of 3 done · Testing",
         [("checklist", "Read:done, Testing:active, Ship:pending")],
     ),
     (
-        "todos of old, with a priority",
-        did("TodoWrite", {"todos": [{"content": "A", "status": "pending", "id": "1", "priority": "high"}]}),
+        "early todos, with a priority",
+        answered("TodoWrite", {"todos": [{"content": "A", "status": "pending", "id": "1", "priority": "high"}]}),
         "TodoWrite 0 of 1 done",
         [("checklist", "A:pending(high)")],
     ),
     (
         "todos read",
-        did("TodoRead", data=[{"content": "A", "status": "completed", "id": "1"}]),
+        answered("TodoRead", data=[{"content": "A", "status": "completed", "id": "1"}]),
         "TodoRead 1 of 1 done",
         [("checklist", "A:done")],
     ),
     (
         "a nudge to verify",
-        did("TodoWrite", {"todos": TODOS[:1]}, data={"newTodos": TODOS[:1], "verificationNudgeNeeded": True}),
+        answered("TodoWrite", {"todos": TODOS[:1]}, data={"newTodos": TODOS[:1], "verificationNudgeNeeded": True}),
         "TodoWrite 1 of 1 done",
         [("checklist", "Read:done"), ("note", "verify")],
     ),
-    ("todos that are none", did("TodoWrite", {"todos": "later"}), "TodoWrite", [("section", "later")]),
+    ("todos that are not a list", answered("TodoWrite", {"todos": "later"}), "TodoWrite", [("section", "later")]),
     (
         "a task created",
-        did(
+        answered(
             "TaskCreate",
             {"subject": "First", "description": "Do it", "activeForm": "Doing it"},
             data={"task": {"id": "1", "subject": "First"}},
@@ -122,14 +122,14 @@ TODO_ROWS: list[Row] = [
         [("checklist", "#1 First:pending*"), ("prose", "Do it"), ("facts", "Doing it")],
     ),
     (
-        "a task created, only told",
-        did("TaskCreate", {"subject": "First"}, "Task #7 created successfully: First"),
+        "a task created, text only",
+        answered("TaskCreate", {"subject": "First"}, "Task #7 created successfully: First"),
         "TaskCreate #7 First",
         [("checklist", "#7 First:pending*")],
     ),
     (
         "a task's status",
-        did(
+        answered(
             "TaskUpdate",
             {"taskId": "1", "status": "in_progress"},
             data={
@@ -144,19 +144,19 @@ TODO_ROWS: list[Row] = [
     ),
     (
         "a task deleted",
-        did("TaskUpdate", {"taskId": "1", "status": "deleted"}, "Updated task #1 deleted"),
+        answered("TaskUpdate", {"taskId": "1", "status": "deleted"}, "Updated task #1 deleted"),
         "TaskUpdate #1 deleted",
         [("checklist", "#1:cancelled*")],
     ),
     (
         "what blocks a task",
-        did("TaskUpdate", {"taskId": "2", "addBlockedBy": ["1", "3"]}, data={"success": True, "taskId": "2"}),
+        answered("TaskUpdate", {"taskId": "2", "addBlockedBy": ["1", "3"]}, data={"success": True, "taskId": "2"}),
         "TaskUpdate #2 blocked by #1, #3",
         [("facts", "blocked by=#1, #3")],
     ),
     (
-        "a task that is not there",
-        did(
+        "a missing task",
+        answered(
             "TaskUpdate",
             {"taskId": "9", "status": "completed"},
             "Task not found",
@@ -167,8 +167,8 @@ TODO_ROWS: list[Row] = [
         [("checklist", "#9:done"), ("note", "error Task not found")],
     ),
     (
-        "a task asked for",
-        did(
+        "a task requested",
+        answered(
             "TaskGet",
             {"taskId": "1"},
             data={
@@ -187,13 +187,13 @@ TODO_ROWS: list[Row] = [
     ),
     (
         "no such task",
-        did("TaskGet", {"taskId": "9"}, "Task not found", {"task": None}),
+        answered("TaskGet", {"taskId": "9"}, "Task not found", {"task": None}),
         "TaskGet #9",
         [("prose", "Task not found")],
     ),
     (
         "all tasks",
-        did(
+        answered(
             "TaskList",
             data={
                 "tasks": [
@@ -206,12 +206,12 @@ TODO_ROWS: list[Row] = [
         [("checklist", "#1 First:done, #2 Second:pending(ada, blocked by #1)")],
     ),
     (
-        "all tasks, only told",
-        did("TaskList", content="#1 [in_progress] First task\n#2 [pending] Second [blocked by #1]"),
+        "all tasks, text only",
+        answered("TaskList", content="#1 [in_progress] First task\n#2 [pending] Second [blocked by #1]"),
         "TaskList 0 of 2 done",
         [("checklist", "#1 First task:active, #2 Second:pending(blocked by #1)")],
     ),
-    ("no tasks", did("TaskList", {}, "No tasks found", {"tasks": []}), "TaskList", [("prose", "No tasks found")]),
+    ("no tasks", answered("TaskList", {}, "No tasks found", {"tasks": []}), "TaskList", [("prose", "No tasks found")]),
 ]
 
 SHELL = {
@@ -228,15 +228,15 @@ SHELL = {
 
 
 def task(**more: Any) -> dict[str, Any]:
-    """What is told of a background task."""
+    """The result for a background task."""
     about = {"task_id": "b1", "task_type": "local_bash", "status": "completed", "description": "Build"}
     return {"retrieval_status": more.pop("retrieval_status", "success"), "task": {**about, "output": "built", **more}}
 
 
 BACKGROUND_ROWS: list[Row] = [
     (
-        "a shell that runs",
-        did("BashOutput", {"bash_id": "e86a72", "filter": "tick"}, data=SHELL),
+        "a running shell",
+        answered("BashOutput", {"bash_id": "e86a72", "filter": "tick"}, data=SHELL),
         "BashOutput make watch · running",
         [
             ("terminal", "in make watch"),
@@ -248,7 +248,7 @@ BACKGROUND_ROWS: list[Row] = [
     ),
     (
         "a shell that failed",
-        did("BashOutput", {"bash_id": "x"}, data={**SHELL, "status": "failed", "exitCode": 2}, ok=False),
+        answered("BashOutput", {"bash_id": "x"}, data={**SHELL, "status": "failed", "exitCode": 2}, ok=False),
         "BashOutput make watch · failed",
         [
             ("terminal", "in make watch"),
@@ -259,8 +259,8 @@ BACKGROUND_ROWS: list[Row] = [
         ],
     ),
     (
-        "a shell, only told",
-        did(
+        "a shell, text only",
+        answered(
             "BashOutput",
             {"bash_id": "x"},
             "<status>completed</status>\n\n<exit_code>0</exit_code>\n\n<stdout>\nall\ngood\n</stdout>",
@@ -275,32 +275,32 @@ BACKGROUND_ROWS: list[Row] = [
         [("facts", "x"), ("note", "error failed: No shell found")],
     ),
     (
-        "a task that is done",
-        did("TaskOutput", {"task_id": "b1", "block": True, "timeout": 8000}, data=task(exitCode=0), seconds=1.5),
+        "a finished task",
+        answered("TaskOutput", {"task_id": "b1", "block": True, "timeout": 8000}, data=task(exitCode=0), seconds=1.5),
         "TaskOutput Build · completed",
         [("note", "completed with exit code 0"), ("terminal", "out built"), ("facts", "1.5 s")],
     ),
     (
-        "a task that runs",
-        did("TaskOutput", {"task_id": "b1"}, data=task(retrieval_status="not_ready", status="running")),
+        "a running task",
+        answered("TaskOutput", {"task_id": "b1"}, data=task(retrieval_status="not_ready", status="running")),
         "TaskOutput Build · running",
         [("note", "still running"), ("terminal", "out built"), ("facts", "b1")],
     ),
     (
-        "a task that was waited for in vain",
-        did("TaskOutput", {"task_id": "b1"}, data={"retrieval_status": "timeout", "task": None}, ok=False),
+        "a task that was still running after the wait",
+        answered("TaskOutput", {"task_id": "b1"}, data={"retrieval_status": "timeout", "task": None}, ok=False),
         "TaskOutput b1 · timeout",
-        [("note", "warning still running when the wait was over"), ("facts", "b1")],
+        [("note", "warning still running when the wait timed out"), ("facts", "b1")],
     ),
     (
         "a task that failed",
-        did("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1), ok=False),
+        answered("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1), ok=False),
         "TaskOutput Build · failed",
         [("note", "error failed with exit code 1"), ("terminal", "out built"), ("facts", "local bash")],
     ),
     (
-        "an agent's report, once repeated",
-        did(
+        "an agent's report, repeated",
+        answered(
             "AgentOutputTool",
             {"agentId": "a1", "wait_up_to": 60},
             data=task(task_type="local_agent", task_id="a1", prompt="Look.", output="**Fine.**", result="**Fine.**"),
@@ -309,8 +309,8 @@ BACKGROUND_ROWS: list[Row] = [
         [("note", "completed"), ("section", "Look."), ("prose", "**Fine.**"), ("facts", "1 min")],
     ),
     (
-        "a task, only told",
-        did(
+        "a task, text only",
+        answered(
             "TaskOutput",
             {"task_id": "b1"},
             "<retrieval_status>success</retrieval_status>\n\n<task_type>local_bash</task_type>\n\n"
@@ -321,19 +321,19 @@ BACKGROUND_ROWS: list[Row] = [
     ),
     (
         "a shell killed",
-        did("KillShell", {"shell_id": "e8"}, data={"message": "Successfully killed shell: e8", "shell_id": "e8"}),
+        answered("KillShell", {"shell_id": "e8"}, data={"message": "Successfully killed shell: e8", "shell_id": "e8"}),
         "KillShell e8",
         [("facts", "e8"), ("note", "info Successfully killed")],
     ),
     (
         "a shell not killed",
-        did("KillBash", {"shell_id": "e8"}, data={"message": "already dead", "success": False}, ok=False),
+        answered("KillBash", {"shell_id": "e8"}, data={"message": "already dead", "success": False}, ok=False),
         "KillBash e8",
         [("facts", "e8"), ("note", "error already dead")],
     ),
     (
         "a task stopped",
-        did(
+        answered(
             "TaskStop",
             {"task_id": "b1"},
             '{"message":"Successfully stopped task: b1","task_id":"b1","task_type":"local_bash","command":"sleep 9"}',
@@ -342,24 +342,24 @@ BACKGROUND_ROWS: list[Row] = [
         [("terminal", "in sleep 9"), ("facts", "local bash"), ("note", "Successfully stopped")],
     ),
     (
-        "a watch",
-        did(
+        "a monitor",
+        answered(
             "Monitor",
             {"command": "tail -f log", "description": "errors", "timeout_ms": 4000, "persistent": False},
             data={"taskId": "b2", "timeoutMs": 4000, "persistent": False},
         ),
         "Monitor errors",
-        [("terminal", "in tail -f log"), ("note", "as b2, for at most 4 s"), ("facts", "errors")],
+        [("terminal", "in tail -f log"), ("note", "as b2 for at most 4 s"), ("facts", "errors")],
     ),
     (
-        "a watch on a socket, for good",
-        did(
+        "a persistent monitor on a socket",
+        answered(
             "Monitor",
             {"ws": {"url": "wss://example.org/feed"}, "description": "feed", "timeout_ms": 0},
             data={"taskId": "b2", "timeoutMs": 0, "persistent": True},
         ),
         "Monitor feed",
-        [("links", "wss://example.org/feed"), ("note", "until it is stopped"), ("facts", "feed")],
+        [("links", "wss://example.org/feed"), ("note", "until stopped"), ("facts", "feed")],
     ),
 ]
 
@@ -385,7 +385,7 @@ TOLD = {
 AGENT_ROWS: list[Row] = [
     (
         "an agent done",
-        did("Agent", ASKED, [{"type": "text", "text": "# Report"}], TOLD),
+        answered("Agent", ASKED, [{"type": "text", "text": "# Report"}], TOLD),
         "Agent Look around · Explore",
         [
             ("section", "prompt Look at **all**."),
@@ -393,14 +393,14 @@ AGENT_ROWS: list[Row] = [
             (
                 "facts",
                 "agent=a76c, type=Explore, model=claude-opus-5-5, worktree=/tmp/wt, tokens=13,053, tool calls=2, "
-                "duration=2.88 s, usage=10 in, 23 out, 11,800 read from cache, "
-                "did=1 read, 1 command, 4 lines added, tools used=Bash, Read",
+                "duration=2.9 s, usage=10 in, 23 out, 11,800 cache read, "
+                "activity=1 read, 1 command, 4 lines added, tools used=Bash, Read",
             ),
         ],
     ),
     (
         "an agent of 1.0",
-        did(
+        answered(
             "Task",
             ASKED,
             data={
@@ -417,12 +417,12 @@ AGENT_ROWS: list[Row] = [
             ("section", "prompt"),
             ("note", "warning interrupted"),
             ("prose", "Done."),
-            ("facts", "type=Explore, tokens=5, tool calls=0, duration=1 min 30 s"),
+            ("facts", "type=Explore, tokens=5, tool calls=0, duration=1 min 31 s"),
         ],
     ),
     (
         "an agent in the background",
-        did(
+        answered(
             "Agent",
             ASKED,
             "Async agent launched successfully.",
@@ -439,14 +439,14 @@ AGENT_ROWS: list[Row] = [
         "Agent Look around · Explore · in the background",
         [
             ("section", "prompt"),
-            ("note", "works in the background"),
+            ("note", "running in the background"),
             ("files", "/tmp/a7.output"),
             ("facts", "agent=a7, type=Explore, tokens=1,200, tool calls=3"),
         ],
     ),
     (
         "an agent in the cloud",
-        did(
+        answered(
             "Agent",
             ASKED,
             data={
@@ -469,7 +469,7 @@ AGENT_ROWS: list[Row] = [
     ),
     (
         "a teammate",
-        did(
+        answered(
             "Task",
             {**ASKED, "name": "ada", "team_name": "crew"},
             data={
@@ -500,7 +500,7 @@ AGENT_ROWS: list[Row] = [
     ),
     (
         "an agent that failed",
-        did(
+        answered(
             "Task",
             ASKED,
             "It broke.",
@@ -511,10 +511,10 @@ AGENT_ROWS: list[Row] = [
         [("section", "prompt"), ("note", "error the agent failed"), ("prose", "It broke."), ("facts", "Explore")],
     ),
     (
-        "an agent that ran out of time",
-        did("Task", ASKED, "", {"status": "timeout", "content": [], "totalDurationMs": 600000}, ok=False),
+        "an agent that timed out",
+        answered("Task", ASKED, "", {"status": "timeout", "content": [], "totalDurationMs": 600000}, ok=False),
         "Task Look around · Explore · timed out",
-        [("section", "prompt"), ("note", "error the agent ran out of time"), ("facts", "10 min")],
+        [("section", "prompt"), ("note", "error the agent timed out"), ("facts", "10 min")],
     ),
     (
         "an agent that could not start",
@@ -523,8 +523,8 @@ AGENT_ROWS: list[Row] = [
         [("section", "prompt"), ("note", "error failed: Agent type"), ("facts", "Explore")],
     ),
     (
-        "an agent inside an agent: only the texts are kept",
-        did(
+        "an agent inside an agent, text only",
+        answered(
             "Agent",
             ASKED,
             [
@@ -544,8 +544,8 @@ AGENT_ROWS: list[Row] = [
         ],
     ),
     (
-        "an agent's report in its frame",
-        did(
+        "an agent's hand-back",
+        answered(
             "Agent",
             ASKED,
             "  <tools-used-before-summary>Bash</tools-used-before-summary>\n  \n"
@@ -556,20 +556,20 @@ AGENT_ROWS: list[Row] = [
         [("section", "prompt"), ("prose", "One.\n  Two."), ("facts", "agent=a33")],
     ),
     (
-        "an agent launched, only told",
-        did("Agent", ASKED, "Async agent launched successfully.\nagentId: a9 (internal)\noutput_file: /tmp/a9"),
+        "an agent launched, text only",
+        answered("Agent", ASKED, "Async agent launched successfully.\nagentId: a9 (internal)\noutput_file: /tmp/a9"),
         "Agent Look around · Explore · in the background",
         [("section", "prompt"), ("note", "background"), ("files", "/tmp/a9"), ("facts", "agent=a9")],
     ),
     (
-        "an agent at work",
+        "a running agent",
         running("Agent", ASKED),
         "Agent Look around · Explore",
         [("section", "prompt"), ("note", "still running"), ("facts", "Explore")],
     ),
     (
-        "a batch of old",
-        did(
+        "a batch",
+        answered(
             "Batch",
             {
                 "description": "Both",
@@ -619,14 +619,14 @@ QUESTIONS = [
 ]
 TALK_ROWS: list[Row] = [
     (
-        "planning begins",
-        did("EnterPlanMode", {}, "Entered plan mode. And more.", {"message": "Entered plan mode."}),
+        "entering plan mode",
+        answered("EnterPlanMode", {}, "Entered plan mode. And more.", {"message": "Entered plan mode."}),
         "EnterPlanMode",
         [("note", "Entered plan mode.")],
     ),
     (
         "a plan approved",
-        did(
+        answered(
             "ExitPlanMode",
             {"plan": PLAN, "allowedPrompts": [{"tool": "Bash", "prompt": "run tests"}]},
             "User has approved",
@@ -636,26 +636,26 @@ TALK_ROWS: list[Row] = [
         [("prose", PLAN), ("files", "/plans/a.md"), ("table", "Bash|run tests"), ("note", "approved")],
     ),
     (
-        "a plan with the user's changes",
-        did("exit_plan_mode", {"plan": PLAN}, data={"plan": "# Other", "isAgent": False, "planWasEdited": True}),
+        "a plan edited by the user",
+        answered("exit_plan_mode", {"plan": PLAN}, data={"plan": "# Other", "isAgent": False, "planWasEdited": True}),
         "exit_plan_mode Other",
-        [("prose", "# Other"), ("section", f"plan as proposed {PLAN}"), ("note", "changes by the user")],
+        [("prose", "# Other"), ("section", f"proposed plan {PLAN}"), ("note", "edits by the user")],
     ),
     (
-        "a plan that a leader is to approve",
-        did("ExitPlanMode", {}, data={"plan": PLAN, "isAgent": True, "awaitingLeaderApproval": True}),
+        "a plan waiting for approval",
+        answered("ExitPlanMode", {}, data={"plan": PLAN, "isAgent": True, "awaitingLeaderApproval": True}),
         "ExitPlanMode Retry with backoff",
         [("prose", PLAN), ("note", "team leader")],
     ),
     (
-        "a plan refused",
+        "a rejected plan",
         failed("ExitPlanMode", {"plan": PLAN}, "The user doesn't want to proceed with this tool use. STOP"),
         "ExitPlanMode Retry with backoff",
         [("prose", PLAN), ("note", "warning denied")],
     ),
     (
         "questions answered",
-        did(
+        answered(
             "AskUserQuestion",
             {"questions": QUESTIONS},
             data={
@@ -672,14 +672,14 @@ TALK_ROWS: list[Row] = [
         ],
     ),
     (
-        "a question answered freely",
-        did("AskUserQuestion", {"questions": QUESTIONS[:1]}, data={"answers": {"Which color?": "Green"}}),
+        "a question answered in free text",
+        answered("AskUserQuestion", {"questions": QUESTIONS[:1]}, data={"answers": {"Which color?": "Green"}}),
         "AskUserQuestion Which color? → Green",
         [("choice", "Which color? ( )Red ( )Blue = Green")],
     ),
     (
-        "answers, only told",
-        did(
+        "answers, text only",
+        answered(
             "AskUserQuestion",
             {"questions": QUESTIONS},
             'User has answered your questions: "Which color?"="Red", "Which sizes?"="S, L". You can now continue',
@@ -689,7 +689,7 @@ TALK_ROWS: list[Row] = [
     ),
     (
         "a question skipped, and a reply instead",
-        did(
+        answered(
             "AskUserQuestion",
             {"questions": QUESTIONS[:1]},
             "ok",
@@ -705,19 +705,19 @@ TALK_ROWS: list[Row] = [
             ("choice", "( )Red ( )Blue"),
             ("note", "skipped by the user"),
             ("prose", "Later."),
-            ("note", "warning nobody answered within 1 min"),
+            ("note", "warning no answer within 1 min"),
             ("prose", "ok"),
         ],
     ),
     (
-        "one question, asked directly",
+        "a single question without a list",
         running("AskUserQuestion", {"question": "Why?", "options": [{"label": "So"}]}),
         "AskUserQuestion Why?",
         [("choice", "Why? ( )So"), ("note", "still running")],
     ),
     (
         "a skill",
-        did(
+        answered(
             "Skill",
             {"skill": "demo", "args": "x y"},
             "Launching skill: demo",
@@ -728,11 +728,11 @@ TALK_ROWS: list[Row] = [
             },
         ),
         "Skill demo x y",
-        [("facts", "name=demo, arguments=x y, may use=Read, Bash"), ("prose", "Launching skill: demo")],
+        [("facts", "name=demo, arguments=x y, allowed tools=Read, Bash"), ("prose", "Launching skill: demo")],
     ),
     (
         "a skill that ran as an agent",
-        did(
+        answered(
             "Skill",
             {"skill": "forked"},
             data={"success": True, "commandName": "forked", "status": "forked", "agentId": "a2", "result": "Hi."},
@@ -742,13 +742,13 @@ TALK_ROWS: list[Row] = [
     ),
     (
         "a command",
-        did("SlashCommand", {"command": "/review now"}, "Launching command: /review"),
+        answered("SlashCommand", {"command": "/review now"}, "Launching command: /review"),
         "SlashCommand /review now",
         [("facts", "/review now"), ("prose", "Launching")],
     ),
     (
-        "skills put forward",
-        did(
+        "proposed skills",
+        answered(
             "propose_skills",
             {
                 "proposals": [
@@ -772,7 +772,7 @@ LINKS = [{"title": "One", "url": "https://example.com/"}, {"title": "Two", "url"
 WEB_ROWS: list[Row] = [
     (
         "a search",
-        did(
+        answered(
             "WebSearch",
             {"query": "tides", "allowed_domains": ["example.com"]},
             data={
@@ -784,16 +784,16 @@ WEB_ROWS: list[Row] = [
         ),
         'WebSearch "tides" → 2 links',
         [
-            ("facts", "query=tides, only=example.com"),
+            ("facts", "query=tides, allowed domains=example.com"),
             ("prose", "I'll search."),
             ("links", "One https://example.com/ Two https://example.org/two"),
             ("prose", "**Two** were found."),
-            ("facts", "searches=1, duration=2.42 s"),
+            ("facts", "searches=1, duration=2.4 s"),
         ],
     ),
     (
-        "a search, only told",
-        did(
+        "a search, text only",
+        answered(
             "WebSearch",
             {"query": "tides"},
             'Web search results for query: "tides"\n\nLinks: '
@@ -803,14 +803,14 @@ WEB_ROWS: list[Row] = [
         [("facts", "tides"), ("links", "One https://example.com/"), ("prose", "A summary.")],
     ),
     (
-        "a search that went on by itself",
-        did("WebSearch", {"query": "tides"}, data={"detachedToolCall": True}),
+        "a detached search",
+        answered("WebSearch", {"query": "tides"}, data={"detachedToolCall": True}),
         'WebSearch "tides" → 0 links',
-        [("facts", "tides"), ("note", "went on in the background")],
+        [("facts", "tides"), ("note", "continued in the background")],
     ),
     (
         "a page",
-        did(
+        answered(
             "WebFetch",
             {"url": "https://example.org", "prompt": "What?"},
             "It **says**.",
@@ -826,14 +826,14 @@ WEB_ROWS: list[Row] = [
         "WebFetch https://example.org → 200 OK",
         [
             ("links", "https://example.org"),
-            ("facts", "asked=What?"),
+            ("facts", "prompt=What?"),
             ("prose", "It **says**."),
             ("facts", "status=200 OK, size=11.1 kB, duration=341 ms"),
         ],
     ),
     (
-        "a page that is not there",
-        did(
+        "a missing page, redirected",
+        answered(
             "WebFetch",
             {"url": "https://example.org"},
             data={
@@ -847,7 +847,7 @@ WEB_ROWS: list[Row] = [
         "WebFetch https://example.org → 404 Not Found",
         [
             ("links", "https://example.org"),
-            ("links", "where it led https://example.org/a"),
+            ("links", "redirected to https://example.org/a"),
             ("note", "error 404 Not Found"),
             ("prose", "Nothing."),
             ("facts", "404"),
@@ -861,24 +861,24 @@ WEB_ROWS: list[Row] = [
     ),
     (
         "tools found",
-        did(
+        answered(
             "ToolSearch",
             {"query": "select:WebFetch", "max_results": 5},
             [{"type": "tool_reference", "tool_name": "WebFetch"}],
             {"matches": ["WebFetch"], "query": "select:WebFetch", "total_deferred_tools": 16},
         ),
         'ToolSearch "select:WebFetch" → 1 tool',
-        [("facts", "query=select:WebFetch, at most=5, found=WebFetch, out of=16 tools")],
+        [("facts", "query=select:WebFetch, max results=5, found=WebFetch, out of=16 tools")],
     ),
     (
-        "tools found, only told",
-        did("ToolSearch", {"query": "a"}, [{"type": "tool_reference", "tool_name": "WebFetch"}]),
+        "tools found, text only",
+        answered("ToolSearch", {"query": "a"}, [{"type": "tool_reference", "tool_name": "WebFetch"}]),
         'ToolSearch "a" → 1 tool',
         [("facts", "found=WebFetch")],
     ),
     (
         "no tools found",
-        did("ToolSearch", {"query": "a"}, "No matching deferred tools found", {"matches": []}),
+        answered("ToolSearch", {"query": "a"}, "No matching deferred tools found", {"matches": []}),
         'ToolSearch "a" → 0 tools',
         [("facts", "a"), ("prose", "No matching")],
     ),
@@ -887,7 +887,7 @@ WEB_ROWS: list[Row] = [
 MCP_ROWS: list[Row] = [
     (
         "text from a server",
-        did(
+        answered(
             "mcp__tiny__echo",
             {"text": "hi", "n": 3},
             [{"type": "text", "text": "echo: hi"}],
@@ -898,13 +898,13 @@ MCP_ROWS: list[Row] = [
     ),
     (
         "Markdown from a server",
-        did("mcp__tiny__docs", {}, "# Title\ntext"),
+        answered("mcp__tiny__docs", {}, "# Title\ntext"),
         "tiny · docs",
         [("prose", "# Title")],
     ),
     (
         "a picture from a server",
-        did(
+        answered(
             "mcp__tiny__picture",
             {"where": {"x": 1}},
             [
@@ -917,14 +917,14 @@ MCP_ROWS: list[Row] = [
         [("section", "input"), ("code", "a picture"), ("picture", "image/png 1×1"), ("picture", "image/png 1×1")],
     ),
     (
-        "structure from a server, as text",
-        did("mcp__tiny__structured", {}, '{"n": "three"}', '{"n": "three"}'),
+        "structured content from a server, as text",
+        answered("mcp__tiny__structured", {}, '{"n": "three"}', '{"n": "three"}'),
         "tiny · structured",
         [("data", "three")],
     ),
     (
-        "structure from a server, as an object",
-        did(
+        "structured content from a server, as an object",
+        answered(
             "mcp__tiny__structured",
             {},
             '{"n": "three"}',
@@ -938,13 +938,13 @@ MCP_ROWS: list[Row] = [
     ),
     (
         "an object from a server",
-        did("mcp__a_b__c__d", {}, "said", {"rows": ["some"]}),
+        answered("mcp__a_b__c__d", {}, "said", {"rows": ["some"]}),
         "a_b · c__d",
         [("code", "said"), ("data", "some")],
     ),
     (
         "resources in a result",
-        did(
+        answered(
             "mcp__tiny__more",
             {},
             [
@@ -958,7 +958,7 @@ MCP_ROWS: list[Row] = [
     ),
     (
         "a result too large for the transcript",
-        did(
+        answered(
             "mcp__tiny__big",
             {},
             "<persisted-output>\nOutput too large. Saved to: /tmp/big.txt\n\n"
@@ -975,7 +975,7 @@ MCP_ROWS: list[Row] = [
     ),
     (
         "resources",
-        did(
+        answered(
             "ListMcpResourcesTool",
             {},
             "[]",
@@ -985,14 +985,14 @@ MCP_ROWS: list[Row] = [
         [("table", "one|tiny://one|text/plain|tiny|")],
     ),
     (
-        "resources, only told",
-        did("ListMcpResources", {"server": "tiny"}, '[{"name":"one","uri":"tiny://one","server":"tiny"}]'),
+        "resources, text only",
+        answered("ListMcpResources", {"server": "tiny"}, '[{"name":"one","uri":"tiny://one","server":"tiny"}]'),
         "ListMcpResources tiny → 1 resource",
         [("facts", "tiny"), ("table", "one|tiny://one||tiny|")],
     ),
     (
         "a resource",
-        did(
+        answered(
             "ReadMcpResourceTool",
             {"server": "tiny", "uri": "tiny://one"},
             data={
@@ -1007,19 +1007,19 @@ MCP_ROWS: list[Row] = [
     ),
     (
         "a folder of resources that cannot be listed",
-        did("ReadMcpResourceDirTool", {"server": "tiny", "uri": "tiny://"}, "", {"resources": [], "error": "no"}),
+        answered("ReadMcpResourceDirTool", {"server": "tiny", "uri": "tiny://"}, "", {"resources": [], "error": "no"}),
         "ReadMcpResourceDirTool tiny://",
         [("facts", "tiny"), ("note", "error no")],
     ),
     (
         "waiting for servers",
-        did("WaitForMcpServers", {}, "All servers are connected."),
+        answered("WaitForMcpServers", {}, "All servers are connected."),
         "WaitForMcpServers",
         [("prose", "All servers")],
     ),
     (
-        "tools asked for again",
-        did(
+        "refreshed tools",
+        answered(
             "RefreshMcpTools",
             {"server": "tiny"},
             data=[{"server": "tiny", "status": "refreshed", "toolCount": 3, "added": ["echo"]}],
@@ -1031,8 +1031,8 @@ MCP_ROWS: list[Row] = [
 
 
 def served(name: str, given: Any, kind: str, content: Any) -> ToolCall:
-    """A call that the API answered itself."""
-    return did(name, given, block=b.to_block({"type": kind, "tool_use_id": "s1", "content": content}))
+    """A call that the API ran."""
+    return answered(name, given, block=b.to_block({"type": kind, "tool_use_id": "s1", "content": content}))
 
 
 SERVER_ROWS: list[Row] = [
@@ -1169,7 +1169,7 @@ SERVER_ROWS: list[Row] = [
         [("prose", "**Stop.**")],
     ),
     (
-        "sealed advice",
+        "encrypted advice",
         served(
             "advisor",
             {},
@@ -1177,7 +1177,7 @@ SERVER_ROWS: list[Row] = [
             {"type": "advisor_redacted_result", "encrypted_content": "zzzz", "stop_reason": "max_tokens"},
         ),
         "advisor",
-        [("note", "sealed"), ("note", "max_tokens")],
+        [("note", "encrypted"), ("note", "max_tokens")],
     ),
 ]
 
@@ -1192,7 +1192,7 @@ FINDING = {
 WORK_ROWS: list[Row] = [
     (
         "a job",
-        did(
+        answered(
             "CronCreate",
             {"cron": "*/5 * * * *", "prompt": "check", "recurring": True},
             data={
@@ -1214,23 +1214,23 @@ WORK_ROWS: list[Row] = [
         ],
     ),
     (
-        "a job called off",
-        did("CronDelete", {"id": "2ba9"}, "Cancelled job 2ba9.", {"id": "2ba9", "endedLoopWakeup": True}),
+        "a cancelled job",
+        answered("CronDelete", {"id": "2ba9"}, "Cancelled job 2ba9.", {"id": "2ba9", "endedLoopWakeup": True}),
         "CronDelete 2ba9",
-        [("facts", "2ba9"), ("prose", "Cancelled"), ("note", "ended the loop")],
+        [("facts", "2ba9"), ("prose", "Cancelled"), ("note", "ended the waiting loop")],
     ),
     (
         "all jobs",
-        did(
+        answered(
             "CronList", {}, data={"jobs": [{"id": "2ba9", "cron": "*/5", "humanSchedule": "Often", "prompt": "check"}]}
         ),
         "CronList → 1 job",
         [("table", "2ba9|Often|*/5||check")],
     ),
-    ("no jobs", did("CronList", {}, "No jobs", {"jobs": []}), "CronList → 0 jobs", [("prose", "No jobs")]),
+    ("no jobs", answered("CronList", {}, "No jobs", {"jobs": []}), "CronList → 0 jobs", [("prose", "No jobs")]),
     (
         "a wakeup",
-        did(
+        answered(
             "ScheduleWakeup",
             {"delaySeconds": 30, "prompt": "/loop", "reason": "soon"},
             "ok",
@@ -1240,13 +1240,13 @@ WORK_ROWS: list[Row] = [
         [
             ("prose", "soon"),
             ("section", "/loop"),
-            ("note", "warning the delay was set to 1 min"),
+            ("note", "warning the delay was changed to 1 min"),
             ("facts", "01:06:44"),
         ],
     ),
     (
         "a wakeup that was not scheduled",
-        did(
+        answered(
             "ScheduleWakeup",
             {"delaySeconds": 3600, "reason": "test"},
             "Wakeup not scheduled.",
@@ -1256,22 +1256,24 @@ WORK_ROWS: list[Row] = [
         [("prose", "test"), ("facts", "1 h"), ("prose", "Wakeup not scheduled.")],
     ),
     (
-        "no more wakeups",
-        did(
+        "wakeups stopped",
+        answered(
             "ScheduleWakeup", {"stop": True}, "Loop ended.", {"scheduledFor": 0, "stopped": True, "cancelledWakeups": 1}
         ),
         "ScheduleWakeup stop",
-        [("note", "the loop ended; 1 wakeup called off"), ("prose", "Loop ended.")],
+        [("note", "the loop ended; 1 wakeup cancelled"), ("prose", "Loop ended.")],
     ),
     (
         "a trigger",
-        did("RemoteTrigger", {"action": "get", "trigger_id": "t1"}, data={"status": 404, "json": '{"error":"gone"}'}),
+        answered(
+            "RemoteTrigger", {"action": "get", "trigger_id": "t1"}, data={"status": 404, "json": '{"error":"gone"}'}
+        ),
         "RemoteTrigger get t1",
-        [("facts", "t1"), ("note", "error the service answered 404"), ("data", "gone"), ("facts", "404")],
+        [("facts", "t1"), ("note", "error the service returned 404"), ("data", "gone"), ("facts", "404")],
     ),
     (
         "a worktree entered",
-        did(
+        answered(
             "EnterWorktree",
             {"name": "wt1"},
             data={"worktreePath": "/p/wt1", "worktreeBranch": "worktree-wt1", "message": "Created worktree."},
@@ -1281,7 +1283,7 @@ WORK_ROWS: list[Row] = [
     ),
     (
         "a worktree left",
-        did(
+        answered(
             "ExitWorktree",
             {"action": "remove"},
             data={
@@ -1296,11 +1298,11 @@ WORK_ROWS: list[Row] = [
             },
         ),
         "ExitWorktree remove b",
-        [("facts", "back in=/p, files discarded=2"), ("note", "warning"), ("note", "Exited.")],
+        [("facts", "returned to=/p, files discarded=2"), ("note", "warning"), ("note", "Exited.")],
     ),
     (
         "a workflow",
-        did(
+        answered(
             "Workflow",
             {"script": "export const meta = { name: 'demo' }", "args": {"deep": ["value"]}},
             data={
@@ -1334,13 +1336,13 @@ WORK_ROWS: list[Row] = [
     ),
     (
         "findings",
-        did("ReportFindings", {"level": "low", "findings": [FINDING]}, "1 finding reported.", {"count": 1}),
+        answered("ReportFindings", {"level": "low", "findings": [FINDING]}, "1 finding reported.", {"count": 1}),
         "ReportFindings 1 finding",
         [("facts", "low"), ("section", "src/app.py:4 A defect. It breaks. category=correctness, verdict=CONFIRMED")],
     ),
     (
         "structured output",
-        did(
+        answered(
             "StructuredOutput",
             {"n": "three"},
             "Structured output provided successfully",
@@ -1351,19 +1353,19 @@ WORK_ROWS: list[Row] = [
     ),
     (
         "a report back",
-        did("SubagentHandback", {"message": "# Done"}, "Delivered."),
+        answered("SubagentHandback", {"message": "# Done"}, "Delivered."),
         "SubagentHandback # Done",
         [("prose", "# Done"), ("prose", "Delivered.")],
     ),
     (
         "a goal",
-        did("ProposeGoal", {"condition": "tests pass"}, "ok", {"condition": "tests pass", "askUser": True}),
+        answered("ProposeGoal", {"condition": "tests pass"}, "ok", {"condition": "tests pass", "askUser": True}),
         "ProposeGoal tests pass",
         [("prose", "tests pass"), ("note", "the user was asked"), ("prose", "ok")],
     ),
     (
         "the end",
-        did("EndConversation", {"reason": "enough"}, "Ended."),
+        answered("EndConversation", {"reason": "enough"}, "Ended."),
         "EndConversation enough",
         [("prose", "enough"), ("prose", "Ended.")],
     ),
@@ -1371,18 +1373,18 @@ WORK_ROWS: list[Row] = [
 TEAM_ROWS: list[Row] = [
     (
         "a message that wakes an agent",
-        did(
+        answered(
             "SendMessage",
             {"to": "a4", "summary": "more", "message": "More work.", "type": "message"},
             '{"success":true}',
             {"success": True, "message": "Resuming agent a4", "resumedAgentId": "a4"},
         ),
         "SendMessage to a4: more",
-        [("prose", "More work."), ("facts", "to=a4, about=more, continues=a4"), ("note", "Resuming agent a4")],
+        [("prose", "More work."), ("facts", "to=a4, summary=more, resumes=a4"), ("note", "Resuming agent a4")],
     ),
     (
-        "a message to all",
-        did(
+        "a broadcast",
+        answered(
             "SendMessage",
             {"type": "broadcast", "content": "Stop.", "summary": "stop"},
             data={
@@ -1395,25 +1397,27 @@ TEAM_ROWS: list[Row] = [
         "SendMessage to everyone: stop",
         [
             ("prose", "Stop."),
-            ("facts", "from=lead, to=@team, about=stop, kind=broadcast, recipients=ada, bob"),
+            ("facts", "from=lead, to=@team, summary=stop, kind=broadcast, recipients=ada, bob"),
             ("note", "broadcast"),
         ],
     ),
     (
         "a message that is an object",
-        did("SendMessage", {"to": "a4", "message": {"type": "shutdown_request"}}, "sent"),
+        answered("SendMessage", {"to": "a4", "message": {"type": "shutdown_request"}}, "sent"),
         'SendMessage to a4: {"type":"shutdown_request"}',
         [("data", "shutdown_request"), ("facts", "a4"), ("prose", "sent")],
     ),
     (
-        "a message that did not arrive",
-        did("SendMessage", {"to": "x", "message": "Hm."}, "{}", {"success": False, "message": "No agent x"}, ok=False),
+        "a message that was not delivered",
+        answered(
+            "SendMessage", {"to": "x", "message": "Hm."}, "{}", {"success": False, "message": "No agent x"}, ok=False
+        ),
         "SendMessage to x: Hm.",
         [("prose", "Hm."), ("facts", "x"), ("note", "error No agent x")],
     ),
     (
         "a team",
-        did(
+        answered(
             "TeamCreate",
             {"team_name": "crew", "description": "Look."},
             data={"team_name": "crew", "team_file_path": "/teams/crew.json", "lead_agent_id": "lead@crew"},
@@ -1422,14 +1426,14 @@ TEAM_ROWS: list[Row] = [
         [("prose", "Look."), ("facts", "team=crew, lead=lead@crew"), ("files", "/teams/crew.json")],
     ),
     (
-        "who is there",
-        did("ListAgents", {}, "Nobody.", {"listing": "Nobody.", "sections": [], "notes": ["later"]}),
+        "a list of agents",
+        answered("ListAgents", {}, "Nobody.", {"listing": "Nobody.", "sections": [], "notes": ["later"]}),
         "ListAgents",
         [("prose", "Nobody."), ("section", "notes ['later']")],
     ),
     (
-        "what arrived",
-        did(
+        "notifications",
+        answered(
             "ReadNotifications",
             {},
             "{}",
@@ -1446,33 +1450,35 @@ TEAM_ROWS: list[Row] = [
             },
         ),
         "ReadNotifications → 1 notification",
-        [("section", "github_webhook merged queued=2026-11-15"), ("facts", "still waiting=2")],
+        [("section", "github_webhook merged queued=2026-11-15"), ("facts", "remaining=2")],
     ),
     (
         "files for the user",
-        did(
+        answered(
             "SendUserFile",
             {"files": ["/a.png"], "caption": "See.", "display": "inline"},
             data={"attachments": [{"path": "/a.png", "size": 2048, "isImage": True}], "caption": "See."},
         ),
         "SendUserFile /a.png",
-        [("prose", "See."), ("files", "/a.png 2.05 kB, image"), ("facts", "inline")],
+        [("prose", "See."), ("files", "/a.png 2 kB, image"), ("facts", "inline")],
     ),
     (
         "a message for the user",
-        did("SendUserMessage", {"message": "Done.", "attachments": ["/a.md"]}, "Sent."),
+        answered("SendUserMessage", {"message": "Done.", "attachments": ["/a.md"]}, "Sent."),
         "SendUserMessage Done.",
         [("prose", "Done."), ("files", "/a.md"), ("prose", "Sent.")],
     ),
     (
-        "a notification that stayed here",
-        did("PushNotification", {"message": "Done"}, "no", {"message": "Not sent", "disabledReason": "user_present"}),
+        "a notification that was not sent",
+        answered(
+            "PushNotification", {"message": "Done"}, "no", {"message": "Not sent", "disabledReason": "user_present"}
+        ),
         "PushNotification Done",
-        [("prose", "Done"), ("note", "Not sent"), ("note", "warning not sent: the user is here")],
+        [("prose", "Done"), ("note", "Not sent"), ("note", "warning not sent: the user is present")],
     ),
     (
         "feedback",
-        did(
+        answered(
             "SendFeedback",
             {"type": "missing_capability", "title": "Sort", "details": "**What**"},
             "",
@@ -1483,25 +1489,27 @@ TEAM_ROWS: list[Row] = [
     ),
     (
         "a guide",
-        did("ShareOnboardingGuide", {"path": "/guide.md"}, "", {"success": True, "message": "Shared", "url": "u://x"}),
+        answered(
+            "ShareOnboardingGuide", {"path": "/guide.md"}, "", {"success": True, "message": "Shared", "url": "u://x"}
+        ),
         "ShareOnboardingGuide /guide.md",
         [("data", "/guide.md"), ("note", "Shared"), ("section", "u://x")],
     ),
     (
         "a role",
-        did("ShowOnboardingRolePicker", {}, "", {"role": "engineer"}),
+        answered("ShowOnboardingRolePicker", {}, "", {"role": "engineer"}),
         "ShowOnboardingRolePicker → engineer",
         [("facts", "engineer")],
     ),
     (
         "a browser",
-        did("OfferChromeSetup", {"reason": "log in"}, "", {"outcome": "not_now"}),
+        answered("OfferChromeSetup", {"reason": "log in"}, "", {"outcome": "not_now"}),
         "OfferChromeSetup log in",
-        [("prose", "log in"), ("note", "not now")],
+        [("prose", "log in"), ("note", "postponed")],
     ),
     (
         "a page published",
-        did(
+        answered(
             "Artifact",
             {"file_path": "/a.html", "description": "A page.", "favicon": "x"},
             "",
@@ -1526,13 +1534,13 @@ TEAM_ROWS: list[Row] = [
     ),
     (
         "pages listed",
-        did("Artifact", {"action": "list"}, "", {"artifacts": LINKS, "truncated": True, "total": 9}),
+        answered("Artifact", {"action": "list"}, "", {"artifacts": LINKS, "truncated": True, "total": 9}),
         "Artifact list",
-        [("facts", "list"), ("links", "One https://example.com/"), ("note", "warning not all: 2 pages of 9")],
+        [("facts", "list"), ("links", "One https://example.com/"), ("note", "warning truncated: 2 pages of 9")],
     ),
     (
         "a page read",
-        did(
+        answered(
             "Artifact",
             {"action": "read", "url": "https://example.org/a"},
             "",
@@ -1558,7 +1566,7 @@ TEAM_ROWS: list[Row] = [
     ),
     (
         "a page pinned",
-        did(
+        answered(
             "Artifact",
             {"action": "pin", "url": "u://a"},
             "",
@@ -1569,7 +1577,7 @@ TEAM_ROWS: list[Row] = [
     ),
     (
         "a project searched",
-        did(
+        answered(
             "Projects",
             {"method": "project_search", "query": "tides"},
             "",
@@ -1585,14 +1593,14 @@ TEAM_ROWS: list[Row] = [
     ),
     (
         "a design",
-        did(
+        answered(
             "DesignSync",
             {"method": "read", "projectId": "p1", "path": "a.tsx"},
             "",
             {"method": "read", "path": "a.tsx", "content": "<A/>", "contentType": "text/tsx", "truncated": True},
         ),
         "DesignSync read a.tsx",
-        [("facts", "p1"), ("code", "<A/>"), ("facts", "text/tsx"), ("note", "warning cut")],
+        [("facts", "p1"), ("code", "<A/>"), ("facts", "text/tsx"), ("note", "warning truncated")],
     ),
 ]
 ROWS = [
@@ -1609,14 +1617,14 @@ ROWS = [
 
 
 def choice(node: n.Choice) -> str:
-    """A question as a form shows it."""
+    """A question as text, with check boxes or radio buttons."""
     left, right = "[]" if node.multiple else "()"
     options = [f"{left}{'x' if one.chosen else ' '}{right}{one.label}" for one in node.options]
     return " ".join([node.question, *options, *(["=", node.answer] if node.answer else [])])
 
 
 def item(one: n.ChecklistItem) -> str:
-    """Something to do, with its state, whether it changed, and its note."""
+    """A checklist item as text: its state, a star if it changed, its note."""
     return f"{one.text}:{one.state}{'*' if one.changed else ''}" + (f"({one.note})" if one.note else "")
 
 
@@ -1636,16 +1644,16 @@ SHOW: dict[type[n.Node], Any] = {
     n.Data: lambda node: str(node.value),
     n.Section: lambda node: " ".join([node.title, *map(shown, node.nodes)]),
 }
-"""What each kind of node says, in one text."""
+"""How each type of node is written as one text."""
 
 
 def shown(node: n.Node) -> str:
-    """What a node says."""
+    """A node as text."""
     return SHOW[type(node)](node)
 
 
 def kind(node: n.Node) -> str:
-    """What a node is."""
+    """The type of a node."""
     return type(node).__name__.lower()
 
 
@@ -1663,7 +1671,7 @@ def test_each_shape_of_a_result_has_its_title_and_drawing(
 MODULES = [import_module(f"reread.tools.{family}") for family in FAMILIES]
 TOOLS = [(module, tool) for module in MODULES for tool in module.TOOLS]
 OWN_TOOLS = pytest.mark.parametrize(("module", "tool"), TOOLS, ids=[tool.names[0] for _, tool in TOOLS])
-REFUSALS = [
+UNFINISHED = [
     ({"ok": None}, "still running"),
     ({"ok": False, "denial": "interrupted"}, "interrupted"),
     ({"ok": False, "denial": "user-rejected"}, "denied"),
@@ -1672,7 +1680,7 @@ REFUSALS = [
 
 
 @OWN_TOOLS
-@pytest.mark.parametrize(("how", "word"), REFUSALS, ids=[word for _, word in REFUSALS])
+@pytest.mark.parametrize(("how", "word"), UNFINISHED, ids=[word for _, word in UNFINISHED])
 def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: dict[str, Any], word: str) -> None:
     block = None if how["ok"] is None else b.ToolResult(content="because")
     drawn = list(tool.draw(ToolCall(tool.names[0], {}, result=block, **how)))
@@ -1680,7 +1688,7 @@ def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: dict[str,
 
 
 def field_names(module: ModuleType) -> list[str]:
-    """The fields that a module's shapes have, as they are written."""
+    """The field names of a module's structs, as recorded."""
     shapes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, msgspec.Struct)]
     return sorted({field.encode_name for shape in shapes for field in msgspec.structs.fields(shape)})
 
@@ -1693,7 +1701,7 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.ju
 
 @cache
 def tool_calls(module: ModuleType, tool: Any) -> st.SearchStrategy[ToolCall]:
-    """Any call of a tool: with fields that it looks for and texts that it takes apart, of whatever type."""
+    """Any call of a tool: with fields that it reads and texts that it parses, of any type."""
     names = st.sampled_from([*field_names(module), "type"]) | TEXTS
     value = st.recursive(
         LEAVES,
@@ -1706,7 +1714,8 @@ def tool_calls(module: ModuleType, tool: Any) -> st.SearchStrategy[ToolCall]:
         ToolCall,
         st.sampled_from([*tool.names, "mcp__a__b"]),
         shaped,
-        result=st.none() | st.builds(lambda kind, held: b.to_block({"type": kind, "content": held}), kinds, value),
+        result=st.none()
+        | st.builds(lambda kind, content: b.to_block({"type": kind, "content": content}), kinds, value),
         data=shaped,
         ok=st.sampled_from([True, False, None]),
         seconds=st.none() | st.floats(0, 1e6),
@@ -1714,7 +1723,7 @@ def tool_calls(module: ModuleType, tool: Any) -> st.SearchStrategy[ToolCall]:
 
 
 def check(node: n.Node) -> None:
-    """Every field of a node has the type that views rely on."""
+    """Check that every field of a node has its declared type, on which views rely."""
     if isinstance(node, n.Section):
         assert isinstance(node.title, str)
         for inner in node.nodes:
@@ -1726,31 +1735,10 @@ def check(node: n.Node) -> None:
 @OWN_TOOLS
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_nothing_that_a_call_holds_makes_a_drawing_raise(module: ModuleType, tool: Any, data: st.DataObject) -> None:
+def test_no_content_of_a_call_makes_a_drawing_raise(module: ModuleType, tool: Any, data: st.DataObject) -> None:
     tool_call = data.draw(tool_calls(module, tool))
     assert "\n" not in tool.title(tool_call)
     drawn = list(tool.draw(tool_call))
     for node in drawn:
         check(node)
-    generic.rest(tool_call, drawn)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0.0004, "0 ms"),
-        (0.34, "340 ms"),
-        (2.883, "2.88 s"),
-        (59.99, "60 s"),
-        (60, "1 min"),
-        (3599.9, "1 h"),
-        (3700, "1 h 1 min"),
-        (90000, "1 d 1 h"),
-        (-1, ""),
-        ("soon", ""),
-        (float("nan"), ""),
-        (10**400, ""),
-    ],
-)
-def test_a_duration_is_told_in_the_units_that_matter(seconds: object, said: str) -> None:
-    assert _values.span(seconds) == said
+    generic.unshown_text(tool_call, drawn)

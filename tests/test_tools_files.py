@@ -1,4 +1,4 @@
-"""The tools that read, write and search files, and the shell: every shape of their results."""
+"""The tools that read, write and search files, and the shell: every result shape."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reread import tools
 from reread.records import blocks as b
 from reread.tools import _diff
-from reread.tools._highlight import marks
+from reread.tools._highlight import matched_texts
 from reread.tools._images import dimensions
-from reread.tools._result_text import numbered, unwrap
+from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
 from reread.tools.tool_call import ToolCall
 
@@ -42,7 +42,7 @@ MISSING = object()
 
 
 def tool_call(name: str, given: Any, *, text: Any = MISSING, data: Any = None, ok: bool | None = True) -> ToolCall:
-    """A call with that result; without one it is still running."""
+    """A call with this result; without one it is still running."""
     if text is MISSING and data is None:
         return ToolCall(name, given)
     content = "" if text is MISSING else text
@@ -50,7 +50,7 @@ def tool_call(name: str, given: Any, *, text: Any = MISSING, data: Any = None, o
 
 
 def draw(one: ToolCall) -> list[Node]:
-    """What a tool itself draws; a fault of its is not hidden here."""
+    """The nodes that the tool itself draws; unlike `tools.draw`, errors are not hidden."""
     return list(tools.tool_for(one.name).draw(one))
 
 
@@ -77,9 +77,9 @@ def strings(value: Any) -> Iterator[str]:
 
 
 class Row(NamedTuple):
-    """A call, the title it gets, the kinds of its nodes, and texts that these hold."""
+    """A call with its expected title, types of nodes, and texts in them."""
 
-    what: str
+    name: str
     tool_call: ToolCall
     title: str
     kinds: list[str]
@@ -149,18 +149,18 @@ READ = [
         ["code"],
     ),
     Row(
-        "cut without being asked to",
+        "truncated without a limit",
         tool_call("Read", PATH, data=read_text("x", 1, 2000, 3001)),
         "Read src/a.py 1–2000 of 3001",
         ["note", "code"],
-        ["cut: lines 1–2000 of 3001"],
+        ["truncated: lines 1–2000 of 3001"],
     ),
     Row(
-        "cut at the token limit",
+        "truncated at the token limit",
         tool_call("Read", PATH, data=read_text("x", 1, 100, 9000, truncatedByTokenCap=True)),
         "Read src/a.py 1–100 of 9000",
         ["note", "code"],
-        ["cut at the token limit: lines 1–100 of 9000"],
+        ["truncated at the token limit: lines 1–100 of 9000"],
     ),
     Row(
         "empty", tool_call("Read", PATH, data=read_text("", 1, 1, 1)), "Read src/a.py", ["note"], ["the file is empty"]
@@ -170,7 +170,7 @@ READ = [
         tool_call("Read", {**PATH, "offset": 90}, data=read_text("", 90, 0, 12)),
         "Read src/a.py from 90 of 12",
         ["note"],
-        ["nothing there: the file has 12 lines"],
+        ["no lines in this range; the file has 12 lines"],
     ),
     Row(
         "too large for the model",
@@ -200,7 +200,7 @@ READ = [
         ["a\tb\nc"],
     ),
     Row(
-        "only text, padded tabs of 0.2, its own name",
+        "only text, padded tabs and the tool name of 0.2",
         tool_call("View", PATH, text="     1\ta\n     2\tb"),
         "View src/a.py",
         ["code"],
@@ -219,14 +219,14 @@ READ = [
         ["a", "Output too large (99KB). Full output saved to: /t/x.txt"],
     ),
     Row(
-        "only text, with words around",
+        "only text, with a note around",
         tool_call("Read", PATH, text="Part of it:\n1\ta\n2\tb\n[cut here]"),
         "Read src/a.py",
         ["note", "code", "note"],
         ["Part of it:", "a\nb", "[cut here]"],
     ),
     Row(
-        "only words", tool_call("Read", PATH, text="PDF file read: x"), "Read src/a.py", ["note"], ["PDF file read: x"]
+        "only a note", tool_call("Read", PATH, text="PDF file read: x"), "Read src/a.py", ["note"], ["PDF file read: x"]
     ),
     Row(
         "image",
@@ -340,14 +340,14 @@ READ = [
     Row("denied", tool_call("Read", PATH, text=DENIED, ok=False), "Read src/a.py", ["note"], [f"denied: {DENIED}"]),
     Row("no input", tool_call("Read", None, text="a\nb"), "Read", ["code"], ["a\nb"]),
     Row(
-        "data of no known shape",
+        "data of unknown shape",
         tool_call("Read", PATH, text="1\ta", data={"file": 3}),
         "Read src/a.py",
         ["code"],
         ["a"],
     ),
     Row(
-        "a type of its own, but text",
+        "an unknown type, with text",
         tool_call("Read", PATH, data={"type": "rtf", "file": {"content": "a"}}),
         "Read src/a.py",
         ["code"],
@@ -372,7 +372,7 @@ WRITE = [
         tool_call("Write", {"file_path": "n.txt", "content": ""}, text="File created"),
         "Write n.txt empty",
         ["note"],
-        ["an empty file"],
+        ["empty file"],
     ),
     Row(
         "updated, with a patch",
@@ -390,7 +390,7 @@ WRITE = [
         ),
         "Write n.txt +2 −1",
         ["note", "diff"],
-        ["changed by the user before it was written", "+    sleep(2)"],
+        ["edited by the user before it was written", "+    sleep(2)"],
     ),
     Row(
         "updated, the patch computed",
@@ -408,7 +408,7 @@ WRITE = [
         tool_call("Write", FILE, data={"type": "update", "content": "", "originalFile": "one\n"}),
         "Write n.txt +0 −1",
         ["diff", "note"],
-        ["an empty file"],
+        ["empty file"],
     ),
     Row(
         "the shape of seed 002",
@@ -464,7 +464,7 @@ EDIT = [
         ["a.py", " def wait():", "+    log()"],
     ),
     Row(
-        "every occurrence, changed by the user, recovered",
+        "replace all, edited by the user, recovered",
         tool_call(
             "Edit",
             {**CHANGE, "replace_all": True},
@@ -472,7 +472,7 @@ EDIT = [
         ),
         "Edit a.py +2 −1",
         ["note", "note", "note", "diff"],
-        ["changed by the user before it was made", "every occurrence"],
+        ["edited by the user before it was applied", "replaces every occurrence"],
     ),
     Row(
         "the patch computed in the file",
@@ -486,7 +486,7 @@ EDIT = [
         [" c", " d", " e", "-f", "+F", " g"],
     ),
     Row(
-        "only text, the place in a snippet",
+        "only text, the line number in a snippet",
         tool_call(
             "Edit", CHANGE, text="The file has been updated:\n    40→def wait():\n    41→    sleep(2)\n    42→    log()"
         ),
@@ -664,7 +664,7 @@ NOTEBOOK = [
         tool_call("NotebookEdit", {**CELL, "new_source": ""}, text="ok"),
         "NotebookEdit n.ipynb replace cell-1",
         ["facts", "note"],
-        ["an empty cell"],
+        ["empty cell"],
     ),
     Row(
         "failed in the result's own words",
@@ -702,7 +702,7 @@ GLOB = [
         ),
         "Glob **/*.py → 1 file",
         ["files", "note", "note"],
-        ["truncated: 1 of at least 1,234 files", "the search ran out of time after 20 s"],
+        ["truncated: 1 of at least 1,234 files", "the search timed out after 20 s"],
     ),
     Row("nothing", tool_call("Glob", PY, data={"filenames": [], "numFiles": 0}), "Glob **/*.py → no files", ["note"]),
     Row(
@@ -772,7 +772,7 @@ GREP = [
         ),
         'Grep "TODO|fixme" in src → 1 line',
         ["code", "note"],
-        ["limited to 1 of 3,000, the first 5 skipped"],
+        ["limited to 1 of 3,000, skipping the first 5"],
     ),
     Row(
         "content, nothing",
@@ -893,7 +893,7 @@ BASH = [
         ["hi", "oops", "err"],
     ),
     Row(
-        "interrupted, explained, timed out, spilled",
+        "interrupted, explained, timed out, truncated",
         tool_call(
             "PowerShell",
             {"command": "ls\n-l", "dangerouslyDisableSandbox": True},
@@ -911,7 +911,12 @@ BASH = [
         ),
         "PowerShell ls -l",
         ["terminal", "note", "terminal", "note", "note", "note", "note", "note", "facts", "data"],
-        ["interrupted", "No matches found", "timed out after 1.5 s", "cut: all of it (108,894 bytes) is in /t/x.txt"],
+        [
+            "interrupted",
+            "No matches found",
+            "timed out after 1.5 s",
+            "truncated: the full output (108.9 kB) is in /t/x.txt",
+        ],
     ),
     Row(
         "in the background",
@@ -958,31 +963,31 @@ ROWS = [*READ, *WRITE, *EDIT, *NOTEBOOK, *GLOB, *GREP, *OTHERS, *BASH]
 NAMES = sorted({row.tool_call.name for row in ROWS})
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.what}")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.name}")
 def test_each_shape_of_a_result_has_its_title_and_drawing(row: Row) -> None:
     nodes = draw(row.tool_call)
     assert tools.tool_for(row.tool_call.name).title(row.tool_call) == row.title
     assert tools.title(row.tool_call) == row.title
     assert kinds(nodes) == row.kinds
-    held = set(strings(msgspec.to_builtins(nodes)))
-    assert not [text for text in row.texts if text not in held]
+    texts = set(strings(msgspec.to_builtins(nodes)))
+    assert not [text for text in row.texts if text not in texts]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.what}")
-def test_every_text_is_there_in_full(row: Row) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.name}")
+def test_a_full_drawing_has_every_text(row: Row) -> None:
     drawn = json.dumps(msgspec.to_builtins(tools.draw(row.tool_call, full=True)), ensure_ascii=False)
-    given = [text for text in strings(row.tool_call.given) if len(text) > 3 and "\n" not in text]
+    given = [text for text in strings(row.tool_call.raw_input) if len(text) > 3 and "\n" not in text]
     assert not [text for text in given if json.dumps(text, ensure_ascii=False)[1:-1] not in drawn + row.title]
 
 
-def test_code_has_the_line_numbers_that_the_text_had() -> None:
+def test_code_keeps_the_line_numbers_of_the_text() -> None:
     [code] = draw(READ[6].tool_call)
     assert isinstance(code, Code) and code.start == 41
     [code] = draw(tool_call("Read", PATH, text="    99→a\n   100→b"))
     assert isinstance(code, Code) and (code.start, code.text) == (99, "a\nb")
 
 
-def test_hunks_are_the_clients_own() -> None:
+def test_hunks_come_from_the_clients_patch() -> None:
     [diff] = draw(EDIT[1].tool_call)
     assert isinstance(diff, Diff) and diff.hunks == [HUNK]
 
@@ -991,33 +996,33 @@ def test_a_computed_diff_has_the_lines_of_the_file() -> None:
     [diff] = draw(EDIT[3].tool_call)
     assert isinstance(diff, Diff)
     assert diff.hunks == [Hunk(old_start=3, new_start=3, lines=[" c", " d", " e", "-f", "+F", " g"])]
-    snippet = next(row for row in EDIT if "snippet" in row.what)
+    snippet = next(row for row in EDIT if "snippet" in row.name)
     [diff] = draw(snippet.tool_call)
     assert isinstance(diff, Diff) and diff.hunks[0].new_start == 41
 
 
-def test_errors_are_told_by_their_level() -> None:
-    levels = {row.what: [n.level for n in draw(row.tool_call) if isinstance(n, Note)] for row in READ}
+def test_errors_and_warnings_have_their_level() -> None:
+    levels = {row.name: [n.level for n in draw(row.tool_call) if isinstance(n, Note)] for row in READ}
     assert levels["failed"] == ["error"]
     assert levels["denied"] == ["warning"]
-    assert levels["cut at the token limit"] == ["warning"]
+    assert levels["truncated at the token limit"] == ["warning"]
 
 
-def test_pictures_know_their_size() -> None:
+def test_images_have_size_and_dimensions() -> None:
     [shown] = draw(tool_call("Read", {"file_path": "p.png"}, text=IMAGE))
     assert isinstance(shown, Picture) and (shown.width, shown.height, shown.size) == (8, 8, 94)
     assert (dimensions(GIF), dimensions(JPEG)) == ((3, 2), (3, 2))
     assert [dimensions(text) for text in ("", "é", "AAAA", PNG[:20], JPEG[:20])] == [None] * 5
 
 
-def test_counts_stand_with_their_files() -> None:
-    [files] = draw(next(row for row in GREP if row.what == "count").tool_call)
+def test_match_counts_are_notes_on_files() -> None:
+    [files] = draw(next(row for row in GREP if row.name == "count").tool_call)
     assert isinstance(files, Files)
     assert {entry.path: entry.note for entry in files.entries} == {"C:\\a.py": "3", "b.py": "1"}
 
 
-def test_a_notebooks_cell_has_what_it_gave() -> None:
-    row = next(row for row in READ if row.what == "notebook")
+def test_a_notebook_cell_has_its_outputs() -> None:
+    row = next(row for row in READ if row.name == "notebook")
     sections = [node for node in draw(row.tool_call) if isinstance(node, Section)]
     assert [kinds(section.nodes) for section in sections] == [["prose"], ["code", "terminal", "terminal", "picture"]]
 
@@ -1041,14 +1046,16 @@ def test_a_notebooks_cell_has_what_it_gave() -> None:
         ("x*", "abc", False, []),
     ],
 )
-def test_what_a_pattern_finds_is_marked(pattern: str, content: str, ignore_case: bool, expected: list[str]) -> None:
-    assert marks(pattern, content, ignore_case=ignore_case) == expected
+def test_matches_of_a_pattern_are_highlighted(
+    pattern: str, content: str, ignore_case: bool, expected: list[str]
+) -> None:
+    assert matched_texts(pattern, content, ignore_case=ignore_case) == expected
 
 
-def test_marking_ends_soon_whatever_the_pattern() -> None:
+def test_highlighting_is_fast_for_any_pattern() -> None:
     line = "a" * 5000
     for pattern in ("(a*)*b", "a*a*a*a*a*b", "(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)b", "a?" * 40 + "a" * 40, ".*.*.*x"):
-        assert len(marks(pattern, "\n".join([line] * 50))) <= 50
+        assert len(matched_texts(pattern, "\n".join([line] * 50))) <= 50
 
 
 @pytest.mark.parametrize(
@@ -1060,15 +1067,15 @@ def test_marking_ends_soon_whatever_the_pattern() -> None:
         ("1→2→x", (1, "2→x", "", "")),
     ],
 )
-def test_line_numbers_are_taken_off_a_text(text: str, expected: tuple[int, str, str, str]) -> None:
-    assert numbered(text) == expected
+def test_line_numbers_are_removed(text: str, expected: tuple[int, str, str, str]) -> None:
+    assert parse_numbered_lines(text) == expected
 
 
-def test_what_has_no_numbers() -> None:
-    assert numbered("a\nb") is None
+def test_a_text_without_line_numbers() -> None:
+    assert parse_numbered_lines("a\nb") is None
 
 
-def test_a_reminder_in_the_file_itself_stays() -> None:
+def test_a_reminder_inside_the_file_stays() -> None:
     inside = "1\t<system-reminder>\n2\tx</system-reminder>"
     assert unwrap(inside).text == inside
     assert unwrap(f"1\ta\n\n{REMINDER}\n{REMINDER}").text == "1\ta"
@@ -1088,18 +1095,18 @@ def test_a_reminder_in_the_file_itself_stays() -> None:
         ("src/", None),
     ],
 )
-def test_a_file_name_tells_the_language(path: str, expected: str | None) -> None:
-    assert _diff.language(path) == expected
+def test_the_language_follows_from_the_file_name(path: str, expected: str | None) -> None:
+    assert _diff.language_of(path) == expected
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "-x", "+y"]), max_size=30)
 
 
 @given(LINES, LINES)
-def test_a_computed_diff_leads_from_old_to_new(old: list[str], new: list[str]) -> None:
+def test_a_computed_diff_turns_old_into_new(old: list[str], new: list[str]) -> None:
     old, new = [*old, "end"], [*new, "end"]
     made, at = [], 0
-    for hunk in _diff.between("\n".join(old), "\n".join(new)):
+    for hunk in _diff.compute_hunks("\n".join(old), "\n".join(new)):
         assert len(made) + hunk.old_start - 1 - at == hunk.new_start - 1
         made += old[at : hunk.old_start - 1]
         at = hunk.old_start - 1
@@ -1112,13 +1119,44 @@ def test_a_computed_diff_leads_from_old_to_new(old: list[str], new: list[str]) -
     assert made + old[at:] == new
 
 
+def test_a_line_added_to_many_equal_ones() -> None:
+    [hunk] = _diff.compute_hunks("a\n" * 10, "a\n" * 11)
+    assert hunk == Hunk(old_start=8, new_start=8, lines=[" a", " a", " a", "+a"])
+    [hunk] = _diff.compute_hunks("a\n" * 11, "a\n" * 10)
+    assert hunk == Hunk(old_start=8, new_start=8, lines=[" a", " a", " a", "-a"])
+
+
+def test_a_missing_newline_is_a_note_and_not_a_line() -> None:
+    marker = "\\ No newline at end of file"
+    patch = {"oldStart": 1, "newStart": 1, "lines": ["-a", marker, "+b", marker]}
+    diff, note = draw(tool_call("Edit", {"file_path": "a.py"}, data={"structuredPatch": [patch]}))
+    assert isinstance(diff, Diff) and diff.hunks[0].lines == ["-a", "+b"]
+    assert note == Note(text=marker)
+
+
 def test_a_huge_rewrite_is_not_compared() -> None:
     old, new = "\n".join(f"old {n}" for n in range(3000)), "\n".join(f"new {n}" for n in range(3000))
-    assert _diff.tally(_diff.between(old, new)) == "+3000 −3000"
+    assert _diff.change_counts(_diff.compute_hunks(old, new)) == "+3000 −3000"
 
 
-def test_replacements_cannot_grow_without_end() -> None:
-    assert _diff.applied("a" * 10**5, [_diff.Edit(old_string="a", new_string="b" * 10**5, replace_all=True)]) is None
+def test_replacements_cannot_grow_a_file_without_limit() -> None:
+    assert (
+        _diff.apply_edits("a" * 10**5, [_diff.Edit(old_string="a", new_string="b" * 10**5, replace_all=True)]) is None
+    )
+
+
+def test_an_edit_replaces_the_first_occurrence_or_all_of_them() -> None:
+    edits = [_diff.Edit(old_string="a", new_string="x"), _diff.Edit(old_string="b", new_string="y", replace_all=True)]
+    assert _diff.apply_edits("a b a b", edits) == "x y a y"
+    every = {"file_path": "n.txt", "old_string": "b", "new_string": "y", "replace_all": True}
+    [note, diff] = draw(tool_call("Edit", every, data={"originalFile": "b\nc\nb\n"}))
+    assert isinstance(note, Note) and isinstance(diff, Diff)
+    assert diff.hunks[0].lines == ["-b", "+y", " c", "-b", "+y"]
+
+
+def test_an_edit_that_does_not_match_is_not_applied() -> None:
+    assert _diff.apply_edits("a", [_diff.Edit(old_string="b", new_string="c")]) is None
+    assert _diff.apply_edits("a", [_diff.Edit(old_string="", new_string="c")]) is None
 
 
 WORDS = st.sampled_from(
@@ -1150,7 +1188,9 @@ WORDS = st.sampled_from(
         "\ud800",
     ]
 )
-KEYS = st.sampled_from(sorted({key for row in ROWS for key in (*keys(row.tool_call.given), *keys(row.tool_call.data))}))
+KEYS = st.sampled_from(
+    sorted({key for row in ROWS for key in (*keys(row.tool_call.raw_input), *keys(row.tool_call.data))})
+)
 LEAVES = st.none() | st.booleans() | st.integers() | st.integers(0, 9) | st.floats() | st.text(max_size=12) | WORDS
 JSON = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25
@@ -1159,7 +1199,7 @@ JSON = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([True, False, None]))
-def test_nothing_that_a_call_holds_makes_a_drawing_raise(
+def test_no_content_of_a_call_makes_a_drawing_raise(
     name: str, given: Any, content: Any, data: Any, ok: bool | None
 ) -> None:
     one = ToolCall(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
@@ -1170,15 +1210,15 @@ def test_nothing_that_a_call_holds_makes_a_drawing_raise(
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(ROWS), KEYS, LEAVES | st.lists(LEAVES, max_size=2), st.data())
-def test_a_field_of_another_type_changes_little(row: Row, key: str, value: Any, data: st.DataObject) -> None:
-    def spoiled(held: Any) -> Any:
-        if not isinstance(held, dict) or not held:
-            return value if held is None else held
-        name = data.draw(st.sampled_from(sorted(held)))
-        inner = held[name]
-        return {**held, key: value, name: spoiled(inner) if isinstance(inner, dict) else value}
+def test_a_field_of_another_type_never_raises(row: Row, key: str, value: Any, data: st.DataObject) -> None:
+    def spoiled(original: Any) -> Any:
+        if not isinstance(original, dict) or not original:
+            return value if original is None else original
+        name = data.draw(st.sampled_from(sorted(original)))
+        inner = original[name]
+        return {**original, key: value, name: spoiled(inner) if isinstance(inner, dict) else value}
 
     old = row.tool_call
-    one = ToolCall(old.name, spoiled(old.given), result=old.block, data=spoiled(old.data), ok=old.ok)
+    one = ToolCall(old.name, spoiled(old.raw_input), result=old.result, data=spoiled(old.data), ok=old.ok)
     assert tools.tool_for(one.name).title(one).startswith(one.name)
     assert all(isinstance(node, Node) for node in draw(one))

@@ -1,4 +1,4 @@
-"""The reader's TypeScript types are those of the Python values."""
+"""The TypeScript types of the web UI match the Python values."""
 
 import runpy
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_types_are_up_to_date() -> None:
     if not (ROOT / "web").exists():
-        pytest.skip("the reader's source is not here")
-    made = runpy.run_path(str(ROOT / "scripts" / "make_types.py"))
-    text = made["HEAD"] + "\n".join(made["declarations"]())
+        pytest.skip("the source of the web UI is not here")
+    script = runpy.run_path(str(ROOT / "scripts" / "make_types.py"))
+    text = script["HEADER"] + "\n".join(script["declarations"]())
     assert (ROOT / "web" / "src" / "values.ts").read_text() == text, "run `python scripts/make_types.py`"

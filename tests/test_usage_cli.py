@@ -141,8 +141,8 @@ def test_the_cache_is_used_unless_no_cache_is_given(run: Any, tmp_path: Path) ->
     ("words", "expected"),
     [
         (["--by", "colour"], "Cannot group by 'colour'"),
-        (["--tz", "Mars/Base"], "time zone"),
-        (["--since", "someday"], "'someday'"),
+        (["--tz", "Mars/Base"], "Invalid time zone"),
+        (["--since", "someday"], "Invalid time"),
         (["/nonexistent.jsonl"], "no such file"),
         (["--price-file", "/nonexistent.json"], "Cannot read price file"),
     ],

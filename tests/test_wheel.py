@@ -1,4 +1,4 @@
-"""The wheel, as a stranger gets it: built, installed into an empty environment without Node or a compiler, and used."""
+"""The wheel: built, installed into an empty environment without Node or a compiler, and used."""
 
 import os
 import subprocess
@@ -14,7 +14,10 @@ ROOT = Path(__file__).parent.parent
 OFFLINE = os.environ.get("REREAD_OFFLINE")
 SCRIPTS = Path(sysconfig.get_path("scripts")).name
 
-pytestmark = pytest.mark.skipif(bool(OFFLINE), reason="REREAD_OFFLINE is set: packages cannot be installed")
+pytestmark = [
+    pytest.mark.skipif(bool(OFFLINE), reason="REREAD_OFFLINE is set: packages cannot be installed"),
+    pytest.mark.timeout(600),
+]
 
 
 def pip(*words: str, python: str = sys.executable) -> None:
@@ -31,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an environment's programs that has nothing but the wheel and what it asks for."""
+    """The scripts folder of an environment with only the wheel and its dependencies."""
     home = tmp_path_factory.mktemp("environment")
     venv.create(home, with_pip=True)
     programs = home / SCRIPTS
@@ -39,8 +42,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-def use(programs: Path, *words: str) -> str:
-    """Run it where no other program can be found."""
+def run(programs: Path, *words: str) -> str:
+    """Run reread with no other program on PATH."""
     environment = {"PATH": str(programs), "HOME": str(programs), "CLAUDE_CONFIG_DIR": str(programs)}
     environment |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
     done = subprocess.run(
@@ -49,14 +52,14 @@ def use(programs: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_it_holds_all_it_needs_and_no_more(wheel: Path) -> None:
+def test_it_contains_what_it_needs_and_no_more(wheel: Path) -> None:
     names = ZipFile(wheel).namelist()
     assert "reread/py.typed" in names
     assert any(name.startswith("reread/samples/projects/") for name in names)
     assert not [name for name in names if "tests/" in name or "node_modules" in name or name.endswith(".map")]
 
 
-def test_a_stranger_can_use_it(installed: Path) -> None:
-    assert "Dead-letter queue" in use(installed, "--demo", "ls")
-    assert "Dead-letter queue" in use(installed, "--demo", "show", "d2a9")
-    assert "total" in use(installed, "--demo", "usage")
+def test_the_installed_program_works(installed: Path) -> None:
+    assert "Dead-letter queue" in run(installed, "--demo", "ls")
+    assert "Dead-letter queue" in run(installed, "--demo", "show", "d2a9")
+    assert "total" in run(installed, "--demo", "usage")

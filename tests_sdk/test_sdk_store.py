@@ -1,4 +1,4 @@
-"""The store under the official Agent SDK: its conformance suite, and what becomes of the sessions."""
+"""The session store for the official Agent SDK: its conformance suite, and how the sessions read back."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ def test_it_conforms_under_trio_too(tmp_path: Path) -> None:
 
 @pytest.fixture
 def session(tmp_path: Path) -> tuple[RereadSessionStore, Path]:
-    """A session with agents, as the SDK would have mirrored it; and the transcript it was."""
+    """A session with agents as the SDK mirrors it, and its transcript."""
     store = RereadSessionStore(tmp_path / "store")
     (transcript,) = AGENT.glob("*/*.jsonl")
     asyncio.run(store.append(key(transcript.stem), lines(transcript)))
@@ -57,10 +57,10 @@ def test_a_session_reads_like_any_other(session: tuple[RereadSessionStore, Path]
     assert [call.agent is not None for call in now.calls] == [call.agent is not None for call in was.calls]
 
 
-def test_lines_are_kept_byte_for_byte(session: tuple[RereadSessionStore, Path]) -> None:
+def test_lines_are_stored_byte_for_byte(session: tuple[RereadSessionStore, Path]) -> None:
     store, transcript = session
-    kept = store.store.open(store.store.path_of(transcript.stem, workspace="-home-dev-proj", agent="sdk"))
-    assert [entry.raw for entry in kept.entries()] == transcript.read_bytes().splitlines()
+    stored = store.store.open(store.store.path_of(transcript.stem, workspace="-home-dev-proj", agent="sdk"))
+    assert [line.raw for line in stored.lines()] == transcript.read_bytes().splitlines()
 
 
 def test_the_sdk_reads_it_back(session: tuple[RereadSessionStore, Path]) -> None:
@@ -71,42 +71,42 @@ def test_the_sdk_reads_it_back(session: tuple[RereadSessionStore, Path]) -> None
     assert messages[0].message["content"] == reread.open(transcript).turns[0].prompt.text
 
 
-def test_what_comes_twice_is_kept_once(tmp_path: Path) -> None:
-    line, mark = {"type": "user", "uuid": "u1"}, {"type": "mode"}
-    for _ in range(2):  # another process would know as little as this new one
-        asyncio.run(RereadSessionStore(tmp_path).append(key("s"), [line, mark, line]))
-    assert asyncio.run(RereadSessionStore(tmp_path).load(key("s"))) == [line, mark, mark]
+def test_an_entry_with_a_known_uuid_is_stored_once(tmp_path: Path) -> None:
+    message, state = {"type": "user", "uuid": "u1"}, {"type": "mode"}
+    for _ in range(2):  # a new store, as in another process
+        asyncio.run(RereadSessionStore(tmp_path).append(key("s"), [message, state, message]))
+    assert asyncio.run(RereadSessionStore(tmp_path).load(key("s"))) == [message, state, state]
 
 
 @pytest.mark.parametrize("name", ["../../up", "a/b", "Ä", "CON", "x" * 500, " "])
-def test_any_name_is_a_key_of_its_own(tmp_path: Path, name: str) -> None:
+def test_any_name_is_a_unique_key(tmp_path: Path, name: str) -> None:
     store = RereadSessionStore(tmp_path / "store")
 
     main: Any = {"project_key": name, "session_id": name}
     below: Any = {**main, "subpath": f"{name}/a"}
 
-    async def keep() -> None:
+    async def append_and_load() -> None:
         await store.append(main, [{"type": "main"}])
         await store.append(below, [{"type": "below"}])
         assert (await store.load(main), await store.load(below)) == ([{"type": "main"}], [{"type": "below"}])
         assert [found["session_id"] for found in await store.list_sessions(name)] == [name]
         assert await store.list_subkeys(main) == [f"{name}/a"]
 
-    asyncio.run(keep())
+    asyncio.run(append_and_load())
     assert {path.parts[len(tmp_path.parts)] for path in tmp_path.rglob("*")} == {"store"}
 
 
-def test_half_a_pair_comes_back(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_stored(tmp_path: Path) -> None:
     odd = {"type": "x", "text": "half \ud83d of a pair", "n": 1.5, "big": 2**70}
     store = RereadSessionStore(tmp_path)
     asyncio.run(store.append(key("s"), [odd]))
     assert asyncio.run(store.load(key("s"))) == [odd]
 
 
-def test_the_note_about_an_agent_lies_beside_it(tmp_path: Path) -> None:
-    store, note = RereadSessionStore(tmp_path), {"type": "agent_metadata", "agentType": "Explore"}
+def test_agent_metadata_is_a_file_beside_the_transcript(tmp_path: Path) -> None:
+    store, metadata = RereadSessionStore(tmp_path), {"type": "agent_metadata", "agentType": "Explore"}
     below = key("s", subpath="subagents/agent-1")
-    asyncio.run(store.append(below, [note, {"type": "user", "uuid": "u"}]))
+    asyncio.run(store.append(below, [metadata, {"type": "user", "uuid": "u"}]))
     (meta,) = tmp_path.rglob("agent-1.meta.json")
     assert json.loads(meta.read_text()) == {"agentType": "Explore"}
     asyncio.run(store.delete(below))

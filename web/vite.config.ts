@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-/** The reader as `reread serve` gives it out. */
+/** The reader for `reread serve`. */
 export default defineConfig({
   plugins: [react()],
   base: "./",

@@ -1,9 +1,9 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-/** Inside a script element, `<!--` and `<script` would change how the rest of the page is read. */
-const fitForInlining: Plugin = {
-  name: "fit-for-inlining",
+/** Escape `<!--`, `<script` and `</script`, which would end or change an inline script element. */
+const escapeForInlining: Plugin = {
+  name: "escape-for-inlining",
   generateBundle(_, bundle) {
     for (const file of Object.values(bundle)) {
       if (file.type === "chunk") file.code = file.code.replace(/<(?=!--|\/?script)/gi, "\\x3c");
@@ -13,7 +13,7 @@ const fitForInlining: Plugin = {
 
 /** The reader as one script and one style sheet, for exported pages. */
 export default defineConfig({
-  plugins: [react(), fitForInlining],
+  plugins: [react(), escapeForInlining],
   define: { "process.env.NODE_ENV": '"production"' },
   build: {
     outDir: "../src/reread/reader/static",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from reread.base.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
-    from reread.model.conversation import Agent, Change, Conversation
+    from reread.model.changes import Change
+    from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
     from reread.model.ledger import Fate
-    from reread.model.messages import Branch, Call, Compaction, Message, Turn
-    from reread.reader.exports import export
+    from reread.reader.export_formats import export
     from reread.recording.player import replay
     from reread.recording.recorder import capture
     from reread.records.decode import Decoder, Record
@@ -23,42 +25,40 @@ if TYPE_CHECKING:
     from reread.session.rules import Finding
     from reread.session.session import Session, check, open  # noqa: A004
 
-__version__ = "0.1.0"
-
-_HOMES = {
+_MODULES = {
     "Agent": "model.conversation",
     "Ambiguous": "errors",
-    "Branch": "model.messages",
-    "Call": "model.messages",
-    "Change": "model.conversation",
-    "Compaction": "model.messages",
+    "Branch": "model.conversation",
+    "Call": "model.conversation",
+    "Change": "model.changes",
+    "Compaction": "model.conversation",
     "Conversation": "model.conversation",
     "Decoder": "records.decode",
     "Fate": "model.ledger",
     "Finding": "session.rules",
     "Header": "catalog.summaries",
     "Line": "records.lines",
-    "Message": "model.messages",
+    "Message": "model.conversation",
     "Misuse": "errors",
     "NotFound": "errors",
     "Record": "records.decode",
     "RereadError": "errors",
     "Session": "session.session",
     "Store": "catalog.store",
-    "Turn": "model.messages",
+    "Turn": "model.conversation",
     "Unreadable": "errors",
     "Unwritable": "errors",
     "Usage": "accounting.billing",
     "capture": "recording.recorder",
     "check": "session.session",
-    "export": "reader.exports",
+    "export": "reader.export_formats",
     "follow": "session.follower",
     "open": "session.session",
     "replay": "recording.player",
     "sessions": "catalog.summaries",
     "usage": "reports.usage_report",
 }
-"""Where each public name lives; a module is loaded when its first name is asked for."""
+"""The module that defines each public name; it is imported on first use."""
 
 __all__ = [
     "Agent",
@@ -96,10 +96,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'reread' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"reread.{home}"), name)
+    return getattr(importlib.import_module(f"reread.{module}"), name)
 
 
 def __dir__() -> list[str]:

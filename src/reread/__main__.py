@@ -1,4 +1,4 @@
-"""`reread` and `python -m reread` are the command line."""
+"""Entry point of `reread` and `python -m reread`."""
 
 import sys
 
@@ -6,7 +6,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it in good order while it is still being loaded, too."""
+    """Run the command line; exit cleanly on Ctrl-C even while modules are still being imported."""
     try:
         from reread.cli import main as run
 

@@ -1,11 +1,11 @@
-"""The error tree. Content never raises: only I/O and misuse do.
+"""The errors that reread raises. Content never raises: only I/O and misuse do.
 
 RereadError
-├── NotFound      no such file, session or prefix
-├── Ambiguous     a prefix that fits several sessions
-├── Unreadable    the system refused: permission, a directory, a vanished file
-├── Unwritable    the system would not keep it: a full disk, permission
-└── Misuse        an argument that makes no sense
+├── NotFound      no such file, session or id prefix
+├── Ambiguous     an id prefix that matches several sessions
+├── Unreadable    the system refused to read: no permission, a folder, a file that vanished
+├── Unwritable    the system refused to write: a full disk, no permission
+└── Misuse        an invalid argument or combination of options
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ from pathlib import Path
 
 
 class RereadError(Exception):
-    """Anything reread raises on purpose; its message says what to do."""
+    """The base of all errors that reread raises on purpose; the message says what to do."""
 
     def __init__(self, message: str, *, path: str | None = None) -> None:
         super().__init__(message)
         self.path = path
-        """The file it is about, where it is about one."""
+        """The file that caused the error; None if there is none."""
 
 
 class NotFound(RereadError):
-    """Nothing is there under that name."""
+    """No file or session has this name."""
 
 
 class Ambiguous(RereadError):
-    """A session prefix that fits more than one session."""
+    """A session id prefix matches several sessions."""
 
     def __init__(self, message: str, *, candidates: Sequence[str]) -> None:
         super().__init__(message)
         self.candidates = tuple(candidates)
-        """The files it could mean."""
+        """The files that match."""
 
 
 class Unreadable(RereadError):
-    """The system would not let the bytes be read."""
+    """The system refused to read a file or folder."""
 
     @classmethod
     def at(cls, path: str | Path, error: OSError) -> Unreadable:
-        """What the system said of a path, and what to do."""
+        """Return the error for a path that could not be read."""
         hint = "; check its permissions" if isinstance(error, PermissionError) else ""
-        return cls(f"{path}: cannot be read: {error.strerror or error}{hint}", path=str(path))
+        return cls(f"Cannot read {path}: {error.strerror or error}{hint}.", path=str(path))
 
 
 class Unwritable(RereadError):
-    """The system would not let the bytes be written."""
+    """The system refused to write a file."""
 
     @classmethod
     def at(cls, path: str | Path, error: OSError) -> Unwritable:
-        """What the system said of a path."""
-        return cls(f"{path}: cannot be written: {error.strerror or error}", path=str(path))
+        """Return the error for a path that could not be written."""
+        return cls(f"Cannot write {path}: {error.strerror or error}.", path=str(path))
 
 
 class Misuse(RereadError):
-    """An argument or a mix of options that has no meaning."""
+    """An argument is invalid, or options contradict each other."""

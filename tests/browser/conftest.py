@@ -1,4 +1,4 @@
-"""A real browser before a real `reread serve`. Without Chromium these tests are skipped, and say so."""
+"""A real browser and a real `reread serve`. These tests are skipped if there is no Chromium."""
 
 import os
 import re
@@ -14,9 +14,9 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
-PATIENCE = 15_000
-"""Milliseconds that a test waits for what has to come, on a busy machine too."""
-playwright.expect.set_options(timeout=PATIENCE)
+TIMEOUT = 15_000
+"""Milliseconds that a test waits for an element; enough for a busy machine."""
+playwright.expect.set_options(timeout=TIMEOUT)
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -29,14 +29,14 @@ DEMO = {
     "flaky": "8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310",
     "december": "6a0f8d43-1b7c-4c29-8e55-93d21f70b6ae",
 }
-"""Sessions of the demo, by what they are about."""
+"""The ids of demo sessions, by subject."""
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium, without a window."""
+    """Headless Chromium."""
     if CHROMIUM is None:
-        pytest.skip("no Chromium here: the browser tests are skipped")
+        pytest.skip("Chromium is not installed")
     with playwright.sync_playwright() as api:
         running = api.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield running
@@ -45,15 +45,15 @@ def browser() -> Iterator[Any]:
 
 @contextmanager
 def serving(home: Path, *arguments: str) -> Iterator[str]:
-    """The address of a reader that serves for as long as it is needed."""
+    """The address of a server that runs inside the context."""
     environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "PYTHONUNBUFFERED": "1"}
     environment["REREAD_HOME"] = str(home / "reread")
     command = [sys.executable, "-m", "reread", *arguments, "--no-open", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
         assert server.stdout is not None
-        said = server.stdout.readline()
-        found = re.search(r"http://\S+", said)
-        assert found, f"the server said {said!r}"
+        line = server.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, f"the server printed {line!r}"
         try:
             yield found[0]
         finally:
@@ -62,49 +62,51 @@ def serving(home: Path, *arguments: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The reader on the bundled sessions."""
+    """The address of a server with the bundled sample sessions."""
     with serving(tmp_path_factory.mktemp("home"), "--demo", "serve") as address:
         yield address
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Starts readers of one's own."""
+    """Starts servers with the given arguments."""
     with ExitStack() as stack:
         yield lambda *arguments: stack.enter_context(serving(tmp_path / "home", *map(str, arguments)))
 
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens tabs. None may ask for anything elsewhere, open a dialog, or have an error in its console."""
+    """Opens tabs. A tab that requests anything from elsewhere, opens a dialog or logs an error fails the test."""
     with ExitStack() as stack:
-        yield lambda address, **options: stack.enter_context(opened(browser, address, **options))
+        yield lambda address, **options: stack.enter_context(open_tab(browser, address, **options))
 
 
 @contextmanager
-def opened(browser: Any, address: str, *, ignored: str | None = None, **options: Any) -> Iterator[Any]:
-    """A tab at an address, watched until it is closed; errors with `ignored` in them are expected."""
+def open_tab(browser: Any, address: str, *, ignored: str | None = None, **options: Any) -> Iterator[Any]:
+    """A tab at an address, checked when it is closed; faults that contain `ignored` are expected."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(TIMEOUT)
     origin = address.split("#")[0]
-    wrong: list[str] = []
+    faults: list[str] = []
     page = context.new_page()
     page.on(
         "console",
-        lambda said: wrong.append(f"console: {said.text}") if said.type == "error" and "404" not in said.text else None,
+        lambda log: faults.append(f"console: {log.text}") if log.type == "error" and "404" not in log.text else None,
     )
-    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda asked: None if _is_own(asked.url, origin) else wrong.append(f"asked for {asked.url}"))
-    context.on("page", lambda other: wrong.append(f"opened {other.url}"))
+    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on(
+        "request", lambda request: None if _is_own(request.url, origin) else faults.append(f"requested {request.url}")
+    )
+    context.on("page", lambda other: faults.append(f"opened {other.url}"))
     page.goto(address)
     yield page
     context.close()
-    assert [fault for fault in wrong if ignored is None or ignored not in fault] == []
+    assert [fault for fault in faults if ignored is None or ignored not in fault] == []
 
 
 def until(page: Any, expression: str) -> None:
-    """Wait for something to be true; Playwright's own way needs what the page's policy forbids."""
+    """Wait until an expression is true. Playwright's `wait_for_function` needs `eval`, which the page's CSP forbids."""
     for _ in range(200):
         if page.evaluate(expression):
             return
@@ -118,9 +120,9 @@ def _is_own(address: str, origin: str) -> bool:
 
 @pytest.fixture(scope="session")
 def axe() -> Callable[[Any], list[str]]:
-    """The serious findings of an accessibility check."""
+    """A function that returns the serious violations of an accessibility check."""
     if not AXE.is_file():
-        pytest.skip("axe-core is not installed: `make web` installs it")
+        pytest.skip("axe-core is not installed; run `make web`")
     source = AXE.read_text()
 
     def check(page: Any) -> list[str]:

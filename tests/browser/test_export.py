@@ -1,4 +1,4 @@
-"""An exported page, opened from its file with the network off."""
+"""An exported page, opened from a file without network."""
 
 import os
 import subprocess
@@ -11,15 +11,15 @@ import pytest
 from making import jsonl
 from playwright.sync_api import expect
 
-from browser.conftest import DEMO, opened, until
+from browser.conftest import DEMO, open_tab, until
+from browser.test_appearance import SCROLLS_SIDEWAYS
 from browser.test_hostile import assert_harmless, hostile, records
-from browser.test_looks import SIDEWAYS
 
 __all__ = ["hostile"]
 
 
 def exported(home: Path, *arguments: str) -> Path:
-    """What `reread export` wrote."""
+    """The file that `reread export` wrote."""
     target = home / "page.html"
     environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
     command = [sys.executable, "-m", "reread", *arguments, "-f", "html", "-o", str(target)]
@@ -29,17 +29,17 @@ def exported(home: Path, *arguments: str) -> Path:
 
 @pytest.fixture(scope="module")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's longest session as a page."""
+    """The longest demo session, exported."""
     return exported(tmp_path_factory.mktemp("home"), "--demo", "export", DEMO["letters"])
 
 
 @pytest.fixture
 def offline(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens files; nothing can be fetched."""
+    """Opens files in tabs without network."""
     closing: list[Any] = []
 
     def open_file(path: Path, hash: str = "", **options: Any) -> Any:
-        tab = opened(browser, path.as_uri() + hash, offline=True, **options)
+        tab = open_tab(browser, path.as_uri() + hash, offline=True, **options)
         closing.append(tab)
         return tab.__enter__()
 
@@ -48,30 +48,30 @@ def offline(browser: Any) -> Iterator[Callable[..., Any]]:
         tab.__exit__(None, None, None)
 
 
-def test_it_reads_like_the_reader(offline: Callable[..., Any], letters: Path) -> None:
+def test_it_works_like_the_served_reader(offline: Callable[..., Any], letters: Path) -> None:
     page = offline(letters)
     expect(page.get_by_role("heading", name="Dead-letter queue")).to_be_visible()
     expect(page.locator(".totals")).to_contain_text("$")
-    expect(page.get_by_role("button", name="raw")).to_have_count(0)
+    expect(page.get_by_role("button", name="Raw")).to_have_count(0)
     call = page.locator(".call", has_text="Find what touches failed events").first
-    call.locator(".opener").first.click()
+    call.locator(".disclosure").first.click()
     expect(call.locator(".agent .message").first).to_be_visible()
     page.locator(".turn", has_text="Have the reviewer").click()
     expect(page.locator(".message.prompt", has_text="Have the reviewer")).to_be_in_viewport()
     page.keyboard.press("/")
     page.keyboard.type("bury")
     page.locator(".hit", has_text="call").first.click()
-    expect(page.locator(".call.current .within").first).to_contain_text("bury")
+    expect(page.locator(".call.current .indented").first).to_contain_text("bury")
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="prompts").click()
+    page.get_by_role("button", name="Prompts").click()
     expect(page.locator(".message.response")).to_have_count(0)
 
 
-def test_a_search_also_finds_what_agents_said(offline: Callable[..., Any], letters: Path) -> None:
+def test_search_includes_agents(offline: Callable[..., Any], letters: Path) -> None:
     page = offline(letters)
     page.get_by_role("searchbox").fill("The store is clear.")
     page.locator(".hit", has_text="◇").click()
-    expect(page.locator(".message.marked", has_text="The store is clear.")).to_be_in_viewport()
+    expect(page.locator(".message.selected", has_text="The store is clear.")).to_be_in_viewport()
     assert "/a/" in page.evaluate("location.hash")
 
 
@@ -91,7 +91,7 @@ def test_pictures_phone_and_dark(offline: Callable[..., Any], tmp_path: Path) ->
     picture = page.locator(".picture img").first
     expect(picture).to_be_visible()
     until(page, "document.querySelector('.picture img').naturalWidth > 0")
-    assert not page.evaluate(SIDEWAYS)
+    assert not page.evaluate(SCROLLS_SIDEWAYS)
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(23, 24, 27)"
 
 
@@ -102,7 +102,7 @@ def test_a_hostile_session_is_harmless_here_too(offline: Callable[..., Any], tmp
     assert_harmless(page)
 
 
-def test_without_javascript_it_says_so_and_shows_what_was_said(browser: Any, letters: Path) -> None:
-    with opened(browser, letters.as_uri(), java_script_enabled=False, offline=True) as page:
+def test_without_javascript_it_shows_plain_text(browser: Any, letters: Path) -> None:
+    with open_tab(browser, letters.as_uri(), java_script_enabled=False, offline=True) as page:
         said = page.locator("noscript").inner_text()
         assert "needs JavaScript" in said and "Events that run out of retries" in said

@@ -1,4 +1,4 @@
-"""A session full of tricks: nothing in it runs, loads, or hides."""
+"""A hostile session: nothing in it runs, loads or hides."""
 
 import base64
 from collections.abc import Callable
@@ -11,15 +11,15 @@ from playwright.sync_api import expect
 
 Tab = Callable[..., Any]
 
-FAR = "https://far.example/"
-TRICKS = f"""<script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)><iframe src="{FAR}"></iframe>
-<style>body {{ display: none }} @import "{FAR}";
-<link rel=stylesheet href={FAR}><meta http-equiv=refresh content="0;url={FAR}"><base href={FAR}>
+REMOTE = "https://far.example/"
+PAYLOAD = f"""<script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)><iframe src="{REMOTE}"></iframe>
+<style>body {{ display: none }} @import "{REMOTE}";
+<link rel=stylesheet href={REMOTE}><meta http-equiv=refresh content="0;url={REMOTE}"><base href={REMOTE}>
 
 [click](javascript:alert(1)) [click](JaVaScRiPt:alert(1)) [click](data:text/html,<script>alert(1)</script>)
 [click](vbscript:x) [click](//far.example/) [click](\x01javascript:alert(1)) <javascript:alert(1)>
 
-![remote]({FAR}p.png) ![local](file:///etc/passwd) ![](javascript:alert(1))
+![remote]({REMOTE}p.png) ![local](file:///etc/passwd) ![](javascript:alert(1))
 
 ```mermaid
 graph TD; A[<img src=x onerror=alert(1)>] --> B; click A "javascript:alert(1)"
@@ -43,41 +43,41 @@ QUOTES = """"><script>alert(1)</script>'"`${alert(1)}</script><!--"""
 
 
 def records() -> list[Any]:
-    """Every place that takes text, with tricks in it."""
+    """Records with the payload in every place that has text."""
     return told(
-        user(TRICKS, cwd=f"/home/{QUOTES}", gitBranch=QUOTES, version=QUOTES),
+        user(PAYLOAD, cwd=f"/home/{QUOTES}", gitBranch=QUOTES, version=QUOTES),
         user(
             [{"type": "text", "text": QUOTES}, _picture("image/svg+xml", SVG), _picture("image/png", HTML), image("!!")]
         ),
-        reply(thinking(TRICKS), TRICKS, QUOTES, id=f"msg_{QUOTES}"),
+        reply(thinking(PAYLOAD), PAYLOAD, QUOTES, id=f"msg_{QUOTES}"),
         reply(
-            use("t1", "Bash", command=TRICKS + ESCAPES, description=QUOTES),
-            use("t2", "Edit", file_path=f"/{QUOTES}", old_string=TRICKS, new_string=QUOTES),
-            use("t3", "WebFetch", url="javascript:alert(1)", prompt=TRICKS),
+            use("t1", "Bash", command=PAYLOAD + ESCAPES, description=QUOTES),
+            use("t2", "Edit", file_path=f"/{QUOTES}", old_string=PAYLOAD, new_string=QUOTES),
+            use("t3", "WebFetch", url="javascript:alert(1)", prompt=PAYLOAD),
             use("t4", "WebSearch", query=QUOTES),
-            use("t5", f"mcp__{QUOTES}__x", a={"b": [TRICKS, QUOTES, {"__proto__": 1}]}),
-            use("t6", "TodoWrite", todos=[{"content": TRICKS, "status": QUOTES, "activeForm": QUOTES}]),
+            use("t5", f"mcp__{QUOTES}__x", a={"b": [PAYLOAD, QUOTES, {"__proto__": 1}]}),
+            use("t6", "TodoWrite", todos=[{"content": PAYLOAD, "status": QUOTES, "activeForm": QUOTES}]),
             use("t7", "Read", file_path="/a.html"),
             use(
                 "t8",
                 "AskUserQuestion",
-                questions=[{"question": TRICKS, "header": QUOTES, "options": [{"label": QUOTES}]}],
+                questions=[{"question": PAYLOAD, "header": QUOTES, "options": [{"label": QUOTES}]}],
             ),
             id="msg_2",
         ),
-        answer(result("t1", ESCAPES + TRICKS, is_error=True)),
+        answer(result("t1", ESCAPES + PAYLOAD, is_error=True)),
         answer(result("t2", QUOTES)),
-        answer(result("t3", [{"type": "text", "text": TRICKS}, _picture("image/svg+xml", SVG)])),
-        answer(result("t4", f'Links: [{{"title":"{FAR}","url":"javascript:alert(1)"}}]')),
-        answer(result("t7", TRICKS)),
-        system("informational", TRICKS, level=QUOTES),
+        answer(result("t3", [{"type": "text", "text": PAYLOAD}, _picture("image/svg+xml", SVG)])),
+        answer(result("t4", f'Links: [{{"title":"{REMOTE}","url":"javascript:alert(1)"}}]')),
+        answer(result("t7", PAYLOAD)),
+        system("informational", PAYLOAD, level=QUOTES),
         attachment(
-            "file", {"filename": QUOTES, "content": {"type": "text", "file": {"content": TRICKS, "filePath": QUOTES}}}
+            "file", {"filename": QUOTES, "content": {"type": "text", "file": {"content": PAYLOAD, "filePath": QUOTES}}}
         ),
-        {"type": QUOTES, "content": TRICKS},
+        {"type": QUOTES, "content": PAYLOAD},
         user("> " * 4000 + "deep"),
         user("[" * 20_000 + "a" + "](" * 5_000),
-        user(f"<command-name>{TRICKS}</command-name>"),
+        user(f"<command-name>{PAYLOAD}</command-name>"),
     )
 
 
@@ -87,21 +87,21 @@ def _picture(kind: str, data: str) -> Any:
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """The session in a file."""
+    """A file with the hostile session."""
     path = tmp_path / "hostile.jsonl"
     path.write_bytes(jsonl(*records()))
     return path
 
 
 def open_everything(page: Any) -> None:
-    """Open whatever can be opened, a few times over."""
+    """Expand everything, a few levels deep."""
     for _ in range(3):
         page.evaluate("document.querySelectorAll('main [aria-expanded=false]').forEach(button => button.click())")
         page.wait_for_timeout(300)
 
 
 def assert_harmless(page: Any) -> None:
-    """Nothing that a transcript could have put there."""
+    """Check that the page has nothing that a transcript could have injected."""
     page.locator(".message").first.wait_for()
     open_everything(page)
     expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")

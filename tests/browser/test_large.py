@@ -1,4 +1,4 @@
-"""Long sessions: what is on the page stays small, and links land exactly."""
+"""Long sessions: few elements on the page, and links scroll to the exact place."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from browser.test_reading import is_on_top
+from browser.test_reading import is_at_top
 
 Tab = Callable[..., Any]
 TURNS = 3000
@@ -25,7 +25,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "timestamp": f"2026-01-01T{number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z",
             }
             prompt = {"role": "user", "content": f"prompt {number} " + "word " * (number * 7 % 90)}
-            said = {"type": "text", "text": f"answer {number}\n\n" + "- a line of it\n" * (number * 13 % 17)}
+            block = {"type": "text", "text": f"answer {number}\n\n" + "- a line of it\n" * (number * 13 % 17)}
             lines = [
                 {
                     "type": "user",
@@ -37,22 +37,22 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     "type": "assistant",
                     "uuid": f"a{number}",
                     "parentUuid": f"p{number}",
-                    "message": {"id": f"m{number}", "role": "assistant", "model": "claude-x", "content": [said]},
+                    "message": {"id": f"m{number}", "role": "assistant", "model": "claude-x", "content": [block]},
                 },
             ]
             file.writelines(json.dumps(line | base) + "\n" for line in lines)
     return path
 
 
-def test_a_long_session_lands_where_it_was_asked_to_with_few_elements(
+def test_links_in_a_long_session_are_exact_and_the_page_stays_small(
     tab: Tab, serve: Callable[..., str], long: Path
 ) -> None:
     address = serve("serve", long)
     page = tab(f"{address.split('#')[0]}#/s/long?at=p1777")
-    marked = page.locator(".message.marked")
-    expect(marked).to_contain_text("prompt 1777 ")
+    selected = page.locator(".message.selected")
+    expect(selected).to_contain_text("prompt 1777 ")
     page.wait_for_timeout(500)
-    assert is_on_top(page, ".message.marked")
+    assert is_at_top(page, ".message.selected")
     page.mouse.move(700, 400)
     for _ in range(40):
         page.mouse.wheel(0, 4000)
@@ -66,4 +66,4 @@ def test_a_long_session_lands_where_it_was_asked_to_with_few_elements(
     expect(page.locator(".message.prompt", has_text="prompt 0 ")).to_be_in_viewport()
     page.get_by_role("searchbox").fill("prompt 2345 ")
     page.locator(".hit").first.click()
-    expect(page.locator(".message.marked", has_text="prompt 2345 ")).to_be_in_viewport()
+    expect(page.locator(".message.selected", has_text="prompt 2345 ")).to_be_in_viewport()

@@ -1,4 +1,4 @@
-"""A session that is being written while one looks at it."""
+"""A session that is being written while it is open in the browser."""
 
 import json
 import shutil
@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 Tab = Callable[..., Any]
 
 
-class Written:
-    """A session file that a test goes on writing."""
+class LiveSession:
+    """A session file that a test appends to."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "projects/-home-dev/11111111-2222-4333-8444-555555555555.jsonl"
@@ -23,7 +23,7 @@ class Written:
 
     @property
     def key(self) -> str:
-        """What addresses call it."""
+        """Its key in addresses."""
         return self.path.stem
 
     def write(self, *records: Any) -> None:
@@ -35,18 +35,18 @@ class Written:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Written:
+def session(tmp_path: Path) -> LiveSession:
     """A session with a few turns."""
-    written = Written(tmp_path)
+    live = LiveSession(tmp_path)
     for turn in range(12):
-        written.write(user(f"question {turn}", cwd="/home/dev"), reply(f"answer {turn}\n\n" * 4, id=f"msg_{turn}"))
-    return written
+        live.write(user(f"question {turn}", cwd="/home/dev"), reply(f"answer {turn}\n\n" * 4, id=f"msg_{turn}"))
+    return live
 
 
-def test_it_grows_in_place_and_following_sticks(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+def test_new_messages_appear_and_the_page_follows(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:
     page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
     expect(page.locator(".session-head .live")).to_be_visible()
-    page.get_by_role("button", name="live: follow").click()
+    page.get_by_role("button", name="Live: follow").click()
     expect(page.locator(".message", has_text="answer 11")).to_be_in_viewport()
     session.write(user("one more question"))
     expect(page.locator(".message.prompt", has_text="one more question")).to_be_in_viewport()
@@ -57,19 +57,21 @@ def test_it_grows_in_place_and_following_sticks(tab: Tab, serve: Callable[..., s
     expect(page.locator(".turn", has_text="one more question")).to_be_visible()
 
 
-def test_who_scrolled_away_is_told_and_not_moved(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+def test_a_button_offers_new_messages_without_scrolling(
+    tab: Tab, serve: Callable[..., str], session: LiveSession
+) -> None:
     page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
     expect(page.locator(".message", has_text="question 0")).to_be_in_viewport()
     session.write(user("something new"))
-    newer = page.get_by_role("button", name="1 new passage")
-    expect(newer).to_be_visible()
+    new_messages = page.get_by_role("button", name="1 new message")
+    expect(new_messages).to_be_visible()
     assert page.evaluate("scrollY") == 0
-    newer.click()
+    new_messages.click()
     expect(page.locator(".message.prompt", has_text="something new")).to_be_in_viewport()
-    expect(newer).to_have_count(0)
+    expect(new_messages).to_have_count(0)
 
 
-def test_new_sessions_appear_in_the_library(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+def test_new_sessions_appear_in_the_library(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:
     page = tab(serve("--root", session.path.parents[1], "serve"))
     row = page.locator(".session-row", has_text="question 0")
     expect(row.locator(".live")).to_be_visible()
@@ -78,9 +80,9 @@ def test_new_sessions_appear_in_the_library(tab: Tab, serve: Callable[..., str],
     expect(page.locator(".session-row", has_text="a session of its own")).to_be_visible()
 
 
-def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:
     page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
-    page.get_by_role("button", name="live: follow").click()
+    page.get_by_role("button", name="Live: follow").click()
     session.write(reply(use("toolu_a", "Agent", description="look around", prompt="Look."), id="msg_30"))
     folder = session.path.with_suffix("") / "subagents"
     folder.mkdir(parents=True)
@@ -90,9 +92,9 @@ def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], sessio
     expect(page.locator(".outline-agents .turn")).to_contain_text("look around")
 
 
-def test_a_vanished_file_is_told_and_still_shown(tab: Tab, serve: Callable[..., str], session: Written) -> None:
+def test_a_deleted_file_is_reported_and_still_shown(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:
     page = tab(f"{serve('--root', session.path.parents[1], 'serve')}#/s/{session.key}")
     page.locator(".message").first.wait_for()
     shutil.move(session.path, session.path.with_suffix(".gone"))
-    expect(page.locator(".remarks")).to_contain_text("vanished")
+    expect(page.locator(".session-notices")).to_contain_text("no longer exists")
     expect(page.locator(".message", has_text="question 0")).to_be_visible()

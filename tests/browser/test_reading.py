@@ -1,4 +1,4 @@
-"""Reading in the browser: the library, a session, its calls, its agents and branches."""
+"""Pages in the browser: the library, a session with its calls, agents and branches, and usage."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,16 +9,16 @@ from playwright.sync_api import expect
 from browser.conftest import DEMO
 
 Tab = Callable[..., Any]
-OPEN_ALL = "selector => document.querySelectorAll(selector).forEach(opener => opener.click())"
+CLICK_ALL = "selector => document.querySelectorAll(selector).forEach(button => button.click())"
 
 
-def at(demo: str, name: str, more: str = "") -> str:
-    """The address of a session of the demo."""
+def session_url(demo: str, name: str, more: str = "") -> str:
+    """The address of a demo session."""
     return f"{demo}#/s/{DEMO[name]}{more}"
 
 
-def is_on_top(page: Any, selector: str) -> bool:
-    """Whether something stands just below the bar."""
+def is_at_top(page: Any, selector: str) -> bool:
+    """True if an element is just below the bar."""
     top = page.locator(selector).first.bounding_box()["y"]
     return 40 <= top <= 100
 
@@ -33,21 +33,21 @@ class TestLibrary:
         expect(row).to_contain_text("13 turns")
         expect(row).to_contain_text("$0.8")
 
-    def test_typing_keeps_the_sessions_that_fit(self, tab: Tab, demo: str) -> None:
+    def test_a_filter_shows_the_matching_sessions(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.locator(".session-row").first.wait_for()
         page.keyboard.press("/")
         page.keyboard.type("axis lantern")
         expect(page.locator(".session-row")).to_have_count(1)
         page.keyboard.type(" nowhere")
-        expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+        expect(page.get_by_role("heading", name="No sessions match")).to_be_visible()
 
-    def test_the_dearest_come_first_where_one_asks_for_cost(self, tab: Tab, demo: str) -> None:
+    def test_sorting_by_cost(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
-        page.get_by_role("button", name="cost", exact=True).click()
+        page.get_by_role("button", name="Cost").click()
         expect(page.locator(".session-row .row-title").first).to_contain_text("Dead-letter queue")
 
-    def test_a_row_opens_its_session_and_back_leads_back(self, tab: Tab, demo: str) -> None:
+    def test_a_row_opens_its_session_and_back_returns(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.locator(".session-row", has_text="Fix the flaky").click()
         expect(page.get_by_role("heading", name="Fix the flaky ceiling test")).to_be_visible()
@@ -56,20 +56,20 @@ class TestLibrary:
         page.go_forward()
         expect(page.get_by_role("heading", name="Fix the flaky ceiling test")).to_be_visible()
 
-    def test_an_empty_library_says_what_would_be_here(self, tab: Tab, serve: Callable[..., str]) -> None:
+    def test_an_empty_library_says_where_sessions_are_looked_for(self, tab: Tab, serve: Callable[..., str]) -> None:
         page = tab(serve("serve"))
         expect(page.get_by_role("heading", name="No sessions yet")).to_be_visible()
 
-    def test_a_session_that_is_not_there(self, browser: Any, demo: str) -> None:
+    def test_a_session_that_does_not_exist(self, browser: Any, demo: str) -> None:
         page = browser.new_page()
         page.goto(f"{demo}#/s/nothing")
-        expect(page.get_by_role("heading", name="Not here")).to_be_visible()
+        expect(page.get_by_role("heading", name="Not found")).to_be_visible()
         page.close()
 
 
 class TestSession:
-    def test_prompts_answers_and_figures(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"))
+    def test_prompts_responses_and_totals(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
         expect(page.locator(".message.prompt").first).to_contain_text("has failed on CI three times")
         expect(page.locator(".message.response").first).to_contain_text("I'll read the test")
         expect(page.locator(".totals")).to_contain_text("5 turns")
@@ -77,82 +77,82 @@ class TestSession:
         expect(page).to_have_title("Fix the flaky ceiling test · reread")
 
     def test_a_call_opens_and_closes_without_a_jump(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"))
+        page = tab(session_url(demo, "flaky"))
         call = page.locator(".call", has_text="Edit").first
         call.scroll_into_view_if_needed()
         before = call.bounding_box()["y"]
-        call.locator(".opener").first.click()
+        call.locator(".disclosure").first.click()
         expect(call.locator(".diff .added").first).to_be_visible()
         assert abs(call.bounding_box()["y"] - before) < 1
-        call.locator(".opener").first.click()
+        call.locator(".disclosure").first.click()
         expect(call.locator(".diff")).to_have_count(0)
 
-    def test_diffs_side_by_side_are_so_the_next_time(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"))
+    def test_side_by_side_diffs_are_remembered(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
         call = page.locator(".call", has_text="Edit").first
-        call.locator(".opener").first.click()
-        call.get_by_role("button", name="side by side").click()
-        expect(call.locator(".sides .half.removed").first).to_be_visible()
+        call.locator(".disclosure").first.click()
+        call.get_by_role("button", name="Side by side").click()
+        expect(call.locator(".side-by-side .half.removed").first).to_be_visible()
         page.reload()
-        call.locator(".opener").first.click()
-        expect(call.locator(".sides .half.removed").first).to_be_visible()
-        call.get_by_role("button", name="inline").click()
+        call.locator(".disclosure").first.click()
+        expect(call.locator(".side-by-side .half.removed").first).to_be_visible()
+        call.get_by_role("button", name="Inline").click()
         expect(call.locator(".diff .added").first).to_be_visible()
 
     def test_output_has_the_colours_of_the_terminal(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"))
+        page = tab(session_url(demo, "flaky"))
         call = page.locator(".call.failed", has_text="Run the backoff tests once")
-        call.locator(".opener").first.click()
-        red = call.locator(".terminal .ink-1").first
+        call.locator(".disclosure").first.click()
+        red = call.locator(".terminal .ansi-1").first
         expect(red).to_be_visible()
         assert "\x1b" not in call.inner_text()
 
     def test_source_is_highlighted(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"))
-        page.locator(".call", has_text="Read").first.locator(".opener").first.click()
+        page = tab(session_url(demo, "flaky"))
+        page.locator(".call", has_text="Read").first.locator(".disclosure").first.click()
         expect(page.locator(".code .hljs-keyword").first).to_be_visible()
 
     def test_a_picture_enlarges(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "axis"))
+        page = tab(session_url(demo, "axis"))
         picture = page.locator(".picture img").first
         expect(picture).to_be_visible()
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth > 0)")
         page.locator(".picture").first.click()
         expect(page.locator(".picture.large")).to_have_count(1)
 
-    def test_raw_shows_the_lines_and_why(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"))
+    def test_raw_shows_the_recorded_lines(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
         prompt = page.locator(".message.prompt").first
         prompt.hover()
-        prompt.get_by_role("button", name="raw").click()
+        prompt.get_by_role("button", name="Raw").click()
         expect(prompt.locator(".raw-line").first).to_contain_text("line ")
         expect(prompt.locator(".raw pre").first).to_contain_text('"type":"user"')
         expect(prompt.locator(".fate").first).to_have_text("shown")
 
-    def test_a_nested_agent_opens_in_place_and_alone(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters"))
+    def test_a_nested_agent_opens_inline_and_on_its_own_page(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
         call = page.locator(".call", has_text="Find what touches failed events").first
-        call.locator(".opener").first.click()
+        call.locator(".disclosure").first.click()
         inner = call.locator(".agent .message")
         expect(inner.first).to_be_visible()
         deeper = call.locator(".agent .call", has_text="Agent").first
-        deeper.locator(".opener").first.click()
+        deeper.locator(".disclosure").first.click()
         expect(deeper.locator(".agent .message").first).to_be_visible()
-        call.get_by_role("link", name="open alone").first.click()
-        expect(page.locator(".agent-of")).to_contain_text("agent of the session")
+        call.get_by_role("link", name="Open").first.click()
+        expect(page.locator(".agent-of")).to_contain_text("Agent of the session")
         page.locator(".agent-of a").click()
         expect(page.get_by_role("heading", name="Dead-letter queue")).to_be_visible()
 
-    def test_a_compaction_divides(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters", "?turn=11"))
-        page.locator(".message.marked").wait_for()
+    def test_a_compaction_has_a_summary(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters", "?turn=11"))
+        page.locator(".message.selected").wait_for()
         page.mouse.wheel(0, -600)
         expect(page.locator(".compaction .divider")).to_contain_text("tokens")
-        page.get_by_role("button", name="what was kept").click()
+        page.get_by_role("button", name="Summary", exact=True).click()
         expect(page.locator(".compaction .prose").first).to_be_visible()
 
     def test_a_branch_is_switched(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters", "?turn=6"))
+        page = tab(session_url(demo, "letters", "?turn=6"))
         fork = page.locator(".fork")
         fork.locator("a:not([aria-current])").click()
         expect(page.locator(".fork a[aria-current]")).to_contain_text("puts everything back")
@@ -163,52 +163,52 @@ class TestSession:
         page.keyboard.press("]")
         page.wait_for_url("**branch=*")
 
-    def test_asides_stay_closed_until_asked_for(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters"))
-        aside = page.get_by_role("button", name="environment").first
-        aside.click()
-        expect(page.locator(".asides .within").first).to_be_visible()
+    def test_collapsed_parts_expand(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.get_by_role("button", name="environment").first.click()
+        expect(page.locator(".collapsed-parts .indented").first).to_be_visible()
 
     def test_copy_as_markdown(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "flaky"), permissions=["clipboard-read", "clipboard-write"])
+        page = tab(session_url(demo, "flaky"), permissions=["clipboard-read", "clipboard-write"])
         prompt = page.locator(".message.prompt").first
         prompt.hover()
-        prompt.get_by_role("button", name="copy").click()
-        expect(prompt.get_by_text("copied")).to_be_visible()
+        prompt.get_by_role("button", name="Copy").click()
+        expect(prompt.get_by_text("Copied")).to_be_visible()
         assert "has failed on CI" in page.evaluate("navigator.clipboard.readText()")
 
-    def test_what_the_session_is(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters"))
-        page.get_by_role("button", name="about").click()
+    def test_about(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.get_by_role("button", name="About").click()
         expect(page.locator(".about")).to_contain_text(DEMO["letters"])
+        expect(page.locator(".about")).to_contain_text("Claude Code")
         expect(page.locator(".about .figures")).to_contain_text("opus")
 
 
 class TestUsage:
-    def test_chart_table_and_what_is_missing(self, tab: Tab, demo: str) -> None:
+    def test_chart_table_and_caveats(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage")
-        page.get_by_role("button", name="all", exact=True).click()
+        page.get_by_role("button", name="All time").click()
         expect(page.locator(".chart .series-0").first).to_be_visible()
         expect(page.locator("table.figures tbody tr").first).to_be_visible()
         expect(page.locator(".note.warning")).to_contain_text("no final token count")
-        page.get_by_role("button", name="by project").click()
+        page.get_by_role("button", name="By project").click()
         expect(page.locator(".legend")).to_contain_text("harbor")
-        page.get_by_role("button", name="tokens").click()
+        page.get_by_role("button", name="Tokens").click()
         page.locator(".chart g:has(rect.series-0)").first.hover()
         expect(page.locator(".legend")).to_contain_text("tokens")
 
     def test_the_context_of_a_session(self, tab: Tab, demo: str) -> None:
-        page = tab(at(demo, "letters"))
+        page = tab(session_url(demo, "letters"))
         expect(page.locator(".context svg")).to_be_visible()
-        expect(page.locator(".context figcaption")).to_contain_text("at most")
+        expect(page.locator(".context figcaption")).to_contain_text("Context: peak")
 
 
 @pytest.mark.parametrize("name", sorted(DEMO))
 def test_every_call_of_the_demo_opens(tab: Tab, demo: str, name: str) -> None:
-    page = tab(at(demo, name), viewport={"width": 1280, "height": 20_000})
+    page = tab(session_url(demo, name), viewport={"width": 1280, "height": 20_000})
     page.locator(".message").first.wait_for()
-    for closed in (".run-fold", ".call > .fold"):
-        page.evaluate(OPEN_ALL, f"{closed} > .fold-line > .opener[aria-expanded=false]")
-    expect(page.locator(".call .within").first).to_be_visible()
-    expect(page.locator("p.waiting")).to_have_count(0)
-    expect(page.locator(".note.error", has_text="could not be drawn")).to_have_count(0)
+    for closed in (".run-calls", ".call > .collapsible"):
+        page.evaluate(CLICK_ALL, f"{closed} > .collapsible-header > .disclosure[aria-expanded=false]")
+    expect(page.locator(".call .indented").first).to_be_visible()
+    expect(page.locator("p.loading")).to_have_count(0)
+    expect(page.locator(".note.error", has_text="Could not display")).to_have_count(0)

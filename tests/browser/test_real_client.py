@@ -1,4 +1,4 @@
-"""Sessions that the real client wrote, in the browser: each opens, is read to its end, and every call in it opens."""
+"""Sessions written by the real client: each opens, scrolls to its end, and every call opens."""
 
 import os
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from browser.test_reading import OPEN_ALL
+from browser.test_reading import CLICK_ALL
 
 ROOT = os.environ.get("REREAD_REAL_CLIENT")
 SHOWN = ("tui_compact", "tui_rewind", "agent_bg", "bash_img", "hooks", "tasks", "lsp_etc", "bash_big")
-"""Scenarios that show much; one version of each is enough here."""
+"""Scenarios with many kinds of content; one version of each is enough."""
 
 
-def test_each_is_read_to_its_end(tab: Callable[..., Any], serve: Callable[..., str]) -> None:
+def test_each_session_opens(tab: Callable[..., Any], serve: Callable[..., str]) -> None:
     if not ROOT:
-        pytest.skip("REREAD_REAL_CLIENT is not set: the real client's sessions are not opened in the browser")
+        pytest.skip("REREAD_REAL_CLIENT is not set: sessions of the real client are not tested")
     found = {name: sorted(Path(ROOT).glob(f"data/*/{name}/projects/*/*.jsonl")) for name in SHOWN}
     paths = [paths[0] for paths in found.values() if paths]
     assert paths
@@ -27,6 +27,6 @@ def test_each_is_read_to_its_end(tab: Callable[..., Any], serve: Callable[..., s
         page.evaluate("hash => { location.hash = hash }", href)
         expect(page.locator(".message").first).to_be_visible()
         page.keyboard.press("Shift+G")
-        page.evaluate(OPEN_ALL, ".call > .fold > .fold-line > .opener[aria-expanded=false]")
-        expect(page.locator("p.waiting")).to_have_count(0)
-        expect(page.locator(".note.error", has_text="could not be drawn")).to_have_count(0)
+        page.evaluate(CLICK_ALL, ".call > .collapsible > .collapsible-header > .disclosure[aria-expanded=false]")
+        expect(page.locator("p.loading")).to_have_count(0)
+        expect(page.locator(".note.error", has_text="Could not display")).to_have_count(0)

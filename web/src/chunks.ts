@@ -1,12 +1,12 @@
-/** The packed data of an exported page, unpacked piece by piece. */
+/** The chunks of an exported page, unpacked on demand. */
 
 import { Lru } from "./kit/lru";
-import { Missing } from "./source";
+import { NotFound } from "./source";
 
-const KEPT = 24;
+const CACHE_SIZE = 24;
 
-/** What a picture's first bytes say it is. */
-const MAGIC: [start: string, kind: string][] = [
+/** Image types by their first bytes. */
+const SIGNATURES: [start: string, type: string][] = [
   ["\x89PNG", "image/png"],
   ["\xff\xd8\xff", "image/jpeg"],
   ["GIF8", "image/gif"],
@@ -14,30 +14,30 @@ const MAGIC: [start: string, kind: string][] = [
 ];
 
 export class Chunks {
-  private readonly kept = new Lru<number, Promise<unknown>>(KEPT);
-  private readonly addresses = new Map<string, string>();
+  private readonly cache = new Lru<number, Promise<unknown>>(CACHE_SIZE);
+  private readonly pictureUrls = new Map<string, string>();
 
   constructor(private readonly page: Document) {}
 
   json<T>(number: number): Promise<T> {
-    const kept = this.kept.get(number) as Promise<T> | undefined;
-    if (kept) return kept;
+    const cached = this.cache.get(number) as Promise<T> | undefined;
+    if (cached) return cached;
     const unpacked = this.unpack(number) as Promise<T>;
-    this.kept.set(number, unpacked);
+    this.cache.set(number, unpacked);
     return unpacked;
   }
 
-  /** An address for the picture that `chunk:N` names. */
-  async picture(url: string): Promise<string> {
-    const known = this.addresses.get(url);
+  /** A URL for the picture in `chunk:N`. */
+  async pictureUrl(chunk: string): Promise<string> {
+    const known = this.pictureUrls.get(chunk);
     if (known) return known;
-    const bytes = this.bytes(Number(url.replace("chunk:", "")));
+    const bytes = this.bytes(Number(chunk.replace("chunk:", "")));
     const start = String.fromCharCode(...bytes.subarray(0, 4));
-    const kind = MAGIC.find(([magic]) => start.startsWith(magic))?.[1];
-    if (!kind) throw new Missing("That is no picture of a kind that is shown.");
-    const address = URL.createObjectURL(new Blob([bytes], { type: kind }));
-    this.addresses.set(url, address);
-    return address;
+    const type = SIGNATURES.find(([signature]) => start.startsWith(signature))?.[1];
+    if (!type) throw new NotFound("This image format is not supported.");
+    const url = URL.createObjectURL(new Blob([bytes], { type }));
+    this.pictureUrls.set(chunk, url);
+    return url;
   }
 
   private async unpack(number: number): Promise<unknown> {
@@ -47,9 +47,9 @@ export class Chunks {
 
   private bytes(number: number): Uint8Array<ArrayBuffer> {
     const element = this.page.querySelector(`script[data-chunk="${number}"]`);
-    if (!element) throw new Missing("A piece of this page is missing: was it cut off?");
+    if (!element) throw new NotFound("Part of this page is missing; the file may be truncated.");
     const text = atob((element.textContent ?? "").trim());
-    const bytes = new Uint8Array(text.length); // filled by hand: `Uint8Array.from` takes ten times as long
+    const bytes = new Uint8Array(text.length); // a loop: `Uint8Array.from` takes ten times as long
     for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
     return bytes;
   }

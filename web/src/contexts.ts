@@ -1,16 +1,21 @@
-/** What every component may use without being handed it. */
+/** Values that any component can read without props. */
 
-import { createContext, use } from "react";
-import type { Reading } from "./reading";
+import { createContext, use, type ComponentType } from "react";
 import type { Source } from "./source";
+import type { ThreadStore } from "./threadStore";
+import type { TimelineItem } from "./values";
 
 export const SourceContext = createContext<Source | null>(null);
-export const ReadingContext = createContext<Reading | null>(null);
+export const ThreadStoreContext = createContext<ThreadStore | null>(null);
 
-function present<T>(value: T | null): T {
-  if (value === null) throw new Error("drawn outside its context");
+/** The component that draws an item. An agent's items are drawn inside a message, which cannot import itself. */
+export const MessageContext = createContext<ComponentType<{ item: TimelineItem }> | null>(null);
+
+function required<T>(value: T | null): T {
+  if (value === null) throw new Error("rendered outside its context provider");
   return value;
 }
 
-export const useSource = (): Source => present(use(SourceContext));
-export const useReading = (): Reading => present(use(ReadingContext));
+export const useSource = (): Source => required(use(SourceContext));
+export const useThreadStore = (): ThreadStore => required(use(ThreadStoreContext));
+export const useMessage = (): ComponentType<{ item: TimelineItem }> => required(use(MessageContext));

@@ -1,51 +1,51 @@
-/** What an exported page holds: an index to read at once, and chunks to unpack as they are needed.
+/** The data inside an exported page: an index that is parsed at once, and chunks that are unpacked on demand.
  *
  * The index is JSON in `<script type="application/json" id="reread-index">`. A chunk is base64 in
- * `<script type="text/plain" data-chunk="N">`: JSON packed with raw deflate, or the bytes of a picture as they are. A
- * picture's address is `chunk:N`.
+ * `<script type="text/plain" data-chunk="N">`: JSON compressed with raw deflate, or the bytes of a picture as they are.
+ * The address of a picture is `chunk:N`.
  */
 
-import type { AgentMark, BranchMark, CallBody, Outline, Overview, Passage, Problems, Spent } from "./values";
+import type { AgentInfo, BranchInfo, CallBody, Outline, Overview, Problems, TimelineItem, UsageSummary } from "./values";
 
 export interface Embedded {
-  /** The session's main thread on each branch, the active one first, and each agent's. */
+  /** The main thread on each branch, the active branch first, then each agent's thread. */
   threads: [EmbeddedThread, ...EmbeddedThread[]];
-  /** Those of the main thread. */
-  branches: BranchMark[];
-  /** All that the page holds. */
-  agents: AgentMark[];
-  /** What the session spent. */
-  spent: Spent;
+  /** The branches of the main thread. */
+  branches: BranchInfo[];
+  /** All agents in the page. */
+  agents: AgentInfo[];
+  /** Usage of the whole session. */
+  usage: UsageSummary;
   problems: Problems;
-  /** Where the site's index is, for a page that is part of one. */
+  /** The address of the site's index, if the page is part of a site. */
   home: string | null;
 }
 
 export interface EmbeddedThread {
   agent: string | null;
   branch: number;
-  /** The head of its page; its lists are empty, for those of the page are for all. */
+  /** The head of its page, without branches and agents: those are in the index. */
   overview: Overview;
-  /** What an agent spent. */
-  spent: Spent | null;
-  /** How many passages a page has; the last may have fewer. */
+  /** Usage of an agent; null for the main thread. */
+  usage: UsageSummary | null;
+  /** Items per page; the last page may have fewer. */
   page: number;
   /** The chunk of each page, a `PageChunk`; branches may share them. */
   pages: number[];
-  /** The chunk with the thread's outline, whole, and with its names. */
+  /** The chunk with the whole outline and the keys, a `MapChunk`. */
   map: number;
 }
 
 export interface PageChunk {
-  passages: Passage[];
-  /** The bodies of their calls, by the call's index. */
+  items: TimelineItem[];
+  /** The bodies of their calls, by call index. */
   bodies: Record<string, CallBody>;
 }
 
 export interface MapChunk {
   outline: Outline;
-  /** The key of each passage, in order. */
+  /** The key of each item, in order. */
   keys: string[];
-  /** The passage and the index of each call, by its id. */
-  calls: Record<string, [passage: number, index: number]>;
+  /** The item and the index of each call, by call id. */
+  calls: Record<string, [item: number, index: number]>;
 }

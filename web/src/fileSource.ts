@@ -1,143 +1,145 @@
-/** Reading from the data inside an exported page; nothing is ever fetched. */
+/** The source for an exported page: the data inside it. Nothing is fetched. */
 
 import { Chunks } from "./chunks";
 import type { Embedded, EmbeddedThread, MapChunk, PageChunk } from "./embedded";
-import { fitsFilter } from "./filter";
-import { hitsIn, needle } from "./looking";
-import { passageMarkdown } from "./markdownOf";
+import { itemMarkdown } from "./exportMarkdown";
+import { itemHits, searchPattern } from "./exportSearch";
+import { matchesFilter } from "./filter";
 import { sessionHref } from "./route";
-import { Missing, type Source, type Target, type Thread } from "./source";
-import type { Hit, Passage, Place } from "./values";
+import { NotFound, type Source, type Target, type ThreadRef } from "./source";
+import type { Place, SearchHit, TimelineItem } from "./values";
 
-/** How long one step of a search may hold up the page. */
+/** How long one step of a search may block the page, in milliseconds. */
 const STEP_MS = 40;
 
-type Each<T> = (passage: Passage, chunk: PageChunk, thread: EmbeddedThread) => T[];
+type Visit<T> = (item: TimelineItem, chunk: PageChunk, thread: EmbeddedThread) => T[];
 
-const none = (): Promise<never> => Promise.reject(new Missing("This page holds one session, and only what is drawn of it."));
+const unavailable = (): Promise<never> => Promise.reject(new NotFound("This is not available in an exported page."));
 
-/** The data of an exported page. */
 export function fileSource(page: Document): Source {
   const index = JSON.parse(page.getElementById("reread-index")?.textContent ?? "null") as Embedded;
   const chunks = new Chunks(page);
 
-  const threadAt = (at: Thread): EmbeddedThread => {
+  const threadOf = (ref: ThreadRef): EmbeddedThread => {
     const found = index.threads.find(
       ({ agent, branch }) =>
-        (agent ?? undefined) === at.agent && (at.branch === undefined || at.agent !== undefined || branch === at.branch),
+        (agent ?? undefined) === ref.agent &&
+        (ref.branch === undefined || ref.agent !== undefined || branch === ref.branch),
     );
-    if (!found) throw new Missing("This is not in the exported page.");
+    if (!found) throw new NotFound("That is not in this exported page.");
     return found;
   };
-  const pageAt = (thread: EmbeddedThread, page: number): Promise<PageChunk> => {
+  const pageChunk = (thread: EmbeddedThread, page: number): Promise<PageChunk> => {
     const chunk = thread.pages[page];
-    return chunk === undefined ? Promise.resolve({ passages: [], bodies: {} }) : chunks.json<PageChunk>(chunk);
+    return chunk === undefined ? Promise.resolve({ items: [], bodies: {} }) : chunks.json<PageChunk>(chunk);
   };
-  const mapOf = (thread: EmbeddedThread) => chunks.json<MapChunk>(thread.map);
+  const mapChunk = (thread: EmbeddedThread) => chunks.json<MapChunk>(thread.map);
 
-  async function passages(thread: EmbeddedThread, start: number, count: number): Promise<Passage[]> {
-    const found: Passage[] = [];
+  async function readItems(thread: EmbeddedThread, start: number, count: number): Promise<TimelineItem[]> {
+    const found: TimelineItem[] = [];
     for (let page = Math.floor(start / thread.page); page * thread.page < start + count; page += 1) {
       if (page >= thread.pages.length) break;
       const before = page * thread.page;
-      found.push(...(await pageAt(thread, page)).passages.slice(Math.max(0, start - before), start + count - before));
+      found.push(...(await pageChunk(thread, page)).items.slice(Math.max(0, start - before), start + count - before));
     }
     return found;
   }
 
-  async function place(thread: EmbeddedThread, target: Target): Promise<Place | null> {
-    const { keys, calls, outline } = await mapOf(thread);
-    const [passage, call] =
-      target.call !== undefined
-        ? (calls[target.call] ?? [-1, null])
-        : [target.turn !== undefined ? (outline.turns.find(({ index }) => index === target.turn)?.passage ?? -1) : keys.indexOf(target.message ?? ""), null];
-    const key = keys[passage];
-    return key === undefined ? null : { passage, key, branch: thread.branch, agent: thread.agent, call };
+  async function placeOf(thread: EmbeddedThread, target: Target): Promise<Place | null> {
+    const { keys, calls, outline } = await mapChunk(thread);
+    const find = (): [item: number, call: number | null] => {
+      if (target.call !== undefined) return calls[target.call] ?? [-1, null];
+      if (target.turn === undefined) return [keys.indexOf(target.message ?? ""), null];
+      return [outline.turns.find(({ index }) => index === target.turn)?.item ?? -1, null];
+    };
+    const [item, call] = find();
+    const key = keys[item];
+    return key === undefined ? null : { item, key, branch: thread.branch, agent: thread.agent, call };
   }
 
-  /** Look through pages, those of one thread after another, until time is up. */
-  async function look<T>(threads: EmbeddedThread[], start: number, each: Each<T>) {
+  /** Visit the items of one thread after another until the time is up. */
+  async function scan<T>(threads: EmbeddedThread[], start: number, visit: Visit<T>) {
     const found: T[] = [];
     const began = performance.now();
-    const total = threads.reduce((sum, { overview }) => sum + overview.passages, 0);
+    const total = threads.reduce((sum, { overview }) => sum + overview.items, 0);
     let at = start;
     let before = 0;
     for (const thread of threads) {
       for (let page = Math.floor(Math.max(0, at - before) / thread.page); page < thread.pages.length; page += 1) {
         if (at > start && performance.now() - began > STEP_MS) return { found, next: at, searched: at, total };
-        const chunk = await pageAt(thread, page);
-        for (const passage of chunk.passages) {
-          if (before + passage.index < at) continue;
-          found.push(...each(passage, chunk, thread));
-          at = before + passage.index + 1;
+        const chunk = await pageChunk(thread, page);
+        for (const item of chunk.items) {
+          if (before + item.index < at) continue;
+          found.push(...visit(item, chunk, thread));
+          at = before + item.index + 1;
         }
       }
-      before += thread.overview.passages;
+      before += thread.overview.items;
     }
     return { found, next: null, searched: total, total };
   }
 
-  const only = sessionHref({ session: index.threads[0].overview.key });
+  const onlySession = sessionHref({ session: index.threads[0].overview.key });
   return {
     can: { library: false, usage: false, raw: false, live: false },
-    home: index.home ?? only,
-    only,
-    library: none,
-    usage: none,
-    lines: none,
-    overview: async (at) => {
-      const { agent, overview } = threadAt(at);
+    home: index.home ?? onlySession,
+    onlySession,
+    library: unavailable,
+    usageReport: unavailable,
+    lines: unavailable,
+    overview: async (ref) => {
+      const { agent, overview } = threadOf(ref);
       return { ...overview, agents: index.agents, branches: agent === null ? index.branches : [] };
     },
-    page: async (at, start, count) => {
-      const thread = threadAt(at);
-      return { start, total: thread.overview.passages, stamp: 0, passages: await passages(thread, start, count) };
+    page: async (ref, start, count) => {
+      const thread = threadOf(ref);
+      return { start, total: thread.overview.items, stamp: 0, items: await readItems(thread, start, count) };
     },
-    outline: async (at, start, count) => {
-      const { outline } = await mapOf(threadAt(at));
+    outline: async (ref, start, count) => {
+      const { outline } = await mapChunk(threadOf(ref));
       return { ...outline, start, turns: outline.turns.slice(start, start + count) };
     },
-    call: async (at, call) => {
-      const thread = threadAt(at);
-      const { calls } = await mapOf(thread);
-      const [passage] = Object.values(calls).find(([, number]) => number === call) ?? [-1];
-      const body = (await pageAt(thread, Math.floor(passage / thread.page))).bodies[call];
-      if (!body) throw new Missing("This call was left out of the exported page.");
+    call: async (ref, call) => {
+      const thread = threadOf(ref);
+      const { calls } = await mapChunk(thread);
+      const [item] = Object.values(calls).find(([, index]) => index === call) ?? [-1];
+      const body = (await pageChunk(thread, Math.floor(item / thread.page))).bodies[call];
+      if (!body) throw new NotFound("This call was left out of the exported page.");
       return body;
     },
-    place: async (at, target) => {
-      const own = await place(threadAt(at), target);
+    place: async (ref, target) => {
+      const own = await placeOf(threadOf(ref), target);
       if (own) return own;
       for (const thread of index.threads) {
-        const found = await place(thread, target);
+        const found = await placeOf(thread, target);
         if (found) return found;
       }
       return null;
     },
-    find: async (at, text, start) => {
-      const wanted = needle(text);
-      const agents = at.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
-      const step = await look<Hit>([threadAt(at), ...agents], start, (passage, { bodies }, { agent }) =>
-        hitsIn(passage, bodies, wanted, agent),
+    search: async (ref, text, start) => {
+      const pattern = searchPattern(text);
+      const agents = ref.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
+      const step = await scan<SearchHit>([threadOf(ref), ...agents], start, (item, { bodies }, { agent }) =>
+        itemHits(item, bodies, pattern, agent),
       );
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };
     },
-    filter: async (at, filter, start) => {
-      const step = await look([threadAt(at)], start, (passage) => (fitsFilter(passage, filter) ? [passage.index] : []));
+    filter: async (ref, filter, start) => {
+      const step = await scan([threadOf(ref)], start, (item) => (matchesFilter(item, filter) ? [item.index] : []));
       return { indices: step.found, next: step.next, total: step.total };
     },
-    markdown: async (at, target) => {
-      const thread = threadAt(at);
-      const found = await place(thread, target);
-      const [passage] = found ? await passages(thread, found.passage, 1) : [];
-      if (!passage) throw new Missing("This is not in the exported page.");
-      return passageMarkdown(passage);
+    markdown: async (ref, target) => {
+      const thread = threadOf(ref);
+      const place = await placeOf(thread, target);
+      const [item] = place ? await readItems(thread, place.item, 1) : [];
+      if (!item) throw new NotFound("That is not in this exported page.");
+      return itemMarkdown(item);
     },
-    spent: async (at) => threadAt(at).spent ?? index.spent,
+    usage: async (ref) => threadOf(ref).usage ?? index.usage,
     problems: () => Promise.resolve(index.problems),
-    picture: (url) => chunks.picture(url),
-    exported: () => null,
-    watch: () => () => undefined,
+    pictureUrl: (url) => chunks.pictureUrl(url),
+    exportUrl: () => null,
+    watchSession: () => () => undefined,
     watchLibrary: () => () => undefined,
   };
 }

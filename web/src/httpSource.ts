@@ -1,13 +1,12 @@
-/** Reading from `reread serve`. */
+/** The source for pages of `reread serve`: its HTTP API. */
 
-import type { Filter, Source, Target, Thread } from "./source";
-import { Missing } from "./source";
+import { NotFound, type Filter, type Source, type ThreadRef } from "./source";
 
 type Query = Record<string, string | number | boolean | null | undefined>;
 
-const sessionPath = (at: Thread) => `api/sessions/${encodeURIComponent(at.session)}`;
+const sessionPath = (thread: ThreadRef) => `api/sessions/${encodeURIComponent(thread.session)}`;
 
-function search(query: Query): string {
+function queryString(query: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== false && value !== "") {
@@ -18,20 +17,21 @@ function search(query: Query): string {
   return text ? `?${text}` : "";
 }
 
-const inThread = (at: Thread, query: Query = {}) => search({ agent: at.agent, branch: at.branch, ...query });
+/** The address of something in a thread. */
+const inThread = (thread: ThreadRef, path: string, query: Query = {}) =>
+  sessionPath(thread) + path + queryString({ agent: thread.agent, branch: thread.branch, ...query });
 
-async function ask(address: string): Promise<Response> {
-  const answer = await fetch(address).catch(() => {
-    throw new Error("The server does not answer. Is reread still running?");
+async function get(address: string): Promise<Response> {
+  const response = await fetch(address).catch(() => {
+    throw new Error("No response from the server. Is reread still running?");
   });
-  if (answer.ok) return answer;
-  const said = reason(await answer.text());
-  if (answer.status === 404) throw new Missing(said || "Nothing is here.");
-  throw new Error(said || `The server answered ${answer.status}.`);
+  if (response.ok) return response;
+  const message = errorMessage(await response.text());
+  if (response.status === 404) throw new NotFound(message || "Not found.");
+  throw new Error(message || `The server returned an error (${response.status}).`);
 }
 
-/** Why, in the server's words. */
-function reason(body: string): string {
+function errorMessage(body: string): string {
   try {
     return String((JSON.parse(body) as { error: unknown }).error);
   } catch {
@@ -39,14 +39,13 @@ function reason(body: string): string {
   }
 }
 
-const json = async <T>(address: string): Promise<T> => (await ask(address)).json() as Promise<T>;
+const getJson = async <T>(address: string): Promise<T> => (await get(address)).json() as Promise<T>;
 
-const text = async (address: string): Promise<string> => (await ask(address)).text();
+const getText = async (address: string): Promise<string> => (await get(address)).text();
 
-/** The value, or null where the server has none. */
-const orNull = <T>(value: Promise<T>): Promise<T | null> =>
+const nullIfNotFound = <T>(value: Promise<T>): Promise<T | null> =>
   value.catch((error: unknown) => {
-    if (error instanceof Missing) return null;
+    if (error instanceof NotFound) return null;
     throw error;
   });
 
@@ -56,9 +55,9 @@ const filterQuery = (filter: Filter): Query => ({
   errors: filter.errors,
 });
 
-function listen(address: string, heard: Record<string, (value: never) => void>): () => void {
+function listen(address: string, handlers: Record<string, (value: never) => void>): () => void {
   const events = new EventSource(address);
-  for (const [name, handle] of Object.entries(heard)) {
+  for (const [name, handle] of Object.entries(handlers)) {
     events.addEventListener(name, (event) => {
       const data = (event as MessageEvent<string>).data;
       handle((data ? JSON.parse(data) : null) as never);
@@ -70,26 +69,26 @@ function listen(address: string, heard: Record<string, (value: never) => void>):
 export const httpSource: Source = {
   can: { library: true, usage: true, raw: true, live: true },
   home: "#/",
-  only: null,
-  library: () => json("api/library"),
-  overview: (at) => json(sessionPath(at) + inThread(at)),
-  page: (at, start, count, whole) => json(`${sessionPath(at)}/passages${inThread(at, { start, count, whole })}`),
-  outline: (at, start, count) => json(`${sessionPath(at)}/outline${inThread(at, { start, count })}`),
-  call: (at, index, whole) => json(`${sessionPath(at)}/calls/${index}${inThread(at, { whole })}`),
-  lines: (at, target, whole) => json(`${sessionPath(at)}/lines${inThread(at, { ...target, whole })}`),
-  place: (at, target: Target) => orNull(json(`${sessionPath(at)}/place${inThread(at, { ...target })}`)),
-  find: (at, q, start) => json(`${sessionPath(at)}/find${inThread(at, { q, start })}`),
-  filter: (at, filter, start) => json(`${sessionPath(at)}/filter${inThread(at, { ...filterQuery(filter), start })}`),
-  markdown: (at, target) => text(`${sessionPath(at)}/markdown${inThread(at, { ...target })}`),
-  spent: (at) => json(`${sessionPath(at)}/spent${inThread(at)}`),
-  problems: (at) => json(`${sessionPath(at)}/problems${inThread(at)}`),
-  usage: (by, since) => json(`api/usage${search({ by, since })}`),
-  picture: (url) => Promise.resolve(url),
-  exported: (at) => `${sessionPath(at)}/export${inThread(at)}`,
-  watch: (at, news) =>
-    listen(`${sessionPath(at)}/events${inThread(at)}`, {
-      grown: (value) => news.grown?.(value),
-      opening: (value) => news.opening?.(value),
+  onlySession: null,
+  library: () => getJson("api/library"),
+  overview: (thread) => getJson(inThread(thread, "")),
+  page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
+  outline: (thread, start, count) => getJson(inThread(thread, "/outline", { start, count })),
+  call: (thread, index, whole) => getJson(inThread(thread, `/calls/${index}`, { whole })),
+  lines: (thread, target, whole) => getJson(inThread(thread, "/lines", { ...target, whole })),
+  place: (thread, target) => nullIfNotFound(getJson(inThread(thread, "/place", { ...target }))),
+  search: (thread, q, start) => getJson(inThread(thread, "/search", { q, start })),
+  filter: (thread, filter, start) => getJson(inThread(thread, "/filter", { ...filterQuery(filter), start })),
+  markdown: (thread, target) => getText(inThread(thread, "/markdown", { ...target })),
+  usage: (thread) => getJson(inThread(thread, "/usage")),
+  problems: (thread) => getJson(inThread(thread, "/problems")),
+  usageReport: (by, since) => getJson(`api/usage${queryString({ by, since })}`),
+  pictureUrl: (url) => Promise.resolve(url),
+  exportUrl: (thread) => inThread(thread, "/export"),
+  watchSession: (thread, events) =>
+    listen(inThread(thread, "/events"), {
+      update: (value) => events.update?.(value),
+      opening: (value) => events.opening?.(value),
     }),
-  watchLibrary: (news) => listen("api/events", { listed: news.listed, library: news.changed }),
+  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed }),
 };

@@ -1,11 +1,11 @@
-/** Addresses: everything after the `#`, the same on a server and in an exported file. */
+/** Addresses of pages: the part after the `#`, which is the same on a server and in an exported file. */
 
 import { useSyncExternalStore } from "react";
-import type { Target, Thread } from "./source";
+import type { Target, ThreadRef } from "./source";
 
 export type Route =
   | { page: "library" | "captured" | "usage" }
-  | { page: "session"; thread: Thread; target: Target; query: string };
+  | { page: "session"; thread: ThreadRef; target: Target; query: string };
 
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
@@ -31,7 +31,7 @@ export function parseRoute(hash: string): Route {
   return { page: "library" };
 }
 
-export function sessionHref(thread: Thread, target: Target = {}, query = ""): string {
+export function sessionHref(thread: ThreadRef, target: Target = {}, query = ""): string {
   const params = new URLSearchParams();
   if (thread.branch !== undefined) params.set("branch", String(thread.branch));
   if (target.message) params.set("at", target.message);
@@ -67,5 +67,5 @@ const subscribe = (changed: () => void) => {
   };
 };
 
-/** The address as it stands. */
+/** The current address. */
 export const useHash = (): string => useSyncExternalStore(subscribe, () => location.hash);

@@ -1,30 +1,30 @@
-/** Where the reader reads from: a server, or the data inside an exported page. */
+/** Where the reader gets its data: a server, or the data inside an exported page. */
 
 import type {
   CallBody,
-  Filtered,
-  Grown,
-  Hits,
+  FilterResult,
+  ItemPage,
   Library,
-  Listed,
-  Opening,
+  LibraryRow,
+  OpeningProgress,
   Outline,
   Overview,
-  Page,
   Place,
   Problems,
   RawLines,
-  Spent,
+  SearchHits,
+  TimelineUpdate,
+  UsageSummary,
 } from "./values";
 
-/** One conversation of a session: its main thread or an agent, on one branch. */
-export interface Thread {
+/** One conversation of a session: the main thread or an agent's, on one branch. */
+export interface ThreadRef {
   session: string;
   agent?: string | undefined;
   branch?: number | undefined;
 }
 
-/** Something one can point at. */
+/** What a link can point at: a message, a call, a line or a turn. */
 export interface Target {
   message?: string;
   call?: string;
@@ -32,14 +32,14 @@ export interface Target {
   turn?: number;
 }
 
-/** What to keep of a session; an empty list keeps all. */
+/** Which items to show; an empty list means all. */
 export interface Filter {
   kinds: string[];
   tools: string[];
   errors: boolean;
 }
 
-/** A row of the usage report: its groups and figures by name. */
+/** A row of the usage report: groups and figures by name. */
 export type UsageRow = Record<string, string | number | null>;
 
 export interface UsageReport {
@@ -47,42 +47,44 @@ export interface UsageReport {
   totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
 }
 
-export interface SessionNews {
-  grown?(grown: Grown): void;
-  opening?(progress: Opening): void;
+export interface SessionEvents {
+  update?(update: TimelineUpdate): void;
+  opening?(progress: OpeningProgress): void;
 }
 
-export interface LibraryNews {
-  listed(row: Listed): void;
+export interface LibraryEvents {
+  /** One row changed. */
+  row(row: LibraryRow): void;
+  /** Sessions were added or removed. */
   changed(): void;
 }
 
 export interface Source {
-  /** What it can do besides reading one session. */
+  /** What is available besides reading one session. */
   can: { library: boolean; usage: boolean; raw: boolean; live: boolean };
-  /** Where the reader's name leads. */
+  /** Where the logo links to. */
   home: string;
-  /** The address of the one session there is. */
-  only: string | null;
+  /** The address of the session, if there is only one. */
+  onlySession: string | null;
   library(): Promise<Library>;
-  overview(at: Thread): Promise<Overview>;
-  page(at: Thread, start: number, count: number, whole?: boolean): Promise<Page>;
-  outline(at: Thread, start: number, count: number): Promise<Outline>;
-  call(at: Thread, index: number, whole?: boolean): Promise<CallBody>;
-  lines(at: Thread, target: Target, whole?: boolean): Promise<RawLines>;
-  place(at: Thread, target: Target): Promise<Place | null>;
-  find(at: Thread, text: string, start: number): Promise<Hits>;
-  filter(at: Thread, filter: Filter, start: number): Promise<Filtered>;
-  markdown(at: Thread, target: Target): Promise<string>;
-  spent(at: Thread): Promise<Spent>;
-  problems(at: Thread): Promise<Problems>;
-  usage(by: string, since: string | null): Promise<UsageReport>;
-  /** An address that an img element may load. */
-  picture(url: string): Promise<string>;
-  exported(at: Thread): string | null;
-  watch(at: Thread, news: SessionNews): () => void;
-  watchLibrary(news: LibraryNews): () => void;
+  overview(thread: ThreadRef): Promise<Overview>;
+  page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<ItemPage>;
+  outline(thread: ThreadRef, start: number, count: number): Promise<Outline>;
+  call(thread: ThreadRef, index: number, whole?: boolean): Promise<CallBody>;
+  lines(thread: ThreadRef, target: Target, whole?: boolean): Promise<RawLines>;
+  place(thread: ThreadRef, target: Target): Promise<Place | null>;
+  search(thread: ThreadRef, text: string, start: number): Promise<SearchHits>;
+  filter(thread: ThreadRef, filter: Filter, start: number): Promise<FilterResult>;
+  markdown(thread: ThreadRef, target: Target): Promise<string>;
+  usage(thread: ThreadRef): Promise<UsageSummary>;
+  problems(thread: ThreadRef): Promise<Problems>;
+  usageReport(by: string, since: string | null): Promise<UsageReport>;
+  /** An address that an img element can load. */
+  pictureUrl(url: string): Promise<string>;
+  exportUrl(thread: ThreadRef): string | null;
+  watchSession(thread: ThreadRef, events: SessionEvents): () => void;
+  watchLibrary(events: LibraryEvents): () => void;
 }
 
-/** Something that is not there, in words for the reader. */
-export class Missing extends Error {}
+/** The requested thing does not exist; the message is shown to the user. */
+export class NotFound extends Error {}

@@ -10,7 +10,7 @@ export function start(source: Source): void {
   history.scrollRestoration = "manual";
   const root = document.getElementById("root");
   if (root) {
-    // What a guard caught is shown another way: nothing to report.
+    // Error boundaries show a fallback: nothing to report.
     createRoot(root, { onCaughtError: () => undefined }).render(
       <StrictMode>
         <App source={source} />

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { ansiLines, stripped } from "../src/kit/ansi";
+import { ansiLines, stripAnsi } from "../src/kit/ansi";
 
 const E = "\u001b";
 
-test("colours and weights, carried over lines", () => {
+test("colours and styles continue on the next line", () => {
   expect(ansiLines(`${E}[1;31mred\nstill${E}[0m plain`)).toEqual([
     [{ bold: true, color: 1, text: "red" }],
     [
@@ -25,17 +25,17 @@ test("256 and true colours", () => {
   ]);
 });
 
-test("everything else goes: cursor moves, titles, links", () => {
+test("all other sequences are dropped: cursor moves, titles, links", () => {
   const text = `${E}[2J${E}[?25l${E}]0;title\u0007a${E}]8;;https://x${E}\\b${E}(Bc`;
   expect(ansiLines(text)).toEqual([[{ text: "a" }, { text: "b" }, { text: "c" }]]);
-  expect(stripped(text)).toBe("abc");
+  expect(stripAnsi(text)).toBe("abc");
 });
 
 test("a carriage return starts the line over", () => {
   expect(ansiLines("10 %\r50 %\r100 %\r\nnext")).toEqual([[{ text: "100 %" }], [{ text: "next" }]]);
 });
 
-test("a torn escape and a very long one end", () => {
+test("an incomplete sequence and a very long one", () => {
   expect(ansiLines(`a${E}`)).toEqual([[{ text: "a" }]]);
   expect(ansiLines(`a${E}]${"x".repeat(1e6)}`)).toEqual([[{ text: "a" }]]);
 });

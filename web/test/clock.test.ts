@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import known from "../../tests/fixtures/clock.json";
-import { wait } from "../src/clock";
+import fixture from "../../tests/fixtures/clock.json";
+import { replayDelay } from "../src/clock";
 
 interface Case {
   name: string;
@@ -11,8 +11,8 @@ interface Case {
   wait: number;
 }
 
-const cases: Case[] = known;
+const cases: Case[] = fixture;
 
-test.each(cases)("$name", ({ before, after, speed, longest, wait: seconds }) => {
-  expect(wait(before, after, speed, longest)).toBeCloseTo(seconds, 9);
+test.each(cases)("$name", ({ before, after, speed, longest, wait }) => {
+  expect(replayDelay(before, after, speed, longest)).toBeCloseTo(wait, 9);
 });

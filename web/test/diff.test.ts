@@ -3,7 +3,7 @@ import { inlineRows, pairRows } from "../src/nodes/diffRows";
 
 const hunk = { old_start: 41, new_start: 41, lines: [" def f():", "-    return 2 ** n", "+    return min(2 ** n, 30)", "+", " end"] };
 
-test("numbers on both sides", () => {
+test("line numbers of both versions", () => {
   expect(inlineRows(hunk).map(({ sign, old, new: after }) => [sign, old, after])).toEqual([
     [" ", 41, 41],
     ["-", 42, null],
@@ -13,7 +13,7 @@ test("numbers on both sides", () => {
   ]);
 });
 
-test("removed lines stand beside those that came for them", () => {
+test("removed lines are paired with the added ones", () => {
   expect(pairRows(hunk).map(({ left, right }) => [left?.number, right?.number])).toEqual([
     [41, 41],
     [42, 42],
@@ -22,13 +22,13 @@ test("removed lines stand beside those that came for them", () => {
   ]);
 });
 
-test("what changed inside a line is found", () => {
+test("the changed part of a line is found", () => {
   const [row] = pairRows({ old_start: 1, new_start: 1, lines: ["-const a = 1;", "+const a = 20;"] });
   expect(row?.left?.changed).toEqual([10, 11]);
   expect(row?.right?.changed).toEqual([10, 12]);
 });
 
-test("more removed than added, one below the other", () => {
+test("more removed than added lines, in one column", () => {
   const rows = inlineRows({ old_start: 1, new_start: 1, lines: ["-a", "-b", "-c", "+d"] });
   expect(rows.map(({ sign, text }) => sign + text)).toEqual(["-a", "-b", "-c", "+d"]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Heights } from "../src/kit/heights";
 
-test("sums and places, as plain addition has them", () => {
+test("offsets and rows agree with plain addition", () => {
   const plain = Array.from({ length: 1000 }, (_, row) => 10 + ((row * 37) % 91));
   const heights = new Heights(1000, 50);
   plain.forEach((height, row) => heights.set(row, height));
@@ -15,13 +15,13 @@ test("sums and places, as plain addition has them", () => {
   expect(heights.total).toBe(top);
 });
 
-test("beyond the ends are the first and the last", () => {
+test("beyond the ends are the first and the last row", () => {
   const heights = new Heights(10, 5);
   expect([heights.at(-100), heights.at(0), heights.at(1e9)]).toEqual([0, 0, 9]);
   expect(new Heights(0, 5).total).toBe(0);
 });
 
-test("a change is told, and what is beyond is left alone", () => {
+test("a change is returned, and a row beyond the end is ignored", () => {
   const heights = new Heights(3, 10);
   expect(heights.set(1, 25)).toBe(15);
   expect(heights.set(1, 25)).toBe(0);
@@ -29,7 +29,7 @@ test("a change is told, and what is beyond is left alone", () => {
   expect(heights.total).toBe(45);
 });
 
-test("growing and shrinking keep the heights", () => {
+test("resizing keeps the heights", () => {
   const heights = new Heights(3, 10);
   heights.set(2, 40);
   heights.resize(5);

@@ -8,13 +8,13 @@ test("pages by name", () => {
   expect(parseRoute("#/captured").page).toBe("captured");
 });
 
-test("an address leads back to where it was made", () => {
+test("a link is parsed back to its parts", () => {
   const thread = { session: "a/b c", agent: "x#1", branch: 2 };
   const route = parseRoute(sessionHref(thread, { message: "line 12", call: "toolu_1?" }, "a&b"));
   expect(route).toMatchObject({ page: "session", thread, target: { message: "line 12", call: "toolu_1?" }, query: "a&b" });
 });
 
-test("strange addresses are read as far as they go", () => {
+test("invalid parts of an address are ignored", () => {
   expect(parseRoute("#/s/%E0%A4%A?branch=x&turn=-1")).toMatchObject({
     page: "session",
     thread: { session: "%E0%A4%A", branch: undefined },

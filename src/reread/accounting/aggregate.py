@@ -20,7 +20,7 @@ from reread.accounting.digest import (
     SLOT_MS,
     Digest,
     FileResponse,
-    Origin,
+    ResponseOrigin,
     UsageCell,
     encode,
 )
@@ -42,7 +42,7 @@ class PendingResponse(msgspec.Struct, gc=False):
     """The usage of the best row; None if that is in the cached digest."""
     model: str | None
     ended: bool
-    origin: Origin | None = None
+    origin: ResponseOrigin | None = None
     """None if it follows from the line."""
     reported_nanos: int | None = None
     later_timestamp: str | None = None
@@ -97,7 +97,7 @@ LOW_THRESHOLD, HIGH_THRESHOLD = PROMPT_THRESHOLDS
 class DigestBuilder:
     """Aggregates responses into a digest."""
 
-    def __init__(self, digest: Digest, origin_of: Callable[[AnyRow], Origin]) -> None:
+    def __init__(self, digest: Digest, origin_of: Callable[[AnyRow], ResponseOrigin]) -> None:
         self.digest = digest
         self.origin_of = origin_of
         self.origins = {origin: n for n, origin in enumerate(digest.origins)}
@@ -199,14 +199,14 @@ class DigestBuilder:
                 reading.origin_index, reading.time_ms = self._add_origin(origin), time_ms
                 return
 
-    def _origin_and_time(self, response: OpenResponse) -> tuple[Origin, int | None]:
+    def _origin_and_time(self, response: OpenResponse) -> tuple[ResponseOrigin, int | None]:
         if isinstance(response, PlainRow):
             return self.origin_of(response), timestamp_ms(response.timestamp)
         if response.cached is not None:
             return self.digest.origins[response.cached.origin_index], response.cached.time_ms
         line = response.line
         if line is None:
-            return response.origin or Origin(None, None, None, None), None
+            return response.origin or ResponseOrigin(None, None, None, None), None
         return response.origin or self.origin_of(line), timestamp_ms(line.timestamp or response.later_timestamp)
 
     def _origin_index(self, line: AnyRow) -> int:
@@ -216,7 +216,7 @@ class DigestBuilder:
             self.last_fields, self.last_index = fields, self._add_origin(self.origin_of(line))
         return self.last_index
 
-    def _add_origin(self, origin: Origin) -> int:
+    def _add_origin(self, origin: ResponseOrigin) -> int:
         """Return the index of an origin in the digest, adding it if it is new."""
         index = self.origins.setdefault(origin, len(self.origins))
         if index == len(self.digest.origins):

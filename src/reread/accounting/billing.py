@@ -239,33 +239,33 @@ def extra_charges(usage: UsageFields, model: str | None) -> Iterator[Charge]:
             yield msgspec.structs.replace(charge, mode=mode & ~FAST if iteration.model else mode)
 
 
-class Iteration(UsageFields, gc=False):
+class BillableIteration(UsageFields, gc=False):
     """The usage of one sampling step inside a response."""
 
     type: str | None = None
     model: str | None = None
 
 
-_decode_iterations = msgspec.json.Decoder(list[Iteration | None] | None).decode
+_decode_iterations = msgspec.json.Decoder(list[BillableIteration | None] | None).decode
 
 
-def _iterations(usage: UsageFields) -> list[Iteration]:
+def _iterations(usage: UsageFields) -> list[BillableIteration]:
     try:
         return [iteration for iteration in _decode_iterations(usage.iterations) or () if iteration is not None]
     except jsontext.DECODE_ERRORS:
         return _malformed_iterations(usage.iterations)
 
 
-def _malformed_iterations(raw: msgspec.Raw) -> list[Iteration]:
+def _malformed_iterations(raw: msgspec.Raw) -> list[BillableIteration]:
     """Return the iterations without the fields that have the wrong type."""
     value = jsontext.loads_clean(bytes(raw))
     values = cast(list[Any], value) if isinstance(value, list) else []
     return [_malformed_iteration(cast(dict[str, Any], value)) for value in values if isinstance(value, dict)]
 
 
-def _malformed_iteration(value: dict[str, Any]) -> Iteration:
+def _malformed_iteration(value: dict[str, Any]) -> BillableIteration:
     names = {name: value[name] for name in ("type", "model") if isinstance(value.get(name), str)}
-    return Iteration(**msgspec.structs.asdict(to_usage(value)), **names)
+    return BillableIteration(**msgspec.structs.asdict(to_usage(value)), **names)
 
 
 ChargeFields = tuple[str | None, int, int, int, int, int, int, int]

@@ -11,15 +11,15 @@ from contextlib import contextmanager
 import msgspec
 
 from reread.accounting.digest import FORMAT
-from reread.disk.cache import CacheFile, FileState, Statement, Table
+from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
 
-FILES = Table(
+FILES = CacheTable(
     "usage_files",
     "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
     " offset INTEGER, tail BLOB, digest BLOB",
     FORMAT,
 )
-RESULTS = Table("usage_results", "key BLOB PRIMARY KEY, entries BLOB", FORMAT)
+RESULTS = CacheTable("usage_results", "key BLOB PRIMARY KEY, entries BLOB", FORMAT)
 RESULTS_KEPT = 16
 FEW_PATHS = 200
 """Up to this many digests are fetched one by one, more with one query for all."""

@@ -16,7 +16,7 @@ from reread.accounting.digest import FORMAT, FileDigest, decode_digest, encode, 
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
-from reread.accounting.workers import Progress, ScanJob, read_all
+from reread.accounting.workers import Progress, ScanJob, scan_all
 from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
@@ -64,7 +64,7 @@ class Inputs:
         """Add all files below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.jsonl_files(whole, beside=WITHOUT_RECORDS):
+        for path, _ in layout.jsonl_files(whole, skip=WITHOUT_RECORDS):
             if os.path.basename(path) not in layout.NON_SESSION_FILES:
                 self.add_file(path)
 
@@ -163,7 +163,7 @@ class Collection:
             digest = decode_digest(encoded[path]) if path in encoded else None
             if digest is not None:
                 yield file_digest(path, digest)
-        for cached, digest in read_all(jobs, self.progress):
+        for cached, digest in scan_all(jobs, self.progress):
             self.unread.discard(cached.path)
             fresh.append(cached)
             yield file_digest(cached.path, digest)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from reread.accounting.best_row import row_rank
-from reread.accounting.digest import CALL_RESULT, OWN_ROW, PROGRESS, SIDECHAIN, FileDigest, FileResponse, Origin
+from reread.accounting.digest import CALL_RESULT, OWN_ROW, PROGRESS, SIDECHAIN, FileDigest, FileResponse, ResponseOrigin
 
 
 class ResponseCopy(msgspec.Struct, gc=False):
@@ -15,10 +15,10 @@ class ResponseCopy(msgspec.Struct, gc=False):
 
     file: FileDigest
     response: FileResponse
-    origin: Origin
+    origin: ResponseOrigin
 
 
-def origin_filter(files: Sequence[FileDigest]) -> Callable[[Origin], bool]:
+def origin_filter(files: Sequence[FileDigest]) -> Callable[[ResponseOrigin], bool]:
     """Return a test for origins whose responses count: second-hand ones only if the agent's own rows are missing."""
     origins = [origin for file in files for origin in file.digest.origins]
     own = {(origin.session, origin.agent) for origin in origins if origin.source == OWN_ROW}
@@ -27,14 +27,14 @@ def origin_filter(files: Sequence[FileDigest]) -> Callable[[Origin], bool]:
     progress_agents = {origin.agent for origin in origins if origin.source == PROGRESS}
     stream_counters = {reading.session for file in files for reading in file.digest.readings if reading.streamed}
 
-    def call_result_counts(origin: Origin) -> bool:
+    def call_result_counts(origin: ResponseOrigin) -> bool:
         # Sidechain rows that name no agent: such a session has the rows of its agents in its own file.
         has_inline_rows = (origin.session, SIDECHAIN) in own
         has_rows = origin.agent != SIDECHAIN and (origin.agent in own_agents or origin.agent in progress_agents)
         in_counter = origin.streamed and origin.session in stream_counters
         return not has_inline_rows and not has_rows and not in_counter
 
-    tests: dict[int, Callable[[Origin], bool]] = {
+    tests: dict[int, Callable[[ResponseOrigin], bool]] = {
         OWN_ROW: lambda origin: True,
         PROGRESS: lambda origin: (origin.session, origin.agent) not in own,
         CALL_RESULT: call_result_counts,

@@ -19,7 +19,7 @@ SIDECHAIN = "sidechain"
 """The agent of sidechain rows that do not name one."""
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class ResponseOrigin(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Where a response belongs, according to its first row."""
 
     session: str | None
@@ -91,7 +91,7 @@ class Digest(msgspec.Struct, array_like=True):
     """All usage in one file: plain responses summed in cells, and each response for files that share some of them."""
 
     format: int = FORMAT
-    origins: list[Origin] = []
+    origins: list[ResponseOrigin] = []
     cells: list[UsageCell] = []
     ids: list[str] = []
     """The message ids of all responses."""
@@ -161,7 +161,7 @@ class FileDigest(msgspec.Struct):
 
 def file_digest(path: str, digest: Digest) -> FileDigest:
     """Return a digest with what the path of its file tells."""
-    project = next((origin.project for origin in digest.origins if origin.project), None) or guess_project(path)
+    project = next((origin.project for origin in digest.origins if origin.project), None) or project_of_path(path)
     return FileDigest(digest, path, project, *file_owner(path))
 
 
@@ -175,7 +175,7 @@ def file_owner(path: str) -> tuple[str | None, str | None]:
     return stem.removeprefix(layout.AGENT_PREFIX), session
 
 
-def guess_project(path: str) -> str | None:
+def project_of_path(path: str) -> str | None:
     """Guess the project from the name of the folder, if the file is where the client puts its files."""
     parts = _parts(path)
     at = next((n for n, part in enumerate(parts) if part in layout.SESSION_FOLDERS), len(parts))

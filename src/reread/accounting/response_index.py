@@ -19,7 +19,7 @@ from reread.accounting.aggregate import (
 from reread.accounting.billing import BILLED_APART, SYNTHETIC, charge_of, overlay, to_nanos
 from reread.accounting.cost_counters import CounterReading, read_cost_state, read_result
 from reread.accounting.counter_deltas import is_per_process
-from reread.accounting.digest import ANY_REQUEST, CALL_RESULT, PROGRESS, SIDECHAIN, Digest, Origin
+from reread.accounting.digest import ANY_REQUEST, CALL_RESULT, PROGRESS, SIDECHAIN, Digest, ResponseOrigin
 from reread.accounting.rows import (
     AgentResultRow,
     AnyLine,
@@ -72,7 +72,9 @@ class ResponseIndex:
         if add is not None:
             add(self, line, body, streamed)
 
-    def add_row(self, line: AnyRow, message: AnyMessage, usage: UsageFields, origin: Origin | None = None) -> None:
+    def add_row(
+        self, line: AnyRow, message: AnyMessage, usage: UsageFields, origin: ResponseOrigin | None = None
+    ) -> None:
         """Add one usage row, whatever ids it has; the first row of a response decides its origin."""
         if message.model == SYNTHETIC or line.isApiErrorMessage:
             return
@@ -93,10 +95,10 @@ class ResponseIndex:
         if not request:
             response.copy_keys = (*response.copy_keys, *_copy_keys(line, usage))
 
-    def origin_of(self, line: AnyRow) -> Origin:
+    def origin_of(self, line: AnyRow) -> ResponseOrigin:
         """Return the origin that a row states."""
         in_agent = line.isSidechain or self.agent is not None
-        return Origin(
+        return ResponseOrigin(
             line.sessionId or self.session,
             line.cwd,
             line.gitBranch or None,

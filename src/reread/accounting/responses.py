@@ -19,12 +19,12 @@ from reread.accounting.digest import (
     SLOT_MS,
     FileDigest,
     FileResponse,
-    Origin,
+    ResponseOrigin,
 )
 from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import Prices, parse_model_id
 
-UNKNOWN_ORIGIN = Origin(None, None, None, None)
+UNKNOWN_ORIGIN = ResponseOrigin(None, None, None, None)
 
 
 class ResolvedResponse(msgspec.Struct, gc=False):
@@ -292,7 +292,7 @@ class _Resolver:
             entry.responses, entry.reported_nanos = 1, resolved.reported_nanos
             yield entry
 
-    def _reading_origin(self, file: FileDigest, reading: CounterReading) -> tuple[Origin, int | None]:
+    def _reading_origin(self, file: FileDigest, reading: CounterReading) -> tuple[ResponseOrigin, int | None]:
         """Return origin and time for the cost of a reading: those of the main thread's last response before it."""
         originals = self.originals.get(id(file), {})
         for index in range(reading.after - 1, -1, -1) if originals else ():

@@ -46,7 +46,7 @@ class ScanJob(msgspec.Struct):
         return self.size - (self.cached.offset if self.cached is not None else 0)
 
 
-def read_all(jobs: list[ScanJob], progress: Progress | None = None) -> Iterator[ReadResult]:
+def scan_all(jobs: list[ScanJob], progress: Progress | None = None) -> Iterator[ReadResult]:
     """Yield the digests of files, skipping those that cannot be read."""
     from reread.accounting.scan import ReadBuffer
 

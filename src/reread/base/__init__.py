@@ -1,4 +1,4 @@
-"""Plain helpers that know nothing of Claude Code: JSON text, times, text, typed access to untrusted values.
+"""General helpers: JSON text, times, text, typed access to untrusted values.
 
-Nothing here opens a file or imports another room, but for `errors`.
+They know nothing about Claude Code, open no files, and import nothing else of reread except `errors`.
 """

@@ -1,13 +1,15 @@
-"""How `claude` was called: its arguments, read by the rules of the real program."""
+"""Parse the command line of `claude` by the rules of the real program."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 PROGRAMS = ("claude", "reread-claude")
-SHORT = {
+STREAM_JSON = "stream-json"
+SHORT_OPTIONS = {
     "-p": "--print",
     "-c": "--continue",
     "-r": "--resume",
@@ -17,7 +19,7 @@ SHORT = {
     "-n": "--name",
     "-w": "--worktree",
 }
-ONE = frozenset(
+ONE_VALUE = frozenset(
     "--agent --agents --append-system-prompt --append-system-prompt-file --autocompact --debug-file --effort "
     "--environment --fallback-model --input-format --json-schema --max-budget-usd --max-thinking-tokens --max-turns "
     "--model --name --output-format --permission-mode --permission-prompt-tool --permission-prompts --plugin-dir "
@@ -25,91 +27,127 @@ ONE = frozenset(
     "--setting-sources --settings --system-prompt --system-prompt-file --system-prompt-snapshot --task-budget "
     "--thinking --thinking-display".split()
 )
-"""The options that take one value."""
-MANY = frozenset(
+"""Options that take one value."""
+MANY_VALUES = frozenset(
     "--add-dir --allowedTools --allowed-tools --betas --disallowedTools --disallowed-tools --file --mcp-config "
     "--tools".split()
 )
-"""The options that take every argument up to the next option."""
-MAYBE = frozenset(
+"""Options that take every argument up to the next option."""
+OPTIONAL_VALUE = frozenset(
     "--cloud --debug --from-pr --prompt-suggestions --remote-control --resume --teleport --worktree".split()
 )
-"""The options whose value may be left out."""
+"""Options whose value may be omitted."""
+
+_PRINT = re.compile(r"--print|-[cv]*p[cv]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One call of the program."""
+    """The prompt and options of one call of `claude`."""
 
     prompt: str | None = None
     options: dict[str, str] = field(default_factory=dict[str, str])
-    """Each long option with its value, or its last one; an option without a value has an empty one."""
+    """Each long option with its last value; the value is empty for an option without one."""
 
     @property
-    def output(self) -> str:
-        """How it is to answer: text, json or stream-json."""
+    def output_format(self) -> str:
+        """text, json or stream-json."""
         return self.options.get("--output-format", "text")
 
     @property
-    def converses(self) -> bool:
-        """Whether prompts come as messages on standard input."""
-        return self.options.get("--input-format") == "stream-json"
+    def reads_messages(self) -> bool:
+        """True if prompts come as JSON messages on standard input."""
+        return self.options.get("--input-format") == STREAM_JSON
 
     @property
-    def resumes(self) -> str | None:
-        """The session that is to go on, by id or title."""
+    def resumed_session(self) -> str | None:
+        """The id or title of the session to resume."""
         return self.options.get("--resume") or None
 
     def has(self, option: str) -> bool:
-        """Whether an option was given."""
+        """True if the option was given."""
         return option in self.options
 
 
 def parse_invocation(arguments: Sequence[str]) -> Invocation:
-    """The call that these arguments make; the program's own name is not among them."""
-    words, options, spoken = list(arguments), dict[str, str](), list[str]()
+    """Parse the arguments of `claude`, without the program's own name."""
+    words, options, positional = list(arguments), dict[str, str](), list[str]()
     while words:
         word = words.pop(0)
         if word == "--":
-            spoken += words
+            positional += words
             break
         if not word.startswith("-") or word == "-":
-            spoken.append(word)
+            positional.append(word)
             continue
-        name, given, value = word.partition("=")
-        *flags, name = _spelled_out(name)
+        name, has_value, value = word.partition("=")
+        *flags, name = _long_names(name)
         options |= dict.fromkeys(flags, "")
-        options[name] = value if given else _value(name, words)
-    return Invocation(prompt=spoken[0] if spoken else None, options=options)
+        options[name] = value if has_value else _take_value(name, words)
+    return Invocation(prompt=positional[0] if positional else None, options=options)
 
 
-def call_of(argv: Sequence[str]) -> Invocation | None:
-    """How the client was called in a recorded command, which may begin with other programs' names."""
+def find_invocation(argv: Sequence[str]) -> Invocation | None:
+    """Parse the call of `claude` in a recorded command, which may start with other programs' names."""
     if not argv:
         return None
     at = next((n for n, word in enumerate(argv) if PurePath(word).stem in PROGRAMS), 0)
     return parse_invocation(argv[at + 1 :])
 
 
-def asked_in(argv: Sequence[str]) -> str | None:
-    """What a command asks the client; None where it asks nothing, or runs another program."""
-    call = call_of(argv) if any(PurePath(word).stem in PROGRAMS for word in argv) else None
-    return call.prompt if call is not None else None
+def prompt_in_command(argv: Sequence[str]) -> str | None:
+    """Return the prompt that a command gives to `claude`; None if there is none, or it runs another program."""
+    invocation = find_invocation(argv) if any(PurePath(word).stem in PROGRAMS for word in argv) else None
+    return invocation.prompt if invocation is not None else None
 
 
-def _spelled_out(name: str) -> list[str]:
-    """The long names of what may be several short options in one word."""
+def with_stream_json(argv: list[str]) -> list[str]:
+    """Make `claude -p` print its messages, unless its arguments choose another output format."""
+    if not argv or PurePath(argv[0]).stem.lower() != "claude" or not any(_PRINT.fullmatch(word) for word in argv):
+        return argv
+    added: list[str] = []
+    output_format = _option_value(argv, "--output-format")
+    if output_format is None:
+        added += ["--output-format", STREAM_JSON]
+    if output_format in (None, STREAM_JSON) and "--verbose" not in argv:
+        added.append("--verbose")
+    return [argv[0], *added, *argv[1:]]
+
+
+def takes_stream_json(argv: Sequence[str]) -> bool:
+    """True if a command reads JSON messages on standard input."""
+    return _option_value(argv, "--input-format") == STREAM_JSON
+
+
+def wants_terminal(argv: Sequence[str]) -> bool:
+    """True if a command is probably interactive: it does not print JSON messages."""
+    return STREAM_JSON not in " ".join(with_stream_json(list(argv)))
+
+
+def _option_value(argv: Sequence[str], name: str) -> str | None:
+    """Return an option's value in the command line of any program."""
+    for word, following in zip(argv, [*argv[1:], None], strict=True):
+        if word == name:
+            return following
+        if word.startswith(f"{name}="):
+            return word.removeprefix(f"{name}=")
+    return None
+
+
+def _long_names(name: str) -> list[str]:
+    """Return the long names of an option; one word may combine several short ones."""
     if name.startswith("--"):
         return [name]
-    return [SHORT.get(f"-{letter}", f"-{letter}") for letter in name[1:]]
+    return [SHORT_OPTIONS.get(f"-{letter}", f"-{letter}") for letter in name[1:]]
 
 
-def _value(name: str, words: list[str]) -> str:
-    if name in ONE:
+def _take_value(name: str, words: list[str]) -> str:
+    """Remove the value of an option from the words that follow it."""
+    if name in ONE_VALUE:
         return words.pop(0) if words else ""
-    taken: list[str] = []
-    while name in MANY | MAYBE and words and not words[0].startswith("-"):
-        taken.append(words.pop(0))
-        if name in MAYBE:
+    values: list[str] = []
+    while name in MANY_VALUES | OPTIONAL_VALUE and words and not words[0].startswith("-"):
+        values.append(words.pop(0))
+        if name in OPTIONAL_VALUE:
             break
-    return " ".join(taken)
+    return " ".join(values)

@@ -1,4 +1,4 @@
-"""Shapes: values of whatever shape a transcript has, where they have the one that is wanted."""
+"""Typed access to untrusted JSON: the value if it has the expected type, else an empty default."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Any, cast
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An object as it is; nothing for anything else."""
+    """Return the value if it is an object, else an empty one."""
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list as it is; nothing for anything else."""
+    """Return the value if it is a list, else an empty one."""
     return cast(list[Any], value) if isinstance(value, list) else []
 
 
 def as_str(value: Any) -> str | None:
-    """A string as it is."""
+    """Return the value if it is a string, else None."""
     return value if isinstance(value, str) else None
 
 
 def as_int(value: Any) -> int | None:
-    """A whole number as it is."""
+    """Return the value if it is an integer, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""Garbage: none is looked for while much is made that stays, nor in what stays for long."""
+"""Pause the garbage collector during bulk allocation, and exclude long-lived objects from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Generator[None]:
-    """Folding, counting and writing make no garbage in cycles, and looking for it costs up to half their time again."""
+    """Disable garbage collection for work that allocates much and leaves no cycles, such as folding and counting.
+
+    Collecting adds up to half of the time such work takes.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -20,12 +23,12 @@ def gc_paused() -> Generator[None]:
 
 
 def freeze_heap() -> None:
-    """Look no more for garbage in what is there now: with a large session open, each time would take 0.2 s."""
+    """Exclude all current objects from garbage collection: with a large session open, each pass takes 0.2 s."""
     gc.freeze()
 
 
 def refreeze_heap() -> None:
-    """Collect what was kept and is needed no more."""
+    """Collect frozen objects that are no longer needed, and freeze the others again."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()

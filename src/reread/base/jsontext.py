@@ -1,4 +1,4 @@
-"""JSON text, both ways, whatever it holds: NaN, lone surrogates, huge integers, any depth, broken UTF-8."""
+"""Read and write any JSON text: NaN, lone surrogates, huge integers, any depth, broken UTF-8."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, cast
 import msgspec
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""What msgspec raises on content; anything else is a bug."""
+"""What msgspec raises on bad content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _lenient = json.JSONDecoder(strict=False)
 
-_SPACES = " \t\r\n"
-_SPACE = re.compile(r"[ \t\r\n]*+")
+_SPACE = " \t\r\n"
+_SPACE_RUN = re.compile(r"[ \t\r\n]*+")
 _INTEGER = re.compile(r"-?\d+")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -48,18 +48,9 @@ def loads_clean(data: bytes) -> Any:
 
 
 def is_json(text: str) -> bool:
-    """True if the text is one JSON value, by the lenient rules of `loads`, with nothing around it.
-
-    It may be bytes decoded as Latin-1: the structure of JSON is ASCII.
-    """
+    """True if the text is one JSON value by the lenient rules of `loads`; it may be bytes decoded as Latin-1."""
     try:
-        return _lenient.raw_decode(text)[1] == len(text)
-    except json.JSONDecodeError:
-        return False
-    except (RecursionError, ValueError):
-        pass
-    try:
-        _loads_deep(text)
+        _parse(text)
     except ValueError:
         return False
     return True
@@ -90,7 +81,7 @@ def dumps(value: Any, *, deep: bool = True) -> bytes:
 
 
 def replace_surrogates(value: Any) -> Any:
-    """The same value with every lone surrogate replaced, so that its strings can be encoded."""
+    """Return a copy of a value with every lone surrogate replaced, so that its strings can be encoded."""
     if isinstance(value, str):
         return _SURROGATE.sub("�", value)
     holder = [value]
@@ -174,7 +165,7 @@ def _loads_deep(text: str) -> Any:
     container: Any = top
     enclosing: list[Any] = []
     key = ""
-    at = _skip(text, 0)
+    at = _skip_space(text, 0)
     while True:
         char = text[at]
         if char == "[" or char == "{":
@@ -189,13 +180,13 @@ def _loads_deep(text: str) -> Any:
         if char == "[" or char == "{":
             enclosing.append(cast(Any, container))
             container = value
-            at = _skip(text, at)
+            at = _skip_space(text, at)
             if text[at] != ("]" if char == "[" else "}"):
                 if char == "{":
                     key, at = _key(text, at)
                 continue
         while True:
-            at = _skip(text, at)
+            at = _skip_space(text, at)
             if container is top:
                 if at != len(text) - 1:
                     raise json.JSONDecodeError("Extra data", text, at)
@@ -203,7 +194,7 @@ def _loads_deep(text: str) -> Any:
             char = text[at]
             is_object = isinstance(container, dict)
             if char == ",":
-                at = _skip(text, at + 1)
+                at = _skip_space(text, at + 1)
                 if is_object:
                     key, at = _key(text, at)
                 break
@@ -217,10 +208,10 @@ def _key(text: str, at: int) -> tuple[str, int]:
     if text[at] != '"':
         raise json.JSONDecodeError("Expecting a property name", text, at)
     key, at = _scan_string(text, at + 1, False)
-    at = _skip(text, at)
+    at = _skip_space(text, at)
     if text[at] != ":":
         raise json.JSONDecodeError("Expecting ':'", text, at)
-    return key, _skip(text, at + 1)
+    return key, _skip_space(text, at + 1)
 
 
 def _scalar(text: str, at: int) -> tuple[Any, int]:
@@ -233,14 +224,14 @@ def _scalar(text: str, at: int) -> tuple[Any, int]:
         return digits[0], digits.end()
 
 
-def _skip(text: str, at: int) -> int:
-    if text[at] not in _SPACES:
+def _skip_space(text: str, at: int) -> int:
+    if text[at] not in _SPACE:
         return at
-    return cast(re.Match[str], _SPACE.match(text, at)).end()
+    return cast(re.Match[str], _SPACE_RUN.match(text, at)).end()
 
 
 def _pieces(value: Any) -> list[str]:
-    """The JSON of a value of any depth, in pieces, written without recursion."""
+    """Return the JSON text of a value of any depth in pieces, written without recursion."""
     out: list[str] = []
     todo: list[Any] = [value]
     while todo:
@@ -273,7 +264,7 @@ def _pieces(value: Any) -> list[str]:
 
 
 class _Text(str):
-    """Punctuation on its way out, told apart from strings of the value."""
+    """JSON text that is ready to be written, as opposed to a string of the value."""
 
     __slots__ = ()
 

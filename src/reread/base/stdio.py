@@ -1,4 +1,4 @@
-"""Standard streams: all three are there, and whatever is written to them gets through or is let go of."""
+"""Make the standard streams usable: always open, blocking, and tolerant of closed pipes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ NAMES = ("stdin", "stdout", "stderr")
 
 
 def open_standard_streams() -> None:
-    """Have all three standard streams, so that no file that is opened later is taken for one of them."""
+    """Open missing standard streams on the null device, so that no file opened later gets one of their numbers."""
     for number, name in enumerate(NAMES):
         if not _is_open(number):
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal or pipe that is not UTF-8 gets what it can show
+            stream.reconfigure(errors="replace")  # a stream that is not UTF-8 gets what it can represent
             with suppress(OSError, ValueError, AttributeError):
-                os.set_blocking(stream.fileno(), True)  # another program may have left a shared pipe otherwise
+                os.set_blocking(stream.fileno(), True)  # another program may have made a shared pipe non-blocking
 
 
 def flush_or_discard(stream: TextIO) -> None:
-    """See what is still on its way off; what a stream does not take any more is given up."""
+    """Flush a stream; discard its buffered output if the other end is closed."""
     try:
         stream.flush()
     except OSError:
@@ -34,7 +34,7 @@ def flush_or_discard(stream: TextIO) -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Give up a stream that takes nothing any more, with what is still on its way."""
+    """Redirect a stream to the null device, together with its buffered output."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

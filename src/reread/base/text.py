@@ -1,11 +1,75 @@
-"""Plurals: a number with its noun."""
+"""Short text: one line, a title, a plural, and columns that line up with wide characters."""
 
 from __future__ import annotations
 
-_HISSING = ("s", "x", "ch", "sh")
+from typing import Any, cast
+
+from reread.base import jsontext
+from reread.base.format import number_text
+
+LINE_LENGTH = 120
+TITLE_LENGTH = 120
+_SIBILANTS = ("s", "x", "ch", "sh")
+_VOWELS = "aeiou"
 
 
-def plural(number: float, noun: str) -> str:
-    """So many of something: 1 search, 2,310 searches."""
-    ending = "" if number == 1 else "es" if noun.endswith(_HISSING) else "s"
-    return f"{number:,} {noun}{ending}"
+def as_text(value: object) -> str:
+    """Return a string unchanged, empty text for None, and anything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else jsontext.dumps(value).decode()
+
+
+def one_line(value: object, length: int = LINE_LENGTH) -> str:
+    """Return a value as one line of text, cut with an ellipsis if it is longer than `length`."""
+    line = " ".join(as_text(value).split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def as_title(text: str) -> str:
+    """Return the beginning of a text as the title of a session."""
+    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
+
+
+def plural(count: object, noun: str) -> str:
+    """Return a count with its noun: `1 search`, `2,310 entries`.
+
+    A list counts its items. The text is empty if the count is not a number.
+    """
+    known = len(cast(list[Any], count)) if isinstance(count, list) else count
+    number = number_text(known)
+    return f"{number} {noun if known == 1 else _plural_of(noun)}" if number else ""
+
+
+def cell_width(text: str) -> int:
+    """Return how many terminal columns a text takes; wide characters, as in Chinese and emoji, take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # loaded late: `reread --help` must not load rich
+
+    return cell_len(text)
+
+
+def truncate(text: str, width: int, *, keep_end: bool = False, ellipsis: str = "…") -> str:
+    """Cut a text to at most `width` terminal columns, with an ellipsis at the cut."""
+    if cell_width(text) <= width:
+        return text
+    kept, room = 0, width - cell_width(ellipsis)
+    for character in reversed(text) if keep_end else text:
+        room -= cell_width(character)
+        if room < 0:
+            break
+        kept += 1
+    return ellipsis + text[len(text) - kept :] if keep_end else text[:kept] + ellipsis
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """Fill a text with spaces to `width` terminal columns; `right` aligns it to the right."""
+    spaces = " " * (width - cell_width(text))
+    return spaces + text if right else text + spaces
+
+
+def _plural_of(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(_SIBILANTS) else f"{noun}s"

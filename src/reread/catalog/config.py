@@ -1,4 +1,4 @@
-"""Settings: a store's `config.json`, which lists its workspaces; what it holds besides is left as it is."""
+"""A store's `config.json`, with its workspaces and settings; unknown fields are kept."""
 
 from __future__ import annotations
 
@@ -7,60 +7,57 @@ import os
 from pathlib import Path
 from typing import Any, cast
 
-from reread.disk.atomic import write_whole
+from reread.base.coerce import as_dict
+from reread.disk.atomic import write_atomic
 from reread.disk.lock import lock
 
 NAME = "config.json"
 VERSION = 1
-LOCK = "config.lock"
-WAIT = 10
+LOCK_NAME = "config.lock"
+LOCK_SECONDS = 10
 
 
 def read_config(root: Path) -> dict[str, Any]:
-    """What a store's configuration says; empty where there is none that can be read."""
+    """Return a store's configuration; empty if it is missing, unreadable or not a JSON object."""
     try:
-        value: Any = json.loads((root / NAME).read_bytes())
+        return as_dict(json.loads((root / NAME).read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def config_value(root: Path, name: str) -> Any:
-    """One of the settings, or None."""
-    settings = read_config(root).get("settings")
-    return cast(dict[str, Any], settings).get(name) if isinstance(settings, dict) else None
+    """Return one of a store's settings, or None."""
+    return as_dict(read_config(root).get("settings")).get(name)
 
 
-def enter_workspace(root: Path, workspace: str) -> None:
-    """See that the configuration lists a workspace.
+def add_workspace(root: Path, workspace: str) -> None:
+    """Add a workspace to the configuration, unless it is listed already.
 
-    A configuration that is no JSON object, or of a later version, or lists its workspaces in another way, is not ours
-    to change.
+    A configuration that is not a JSON object, has a later version or lists workspaces in another form is left alone.
     """
-    if _lists(read_config(root), workspace):
+    if _needs_no_change(read_config(root), workspace):
         return
-    fd = os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    fd = os.open(root / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if lock(fd, wait=WAIT) and not _lists(settings := read_config(root), workspace):
-            known = cast(list[Any], settings.get("workspaces", []))
-            _replace(root, {"version": VERSION, **settings, "workspaces": [*known, workspace]})
+        if lock(fd, wait=LOCK_SECONDS) and not _needs_no_change(config := read_config(root), workspace):
+            listed = cast(list[Any], config.get("workspaces", []))
+            _replace(root, {"version": VERSION, **config, "workspaces": [*listed, workspace]})
     finally:
         os.close(fd)
 
 
-def _lists(settings: dict[str, Any], workspace: str) -> bool:
-    """Whether nothing is to be added."""
-    known = settings.get("workspaces", [])
-    version = settings.get("version", VERSION)
-    if not isinstance(known, list) or not isinstance(version, int) or version > VERSION:
+def _needs_no_change(config: dict[str, Any], workspace: str) -> bool:
+    """True if the workspace is listed, or the configuration is in a form that reread must not change."""
+    listed = config.get("workspaces", [])
+    version = config.get("version", VERSION)
+    if not isinstance(listed, list) or not isinstance(version, int) or version > VERSION:
         return True
-    names = (cast(dict[str, Any], it).get("id") if isinstance(it, dict) else it for it in cast(list[Any], known))
+    names = (cast(dict[str, Any], it).get("id") if isinstance(it, dict) else it for it in cast(list[Any], listed))
     return workspace in names
 
 
-def _replace(root: Path, settings: dict[str, Any]) -> None:
-    """Write it beside and put it in place: a reader sees the old one or the new one, whole."""
+def _replace(root: Path, config: dict[str, Any]) -> None:
     path = root / NAME
     if path.exists() and not read_config(root):
         return
-    write_whole(path, [json.dumps(settings, indent=2).encode() + b"\n"], sync=True)
+    write_atomic(path, [json.dumps(config, indent=2).encode() + b"\n"], sync=True)

@@ -1,4 +1,4 @@
-"""Envelopes: the lines of a captured conversation, each with the original line inside, byte for byte. No I/O."""
+"""Encode and decode the lines of a captured conversation; each embeds the original line byte for byte. No I/O."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ import msgspec
 from msgspec import Raw
 
 from reread.base import jsontext
-from reread.base.times import parse_timestamp as timed
+from reread.base.coerce import as_dict, as_list
+from reread.base.times import parse_json_time
 
 OUT, IN, ERR = "out", "in", "err"
+"""The stream a line belongs to: the command's standard output, input or error output."""
 NEWLINE = b"\n"
 START, END = "start", "end"
-DRAWN = 64
+IDS_PER_BATCH = 64
 
 _MESSAGE = re.compile(r'"claudeMessage"\s*:\s*')
 
@@ -32,36 +34,36 @@ class StoredLine(msgspec.Struct, frozen=True):
     agent_id: str
     timestamp: datetime | None
     raw: bytes
-    """Its exact bytes, without the line end."""
+    """The exact bytes, without the line end."""
     end: bytes = NEWLINE
-    """How it ended; empty where the stream ended first."""
+    """The line end; empty if the stream ended before one."""
     stream: str = OUT
-    """`out`, `in` or `err`: what the program printed, was told, or printed aside."""
+    """`out`, `in` or `err`."""
     run: int = 1
-    """Which of the conversation's runs it belongs to, from 1."""
+    """The number of the run within the conversation, from 1."""
     cost_usd: float | None = None
-    """What the turn that it ends cost."""
+    """The cost of the turn that this line ends."""
     duration_ms: float | None = None
 
 
-class Run(msgspec.Struct):
-    """One time that a program was captured."""
+class CaptureRun(msgspec.Struct):
+    """One captured execution of a command."""
 
     argv: list[str] = []
     cwd: str | None = None
     title: str | None = None
     started: datetime | None = None
     ended: datetime | None = None
-    """None where the capture was cut off."""
+    """None if the capture was killed."""
     exit_code: int | None = None
-    """As a shell gives it: 128 and the signal's number where one ended it."""
+    """As a shell reports it: 128 plus the signal's number if a signal ended the command."""
     workspace: str | None = None
     version: str | None = None
     """The version of reread that captured it."""
 
 
 class RunMarker(msgspec.Struct, frozen=True, rename={"exit_code": "exitCode"}, omit_defaults=True):
-    """What a line says of a run."""
+    """The start or end of a run, as a line of the conversation."""
 
     event: str
     """`start` or `end`."""
@@ -75,7 +77,7 @@ class RunMarker(msgspec.Struct, frozen=True, rename={"exit_code": "exitCode"}, o
 
 
 class _LineFields(msgspec.Struct):
-    """A line as it stands in the file."""
+    """The JSON fields of a stored line."""
 
     id: Any = None
     conversationId: Any = None
@@ -91,35 +93,36 @@ class _LineFields(msgspec.Struct):
 
 
 class LineType(msgspec.Struct):
-    """What is asked of a line before it is kept."""
+    """The type of a message."""
 
     type: Any = None
     subtype: Any = None
 
 
-_look = msgspec.json.Decoder(LineType).decode
-_open = msgspec.json.Decoder(_LineFields).decode
+_decode_type = msgspec.json.Decoder(LineType).decode
+_decode_strictly = msgspec.json.Decoder(_LineFields).decode
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+def _reject_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
 
 
-_strict = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
+_strict = json.JSONDecoder(parse_constant=_reject_constant, parse_int=str, parse_float=str)
 
 
 def line_type(raw: bytes) -> LineType | None:
-    """What a line is, or None where it is not exactly one JSON object in sound UTF-8."""
+    """Return the type of a line; None if the line is not exactly one JSON object in valid UTF-8."""
     if raw[:1] != b"{" or raw[-1:] != b"}" or b"\n" in raw:
         return None
     try:
         text = raw.decode()
-        return _look(raw)
     except UnicodeDecodeError:
         return None
-    except (msgspec.DecodeError, RecursionError):
-        text = raw.decode()
-    try:  # a lone surrogate or a number out of range is no fault of the text
+    try:
+        return _decode_type(raw)
+    except jsontext.DECODE_ERRORS:  # lone surrogates and numbers out of range, which msgspec rejects, are valid JSON
+        pass
+    try:
         value: dict[str, Any] = _strict.decode(text)
     except (ValueError, RecursionError):
         return None
@@ -127,17 +130,17 @@ def line_type(raw: bytes) -> LineType | None:
 
 
 class LineEncoder:
-    """Puts the lines of one conversation into their envelopes."""
+    """Encode the lines of one conversation."""
 
     def __init__(self, conversation: str, agent: str) -> None:
-        names = f'"conversationId":{json.dumps(conversation)},"agentId":{json.dumps(agent)}'
-        self._middle = f'",{names},"timestamp":"'.encode()
-        self._drawn: list[bytes] = []
+        ids = f'"conversationId":{json.dumps(conversation)},"agentId":{json.dumps(agent)}'
+        self._after_id = f'",{ids},"timestamp":"'.encode()
+        self._unused_ids: list[bytes] = []
 
     def encode(
         self,
         raw: bytes,
-        stamp: str,
+        timestamp: str,
         *,
         embed: bool,
         end: bytes = NEWLINE,
@@ -145,7 +148,7 @@ class LineEncoder:
         cost_usd: float | None = None,
         duration_ms: float | None = None,
     ) -> bytes:
-        """The line that keeps these bytes; `embed` says that they are one sound JSON object."""
+        """Return the stored form of a line; `embed` if `line_type` has found it to be one JSON object."""
         tail = b""
         if end != NEWLINE:
             tail += b',"end":' + json.dumps(end.decode("latin-1")).encode()
@@ -155,69 +158,79 @@ class LineEncoder:
             tail += b',"costUSD":' + json.dumps(cost_usd).encode()
         if duration_ms is not None:
             tail += b',"durationMs":' + json.dumps(duration_ms).encode()
-        held = raw if embed else b'null,"raw":"' + base64.b64encode(raw) + b'"'
-        return self._begin(stamp) + held + tail + b"}\n"
+        message = raw if embed else b'null,"raw":"' + base64.b64encode(raw) + b'"'
+        return self._head(timestamp) + message + tail + b"}\n"
 
-    def mark(self, mark: RunMarker, stamp: str) -> bytes:
-        """The line that says that a run began or ended."""
-        # by the standard library: an argument may hold what UTF-8 cannot
-        said = json.dumps(msgspec.to_builtins(mark), separators=(",", ":")).encode()
-        return self._begin(stamp) + b'null,"run":' + said + b"}\n"
+    def encode_marker(self, marker: RunMarker, timestamp: str) -> bytes:
+        """Return the stored form of a run's start or end."""
+        # with the standard library, because an argument may contain a lone surrogate
+        run = json.dumps(msgspec.to_builtins(marker), separators=(",", ":")).encode()
+        return self._head(timestamp) + b'null,"run":' + run + b"}\n"
 
-    def _begin(self, stamp: str) -> bytes:
-        return b'{"id":"%b%b%b","claudeMessage":' % (self._id(), self._middle, stamp.encode())
+    def _head(self, timestamp: str) -> bytes:
+        return b'{"id":"%b%b%b","claudeMessage":' % (self._new_id(), self._after_id, timestamp.encode())
 
-    def _id(self) -> bytes:
-        """A random UUID; many are drawn at once, for one by one they cost more than all else here."""
-        if not self._drawn:
-            digits = os.urandom(16 * DRAWN).hex().encode()
-            self._drawn = [digits[at : at + 32] for at in range(0, len(digits), 32)]
-        d = self._drawn.pop()
+    def _new_id(self) -> bytes:
+        """Return a random UUID; they are made in batches, since one by one they cost more than the rest of encoding."""
+        if not self._unused_ids:
+            digits = os.urandom(16 * IDS_PER_BATCH).hex().encode()
+            self._unused_ids = [digits[at : at + 32] for at in range(0, len(digits), 32)]
+        d = self._unused_ids.pop()
         return b"%b-%b-4%b-a%b-%b" % (d[:8], d[8:12], d[13:16], d[17:20], d[20:])
 
 
 def decode_line(line: bytes, run: int = 1) -> StoredLine | RunMarker | None:
-    """What a line of the file keeps, or says of a run; None where it is no such line."""
-    try:
-        sealed = _open(line)
-        if not (line.isascii() or line.decode()):
-            return None
-    except UnicodeDecodeError:
+    """Decode a line of a conversation file; None if it is not one."""
+    fields = _decode_fields(line)
+    if fields is None:
         return None
-    except (msgspec.DecodeError, RecursionError):
-        sealed = _open_slowly(line)
-        if sealed is None:
-            return None
-    held = bytes(sealed.claudeMessage)
-    if not held:
+    message = bytes(fields.claudeMessage)
+    if not message:
         return None
-    when = moment(sealed.timestamp)
-    if held == b"null":
-        said = sealed.run
-        if isinstance(said, dict):
-            return _mark(cast(dict[str, Any], said), when)
-        if not isinstance(sealed.raw, str):
+    timestamp = parse_json_time(fields.timestamp)
+    if message == b"null":
+        marker = fields.run
+        if isinstance(marker, dict):
+            return _run_marker(cast(dict[str, Any], marker), timestamp)
+        if not isinstance(fields.raw, str):
             return None
         try:
-            held = base64.b64decode(sealed.raw, validate=True)
+            message = base64.b64decode(fields.raw, validate=True)
         except (binascii.Error, ValueError):
             return None
     return StoredLine(
-        id=_text(sealed.id),
-        conversation_id=_text(sealed.conversationId),
-        agent_id=_text(sealed.agentId),
-        timestamp=when,
-        raw=held,
-        end=_end(sealed.end),
-        stream=sealed.stream if sealed.stream in (IN, ERR) else OUT,
+        id=_text(fields.id),
+        conversation_id=_text(fields.conversationId),
+        agent_id=_text(fields.agentId),
+        timestamp=timestamp,
+        raw=message,
+        end=fields.end.encode("latin-1", "replace") if isinstance(fields.end, str) else NEWLINE,
+        stream=fields.stream if fields.stream in (IN, ERR) else OUT,
         run=run,
-        cost_usd=_number(sealed.costUSD),
-        duration_ms=_number(sealed.durationMs),
+        cost_usd=_number(fields.costUSD),
+        duration_ms=_number(fields.durationMs),
     )
 
 
-def _open_slowly(line: bytes) -> _LineFields | None:
-    """A line whose message, or name, the fast road refuses: a lone surrogate, a number out of range."""
+def _decode_fields(line: bytes) -> _LineFields | None:
+    if not _is_utf8(line):
+        return None
+    try:
+        return _decode_strictly(line)
+    except jsontext.DECODE_ERRORS:
+        return _decode_leniently(line)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """True if the bytes are valid UTF-8, which msgspec does not check in the message it skips."""
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _decode_leniently(line: bytes) -> _LineFields | None:
+    """Decode a line that msgspec rejects: with a lone surrogate, or a number out of range."""
     text = line.decode("latin-1")
     found = _MESSAGE.search(text)
     if found is None:
@@ -230,54 +243,39 @@ def _open_slowly(line: bytes) -> _LineFields | None:
         value: Any = jsontext.loads(line[:start] + b"null" + line[end:])
     except ValueError:
         return None
-    rest = {k: v for k, v in cast(dict[str, Any], value).items() if k in _LineFields.__struct_fields__}
-    return _LineFields(**{**rest, "claudeMessage": Raw(line[start:end])}) if isinstance(value, dict) else None
+    known = {key: item for key, item in as_dict(value).items() if key in _LineFields.__struct_fields__}
+    return _LineFields(**{**known, "claudeMessage": Raw(line[start:end])}) if isinstance(value, dict) else None
 
 
-def _mark(said: dict[str, Any], when: datetime | None) -> RunMarker | None:
-    event = said.get("event")
+def _run_marker(fields: dict[str, Any], timestamp: datetime | None) -> RunMarker | None:
+    event = fields.get("event")
     if event not in (START, END):
         return None
-    argv = said.get("argv")
-    code = said.get("exitCode")
+    exit_code = fields.get("exitCode")
     return RunMarker(
         event=event,
-        argv=[str(part) for part in cast(list[Any], argv)] if isinstance(argv, list) else [],
-        cwd=_text(said.get("cwd")) or None,
-        title=_text(said.get("title")) or None,
-        workspace=_text(said.get("workspace")) or None,
-        version=_text(said.get("version")) or None,
-        exit_code=code if isinstance(code, int) else None,
-        timestamp=when,
+        argv=[str(word) for word in as_list(fields.get("argv"))],
+        cwd=_text(fields.get("cwd")) or None,
+        title=_text(fields.get("title")) or None,
+        workspace=_text(fields.get("workspace")) or None,
+        version=_text(fields.get("version")) or None,
+        exit_code=exit_code if isinstance(exit_code, int) else None,
+        timestamp=timestamp,
     )
 
 
-def stamp_of(when: datetime | None = None) -> str:
-    """A moment, or now, as the lines write it."""
-    utc = datetime.now(UTC) if when is None else when.astimezone(UTC)
+def format_timestamp(time: datetime | None = None) -> str:
+    """Format a time, by default now, as stored lines have it."""
+    utc = datetime.now(UTC) if time is None else time.astimezone(UTC)
     return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def moment(stamp: Any) -> datetime | None:
-    """A time as written, ISO or milliseconds since 1970, with its zone; None where it is none."""
-    if isinstance(stamp, str):
-        return timed(stamp)
-    try:
-        return datetime.fromtimestamp(stamp / 1000, UTC)
-    except (ValueError, TypeError, OverflowError, OSError):
-        return None
-
-
-def split_end(line: bytes) -> tuple[bytes, bytes]:
-    """A line without its end, and the end."""
+def split_line_end(line: bytes) -> tuple[bytes, bytes]:
+    """Split a line into its content and its line end."""
     for end in (b"\r\n", b"\n"):
         if line.endswith(end):
             return line[: -len(end)], end
     return line, b""
-
-
-def _end(value: Any) -> bytes:
-    return value.encode("latin-1", "replace") if isinstance(value, str) else NEWLINE
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Headers: what can be told of a session from the first and last bytes of its file."""
+"""Session headers: what the first and last bytes of a file say of its session."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
 from reread.errors import Unreadable
-from reread.model.messages import TURN_STARTERS
 from reread.model.prompt_text import parse_prompt, prompt_kind
+from reread.model.record_kinds import TURN_STARTERS
 from reread.records import dialects
 from reread.records.decode import Record
 from reread.records.envelope import BlockEnvelope, RecordEnvelope
 
 PEEK = 1 << 14
-"""How much of a file's head is read at once."""
+"""Bytes read at once from the start of a file."""
 TAIL = 1 << 16
-"""How much of a file's tail is read."""
+"""Bytes read from the end of a file."""
 REACH = 1 << 18
-"""How far into the file the first prompt is looked for."""
-TITLE_LENGTH = 120
+"""The first prompt is looked for in this many bytes."""
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
-"""What a line that holds a title has in it."""
+"""What every line with a title contains."""
 NODE = b'{"parentUuid":'
-"""How nearly every line begins that hangs in the tree, and so holds no title."""
+"""How nearly every line of the tree begins; such a line has no title."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Header(msgspec.Struct, frozen=True):
     title: str
     project: str
     project_guessed: bool
-    """Whether no record names the folder, so that its name is only a guess."""
+    """True if no record names the folder, so that it is a guess by the file's place."""
     git_branch: str | None
     version: str | None
     model: str | None
@@ -51,29 +51,29 @@ class Header(msgspec.Struct, frozen=True):
     size: int
     """Bytes."""
     title_guessed: bool = False
-    """Whether no record has one, so that it is what the captured command asked."""
+    """True if no record has a title, so that it is the prompt of the captured command."""
     captured: bool = False
-    """Whether it is a captured conversation: its id is then that of the conversation."""
+    """True if it is a captured conversation; its id is that of the conversation."""
     sessions: tuple[str, ...] = ()
-    """The ids of Claude Code's sessions at its beginning and its end."""
+    """The ids of Claude Code's sessions at its start and its end."""
 
 
 def read_header(path: str | Path) -> Header:
-    """The header of one session file."""
+    """Read the header of one session file."""
     try:
         with io.FileIO(path) as file:
             stat = os.fstat(file.fileno())
             first, last = _HeaderScan(), _HeaderScan()
             begin = chunk = file.read(PEEK)
             while chunk:
-                rest = first.take_forward(chunk)
+                rest = first.scan_forward(chunk)
                 if first.prompt is not None or file.tell() >= min(stat.st_size, REACH):
                     break
                 chunk = rest + file.read(PEEK * 4)
             if stat.st_size > len(begin):
                 file.seek(max(0, stat.st_size - TAIL))
                 begin = file.read(TAIL)
-            last.take_backward(begin, whole=stat.st_size <= len(begin))
+            last.scan_backward(begin, whole=stat.st_size <= len(begin))
     except OSError as error:
         raise Unreadable.at(path, error) from error
     return _header(path, stat.st_size, stat.st_mtime, first, last)
@@ -83,7 +83,7 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
     prompt = as_title(first.prompt or "")
     summary = last.summary or (first.summary if first.prompt is None else None)
     title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
-    guess = as_title(first.asked or "") if not title else ""
+    guess = as_title(first.prompted or "") if not title else ""
     cwd = first.cwd or last.cwd
     found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
     return Header(
@@ -105,7 +105,7 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
 
 
 class _HeaderScan:
-    """The facts found in a few lines, first come."""
+    """What a few lines say; the first value of each field counts."""
 
     def __init__(self) -> None:
         self.conversation: str | None = None
@@ -120,12 +120,12 @@ class _HeaderScan:
         self.ai_title: str | None = None
         self.summary: str | None = None
         self.prompt: str | None = None
-        self.asked: str | None = None
-        """What the command of a capture asked."""
+        self.prompted: str | None = None
+        """The prompt of a captured command."""
         self._seen: bytes | None = None
 
-    def take_forward(self, data: bytes) -> bytes:
-        """Look at whole lines from the start; gives the line that is not whole yet."""
+    def scan_forward(self, data: bytes) -> bytes:
+        """Scan whole lines from the start and return the rest."""
         at = 0
         while self.prompt is None and (end := data.find(b"\n", at)) >= 0:
             self._note(data[at:end])
@@ -135,8 +135,8 @@ class _HeaderScan:
             self._note(rest)
         return rest
 
-    def take_backward(self, data: bytes, *, whole: bool) -> None:
-        """Look at lines from the end: at each until all but a title is known, then at those that may hold one."""
+    def scan_backward(self, data: bytes, *, whole: bool) -> None:
+        """Scan lines from the end: all until everything but a title is known, then those that may hold one."""
         self._seen = data
         end, known = len(data), False
         while end > 0 and not (known and self.custom_title):
@@ -149,8 +149,10 @@ class _HeaderScan:
             end = start
 
     def _is_own(self, leaf: str | None) -> bool:
-        """Whether a summary is this file's own: files begin with those of others."""
-        return self._seen is None or (leaf is not None and f'"uuid":"{leaf}"'.encode() in self._seen)
+        """True if a summary belongs to this file: files begin with summaries of other sessions."""
+        if self._seen is None or leaf is None:
+            return self._seen is None
+        return any(f'"uuid":{space}"{leaf}"'.encode() in self._seen for space in ("", " "))
 
     def _is_complete(self) -> bool:
         return None not in (self.session, self.cwd, self.git_branch, self.version, self.model, self.stamp)
@@ -162,7 +164,7 @@ class _HeaderScan:
         envelope = record.envelope
         if record.dialect == dialects.stored.NAME:
             self.conversation = self.conversation or str(record.value.get("conversationId") or "") or None
-            self.asked = self.asked or dialects.stored.asked(record.value)
+            self.prompted = self.prompted or dialects.stored.run_prompt(record.value)
         self.session = self.session or envelope.sessionId
         self.cwd = self.cwd or envelope.cwd
         self.git_branch = self.git_branch or envelope.gitBranch
@@ -181,7 +183,7 @@ class _HeaderScan:
 
 
 def first_prompt(envelope: RecordEnvelope) -> str | None:
-    """What a person typed in this record, or None."""
+    """Return what a person typed in this record, or None."""
     if (
         envelope.isMeta
         or envelope.isCompactSummary
@@ -201,11 +203,6 @@ def first_prompt(envelope: RecordEnvelope) -> str | None:
     return None
 
 
-def as_title(text: str) -> str:
-    """The beginning of a text as a title."""
-    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
-
-
 def _text(block: BlockEnvelope) -> str:
     value = jsontext.loads_clean(bytes(block.text)) if block.text else ""
     return value if isinstance(value, str) else ""
@@ -217,9 +214,9 @@ def sessions(
     since: TimeLike | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Header]:
-    """The headers of all sessions, newest first; no file is read in full.
+    """Yield the headers of all sessions, newest first; no file is read in full.
 
-    `project` is a folder, or several, and all below; `since` a moment, or what the command line takes (`7d`).
+    `project` is one folder or several, subfolders included; `since` is a datetime or a text such as `7d`.
     """
     roots = [root] if isinstance(root, str | Path) else root
     found: list[Header] = []
@@ -239,7 +236,7 @@ def sessions(
 
 
 def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list[Path]:
-    """The captured conversations that begin or end with a session, the newest first."""
+    """Return the captured conversations that begin or end with a session, newest first."""
     found: list[Header] = []
     for path in layout.captured_files(roots):
         try:
@@ -252,7 +249,7 @@ def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list
 
 
 def with_transcript(header: Header, transcripts: Mapping[str, Header]) -> Header:
-    """A captured conversation, with what the transcript of its session knows better."""
+    """Return a captured conversation's header, completed from the transcript of its session."""
     other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
     if not header.captured or other is None:
         return header

@@ -1,4 +1,4 @@
-"""The command line: every verb is one public function."""
+"""The command line: each verb has a module of its name, and calls one public function."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from typing import Any
 
 import click
 
-from reread import __version__
 from reread.base.stdio import flush_or_discard, open_standard_streams
+from reread.base.version import __version__
 from reread.cli._options import root_options
 from reread.errors import RereadError
 
-OK, MISUSED, INTERRUPTED = 0, 2, 130
-OUTPUT_FAULTS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
+OK, FAILED, INTERRUPTED = 0, 2, 130
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
+"""An error with one of these and without a file name comes from standard output."""
 
 HEADINGS = {
     "Read": ("serve", "ls", "show", "tail"),
@@ -29,28 +30,28 @@ HEADINGS = {
     "Keep and share": ("capture", "resume", "replay", "export"),
     "Set up": ("completion",),
 }
-"""The verbs by what they are for, as the help shows them; each lives in the module of its name."""
+"""The verbs under the headings of the help."""
 VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
 
 
 @contextmanager
-def _until_nobody_reads() -> Generator[None]:
-    """End in good order where the reader of a pipe has seen enough; click would call it a failure."""
+def _closed_pipe_is_ok() -> Generator[None]:
+    """Exit normally if the reader of a pipe closes it; click would report a failure."""
     try:
         yield
     except BrokenPipeError:
         raise click.exceptions.Exit(OK) from None
 
 
-class Verbs(click.Group):
-    """The verbs, each loaded when it is asked for."""
+class VerbGroup(click.Group):
+    """A group that imports the module of a verb when the verb is used."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        with _until_nobody_reads():
+        with _closed_pipe_is_ok():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _until_nobody_reads():
+        with _closed_pipe_is_ok():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -69,7 +70,7 @@ class Verbs(click.Group):
                 formatter.write_dl(rows)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="reread")
 @root_options
 @click.pass_context
@@ -77,18 +78,18 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     """Read, check, follow, capture and replay Claude Code sessions.
 
     \b
-    reread                         read them in the browser
-    reread ls                      sessions, newest first
-    reread show latest             read one
-    reread tail latest             follow one while it is written
-    reread export latest -o it.md  write one to a file
-    reread check                   validate everything
-    reread usage --since 30d       tokens and cost
-    reread capture -- claude -p …  run Claude Code and keep what it prints
-    reread replay latest           play it back
-    reread --demo show latest      try it without sessions of your own
+    reread                         read sessions in the browser
+    reread ls                      list sessions, newest first
+    reread show latest             read the newest session
+    reread tail latest             follow it live
+    reread export latest -o it.md  write it to a file
+    reread check                   validate all sessions
+    reread usage --since 30d       count tokens and cost
+    reread capture -- claude -p …  run Claude Code and record its output
+    reread replay latest           play a recording back
+    reread --demo show latest      try it on sample sessions
 
-    A SESSION is a path, a session id or the beginning of one, "latest", or "-" for standard input.
+    A SESSION is a path, a session id or a unique prefix of one, "latest", or "-" for standard input.
     """
     ctx.obj = list(root)
     if ctx.invoked_subcommand is not None:
@@ -102,7 +103,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
 
 
 def main() -> None:
-    """Run the command line; what went wrong is said in one line, with what to do."""
+    """Run the command line; print an error as one line that says what to do."""
     open_standard_streams()
     try:
         code = reread.main(standalone_mode=False)
@@ -112,31 +113,35 @@ def main() -> None:
     except BrokenPipeError:
         code = OK
     except (click.ClickException, RereadError, OSError, MemoryError) as error:
-        _say(error)
-        code = MISUSED
+        _print_error(error)
+        code = FAILED
     flush_or_discard(sys.stdout)
     flush_or_discard(sys.stderr)
-    gc.freeze()  # the system takes a large session back faster than the interpreter takes it apart
+    gc.freeze()  # the system frees a large session faster than the interpreter does
     sys.exit(code if isinstance(code, int) else OK)
 
 
-def _say(error: Exception) -> None:
-    """Say what went wrong, with nothing in it that a terminal would obey."""
+def _print_error(error: Exception) -> None:
+    """Print an error to standard error, without control characters."""
     from reread.render.sanitize import safe
 
-    said = StringIO()
+    message = StringIO()
     if isinstance(error, click.ClickException):
-        error.show(said)
+        error.show(message)
     else:
-        said.write(f"reread: {_reason(error)}\n")
-    with suppress(OSError):  # nobody listens any more
-        click.echo(safe(said.getvalue()), err=True, nl=False)
+        message.write(f"reread: {_error_text(error)}\n")
+    with suppress(OSError):  # standard error is closed or full
+        click.echo(safe(message.getvalue()), err=True, nl=False)
 
 
-def _reason(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this; close other programs, or choose fewer or smaller sessions"
+        return "Not enough memory; close other programs, or choose fewer or smaller sessions."
     if not isinstance(error, OSError):
         return str(error)
-    where = error.filename or ("standard output" if error.errno in OUTPUT_FAULTS else "the system")
-    return f"{os.fsdecode(where)}: {error.strerror or error}; see to that, and run it again"
+    reason = error.strerror or error
+    if error.filename is not None:
+        return f"Cannot use {os.fsdecode(error.filename)}: {reason}."
+    if error.errno in OUTPUT_ERRORS:
+        return f"Cannot write to standard output: {reason}."
+    return f"The system reported an error: {reason}."

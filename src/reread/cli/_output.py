@@ -1,4 +1,4 @@
-"""What several verbs print: JSON, progress, and what they have to say."""
+"""Output that several verbs share: JSON, progress bars and notices."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import click
 
-AT_A_TIME = 256
+ITEMS_PER_WRITE = 256
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, a list a few items at a time, for it may be long."""
+    """Print a value as indented JSON; a list is encoded in batches, because it may be long."""
     import msgspec
 
     from reread.base import jsontext
@@ -21,14 +21,14 @@ def print_json(value: Any) -> None:
     if not isinstance(value, list) or not value:
         return echo_json(msgspec.json.format(jsontext.dumps(value)))
     items = cast(list[Any], value)
-    for at in range(0, len(items), AT_A_TIME):
-        text = msgspec.json.format(jsontext.dumps(items[at : at + AT_A_TIME]))
-        echo_json((b"," if at else b"[") + text[1:-2], end="")  # without its own brackets
+    for start in range(0, len(items), ITEMS_PER_WRITE):
+        text = msgspec.json.format(jsontext.dumps(items[start : start + ITEMS_PER_WRITE]))
+        echo_json((b"," if start else b"[") + text[1:-2], end="")  # without the brackets of the batch
     return click.echo("\n]")
 
 
 def echo_json(text: bytes, *, end: str = "\n") -> None:
-    """Print JSON, with nothing in it that a terminal would obey."""
+    """Print JSON with control characters escaped."""
     from reread.render.sanitize import safe_json
 
     click.echo(safe_json(text.decode()) + end, nl=False)
@@ -36,7 +36,7 @@ def echo_json(text: bytes, *, end: str = "\n") -> None:
 
 @contextmanager
 def progress(label: str, length: int | None) -> Generator[Callable[[int], None]]:
-    """A progress bar on a terminal; nothing in a pipe."""
+    """Show a progress bar if standard error is a terminal; yield a function that advances it."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -47,9 +47,9 @@ def progress(label: str, length: int | None) -> Generator[Callable[[int], None]]
         yield lambda steps: bar.advance(task, steps)
 
 
-def say(words: str) -> None:
-    """Say something on standard error, with nothing in it that a terminal would obey."""
+def print_notice(text: str) -> None:
+    """Print a notice to standard error, without control characters."""
     from reread.render.sanitize import safe
 
-    with suppress(OSError):  # nobody listens any more
-        click.echo(f"reread: {safe(words)}", err=True)
+    with suppress(OSError):  # standard error is closed or full
+        click.echo(f"reread: {safe(text)}", err=True)

@@ -1,4 +1,4 @@
-"""Running a command while what it prints is kept: what `reread capture` and `reread resume` share."""
+"""Run a command and record its output, for `reread capture` and `reread resume`."""
 
 from __future__ import annotations
 
@@ -12,37 +12,39 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.claude_argv import takes_stream_json, wants_terminal
 from reread.base.stdio import discard_output
-from reread.cli._options import SAMPLES, FolderName, asked_roots, pretty_options
-from reread.cli._output import say
+from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options
+from reread.cli._output import print_notice
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.catalog.store import Store
     from reread.recording.recorder import Capture, Recorder
 
-NOT_KEPT = 74
-"""The command did well, but not all of it could be kept (EX_IOERR)."""
+NOT_RECORDED = 74
+"""The exit code if the command succeeded, but not all of its output could be recorded (EX_IOERR)."""
 STDIN = "-"
 
 
 def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that `capture` and `resume` share."""
     for option in reversed(
         [
             pretty_options,
             click.option(
                 "--fsync",
                 type=click.Choice(["never", "result", "line"]),
-                help="When to force what was written onto the disk. By default after each result and run.",
+                help="When to force written lines onto the disk (default: after each result and run).",
             ),
-            click.option("--pty/--no-pty", default=None, help="Give the command a terminal of its own, or none."),
-            click.option("-q", "--quiet", is_flag=True, help="Say nothing of your own, except what went wrong."),
+            click.option("--pty/--no-pty", default=None, help="Run the command on a terminal of its own, or not."),
+            click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
             click.option(
                 "--root",
                 multiple=True,
                 type=FolderName(path_type=Path),
                 metavar="DIR",
-                help="The store that conversations are kept in, if not your own.",
+                help="Store conversations in this folder (default: your own store).",
             ),
         ]
     ):
@@ -50,35 +52,43 @@ def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def asked_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:
+def chosen_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:
+    """Return the store that `--root` names, or this machine's own."""
     from reread.catalog.store import Store
 
-    roots = asked_roots(ctx, root)
+    roots = merged_roots(ctx, root)
     if len(roots) > 1:
-        raise Misuse("name one --root: a conversation is kept in one place")
+        raise Misuse("Cannot use several folders; give --root once.")
     return Store(roots[0] if roots else None)
 
 
-def keeper_for(
+def open_recorder(
     store: Store, conversation: str, workspace: str, agent: str, fsync: str | None, *, quiet: bool
 ) -> Recorder:
+    """Open a conversation for recording, and print its id."""
     from reread.catalog.config import config_value
-    from reread.catalog.store import RESULT, SYNCS
+    from reread.catalog.writer import FSYNC_MODES, RESULT
     from reread.recording.recorder import Recorder
 
     if store.root == SAMPLES:
-        raise Misuse("the samples are only read: leave --demo out")
-    asked = fsync or config_value(store.root, "fsync")
-    chosen = asked if asked in SYNCS else RESULT
-    keeper = Recorder(store, conversation, workspace=workspace, agent=agent, fsync=chosen, notice=say)
-    if not quiet and keeper.fault is None:
-        say(f"conversation {conversation}")
-    return keeper
+        raise Misuse("Cannot write to the bundled samples; leave out --demo.")
+    mode = fsync or config_value(store.root, "fsync")
+    recorder = Recorder(
+        store,
+        conversation,
+        workspace=workspace,
+        agent=agent,
+        fsync=mode if mode in FSYNC_MODES else RESULT,
+        notify=print_notice,
+    )
+    if not quiet and recorder.error is None:
+        print_notice(f"conversation {conversation}")
+    return recorder
 
 
-def run_kept(
+def run_and_record(
     command: Sequence[str],
-    keeper: Recorder,
+    recorder: Recorder,
     *,
     title: str | None,
     pretty: bool,
@@ -87,64 +97,65 @@ def run_kept(
     cwd: str | None = None,
     keep_input: bool | None = None,
 ) -> int:
-    from reread.recording.recorder import Capture, takes_stream_json, wants_terminal
+    """Run a command, or read standard input for `-`, and return the exit code."""
+    from reread.recording.recorder import Capture
 
     if list(command) == [STDIN]:
-        with _patient():
-            run = Capture(sys.stdin.fileno(), keeper, title=title)
-            return _pass_on(run, pretty, full)
-    shown = os.name == "posix" and all(os.isatty(fd) for fd in (0, 1)) and not pretty
-    terminal = (shown and wants_terminal(command)) if pty is None else pty
+        with _ignore_first_interrupt():
+            run = Capture(sys.stdin.fileno(), recorder, title=title)
+            return _print_output(run, pretty, full)
+    on_terminal = os.name == "posix" and all(os.isatty(fd) for fd in (0, 1)) and not pretty
+    terminal = (on_terminal and wants_terminal(command)) if pty is None else pty
     run = Capture(
         command,
-        keeper,
+        recorder,
         title=title,
         cwd=cwd,
-        keep_input=keep_input,
-        feed=0 if keep_input or takes_stream_json(command) else None,
-        echo_errors=2,
+        record_input=keep_input,
+        input_fd=0 if keep_input or takes_stream_json(command) else None,
+        error_fd=2,
         terminal=terminal,
     )
-    from reread.recording.child import forwarding, passing_keys
+    from reread.recording.child import forward_keys, forward_signals
 
     with ExitStack() as stack:
         if run.child is not None and run.child.master is not None:
-            stack.enter_context(passing_keys(run.child.master))
+            stack.enter_context(forward_keys(run.child.master))
         if run.child is not None:
-            stack.enter_context(forwarding(run.child.send, shared=not terminal))
-        return _pass_on(run, pretty, full)
+            stack.enter_context(forward_signals(run.child.send, shares_terminal=not terminal))
+        return _print_output(run, pretty, full)
 
 
-def _pass_on(run: Capture, pretty: bool, full: bool) -> int:
-    """Print what comes, at once; then the exit code."""
+def _print_output(run: Capture, pretty: bool, full: bool) -> int:
+    """Print the output as it comes, and return the exit code."""
     try:
         if pretty:
-            from reread.cli._screens import Screen
+            from reread.cli._pretty import PrettyPrinter
 
-            screen = Screen(full=full)
+            printer = PrettyPrinter(full=full)
             for chunk in run.chunks():
-                screen.feed(chunk)
-            screen.flush()
+                printer.feed(chunk)
+            printer.flush()
         else:
             for chunk in run.chunks():
                 sys.stdout.buffer.write(chunk)
                 sys.stdout.buffer.flush()
-    except OSError as error:  # a pipe that is closed, a terminal that is gone, a full disk
+    except OSError as error:  # a closed pipe or terminal, a full disk
         if not isinstance(error, BrokenPipeError):
-            say(f"what it prints cannot be passed on any more: {error.strerror or error}")
-        run.hang_up()
+            print_notice(f"Cannot print the rest of the output: {error.strerror or error}.")
+        run.stop_reading()
         discard_output(sys.stdout)
-    return run.exit_code or (NOT_KEPT if run.keeper.fault is not None else 0)
+    return run.exit_code or (NOT_RECORDED if run.recorder.error is not None else 0)
 
 
 @contextmanager
-def _patient() -> Generator[None]:
-    """Let the first Ctrl-C pass: it ends the program that writes to us, whose last words are still to come."""
+def _ignore_first_interrupt() -> Generator[None]:
+    """Ignore the first Ctrl-C: it ends the program that writes to us, whose last output is still to come."""
 
-    def wait_for_the_end(number: int, frame: object) -> None:
+    def restore_default(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    before = signal.signal(signal.SIGINT, wait_for_the_end)
+    before = signal.signal(signal.SIGINT, restore_default)
     try:
         yield
     finally:

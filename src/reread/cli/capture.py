@@ -7,16 +7,22 @@ from typing import Any
 
 import click
 
-from reread.cli._runs import asked_store, capture_options, keeper_for, run_kept
+from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND... | -")
-@click.option("--workspace", default="default", show_default=True, metavar="NAME", help="Where to keep it.")
-@click.option("--agent", default="default", show_default=True, metavar="NAME", help="Whose conversation it is.")
-@click.option("--conversation", metavar="ID", help="Go on with this conversation, or begin it; else a new one.")
-@click.option("--title", metavar="TEXT", help="What to call it.")
-@click.option("--keep-input/--no-keep-input", default=None, help="Keep standard input too, or do not.")
+@click.option("--workspace", default="default", show_default=True, metavar="NAME", help="Store it in this workspace.")
+@click.option("--agent", default="default", show_default=True, metavar="NAME", help="Store it for this agent.")
+@click.option(
+    "--conversation", metavar="ID", help="Append to this conversation, creating it if needed (default: a new one)."
+)
+@click.option("--title", metavar="TEXT", help="Give the conversation a title.")
+@click.option(
+    "--keep-input/--no-keep-input",
+    default=None,
+    help="Also record standard input, or not (default: if the command reads stream-json).",
+)
 @capture_options
 @click.pass_context
 def capture(
@@ -31,18 +37,18 @@ def capture(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Run a command, pass on what it prints, and keep every line.
+    """Run a command, pass its output on, and record every line.
 
-    `claude -p` is told to print its messages (--output-format stream-json --verbose) unless it was told otherwise. The
-    exit code is the command's own. `-` reads a pipe instead.
+    Adds --output-format stream-json --verbose to `claude -p`, unless an output format is given. The exit code is the
+    command's own. With `-` instead of a command, reads a pipe.
 
     \b
     reread capture -- claude -p "Why do the tests fail?"
     reread capture --pretty --title "Fix login" -- claude -p "Fix the login"
     claude -p "…" --output-format stream-json --verbose | reread capture -
     """
-    from reread.recording.recorder import fresh_id
+    from reread.recording.recorder import new_id
 
-    store = asked_store(ctx, root)
-    keeper = keeper_for(store, conversation or fresh_id(), workspace, agent, fsync, quiet=quiet)
-    ctx.exit(run_kept(list(command), keeper, title=title, **options))
+    store = chosen_store(ctx, root)
+    recorder = open_recorder(store, conversation or new_id(), workspace, agent, fsync, quiet=quiet)
+    ctx.exit(run_and_record(list(command), recorder, title=title, **options))

@@ -21,6 +21,6 @@ def completion(ctx: click.Context, shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     group = ctx.find_root().command
-    known = get_completion_class(shell)
-    assert known is not None, "click knows every shell that the argument allows"
-    click.echo(known(group, {}, "reread", "_REREAD_COMPLETE").source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None, "click supports every shell in SHELLS"
+    click.echo(completion_class(group, {}, "reread", "_REREAD_COMPLETE").source())

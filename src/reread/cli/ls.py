@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli._options import asked_roots, json_option, project_option, root_options, since_option
+from reread.cli._options import json_option, merged_roots, project_option, root_options, since_option
 from reread.cli._output import print_json, progress
 from reread.errors import Misuse
 
@@ -22,12 +22,17 @@ _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 @click.command()
 @project_option
 @since_option
-@click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M.")
-@click.option("--tool", multiple=True, metavar="NAME", help="Only with this tool (reads the files). Repeatable.")
-@click.option("--errors", is_flag=True, help="Only where something failed (reads the files).")
-@click.option("--captured", is_flag=True, help="Only captured conversations.")
-@click.option("--branches", is_flag=True, help="Only on several git branches (reads the files).")
-@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="At most so many.")
+@click.option("--min-size", metavar="SIZE", help="List only files of at least this size: 500k, 10M.")
+@click.option(
+    "--tool",
+    multiple=True,
+    metavar="NAME",
+    help="List only sessions that used this tool (reads the files). Repeatable.",
+)
+@click.option("--errors", is_flag=True, help="List only sessions with errors (reads the files).")
+@click.option("--captured", is_flag=True, help="List only captured conversations.")
+@click.option("--branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
+@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="List at most N sessions.")
 @json_option
 @root_options
 @click.pass_context
@@ -53,37 +58,37 @@ def ls(
     """
     from reread.catalog.summaries import sessions
 
-    roots = asked_roots(ctx, root)
+    roots = merged_roots(ctx, root)
     headers = sessions(project=project, since=since, root=roots or None)
     if captured:
         headers = (header for header in headers if header.captured)
     if min_size is not None:
-        least = parse_size(min_size)
-        headers = (header for header in headers if header.size >= least)
+        minimum = parse_size(min_size)
+        headers = (header for header in headers if header.size >= minimum)
     if tool or errors or branches:
-        headers = _reading(headers, lambda session: _fits(session, tool, errors, branches))
+        headers = _filter_by_content(headers, lambda session: _matches(session, tool, errors, branches))
     if limit is not None:
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
     if as_json:
         print_json(list(headers))
     else:
         filters = (project, since, min_size, tool, errors, branches)
-        _print_headers(list(headers), roots, captured=captured, narrowed=any(filters))
+        _print_headers(list(headers), roots, captured=captured, filtered=any(filters))
 
 
-def _reading(headers: Iterable[Header], fits: Callable[[Session], bool]) -> Iterator[Header]:
-    """The sessions that fit once they have been read, with progress on a terminal."""
+def _filter_by_content(headers: Iterable[Header], matches: Callable[[Session], bool]) -> Iterator[Header]:
+    """Read each session and yield the headers of those that match, with a progress bar."""
     from reread.session.session import open  # noqa: A004
 
-    everything = list(headers)
-    with progress("reading", len(everything)) as step:
-        for header in everything:
-            if fits(open(Path(header.path))):
+    candidates = list(headers)
+    with progress("reading", len(candidates)) as step:
+        for header in candidates:
+            if matches(open(Path(header.path))):
                 yield header
             step(1)
 
 
-def _fits(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
+def _matches(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
     conversations = [session.conversation, *session.agents.values()]
     calls = [call for conversation in conversations for call in conversation.calls]
     if tools and not any(call.name in tools for call in calls):
@@ -97,34 +102,35 @@ def _fits(session: Session, tools: tuple[str, ...], errors: bool, branches: bool
     )
 
 
-def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured: bool, narrowed: bool) -> None:
+def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured: bool, filtered: bool) -> None:
     from reread.render.listings import header_lines
     from reread.render.sanitize import safe
 
     if not headers:
-        click.echo(safe(_nothing(roots, captured, narrowed)), err=True)
+        click.echo(safe(_empty_text(roots, captured, filtered)), err=True)
     for line in header_lines(headers):
         click.echo(line)
 
 
-def _nothing(roots: Sequence[Path], captured: bool, narrowed: bool) -> str:
-    """What to say where there is nothing to list."""
+def _empty_text(roots: Sequence[Path], captured: bool, filtered: bool) -> str:
+    """Explain an empty list."""
     from reread.disk.layout import default_store
 
-    if narrowed:
-        return "No session fits. `reread ls` without options lists all of them."
+    if filtered:
+        return "No matching sessions. Run `reread ls` without options to list all."
     if captured:
         where = ", ".join(map(str, roots)) or str(default_store())
-        return f"No captured conversations in {where}. `reread capture -- claude -p …` makes one."
+        return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
     where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
-    return f"No sessions in {where}. `reread --demo ls` shows the samples."
+    return f"No sessions in {where}. Run `reread --demo ls` to list the samples."
 
 
 def parse_size(text: str) -> int:
+    """Return a number of bytes: 500k, 10M, 1G or a plain number."""
     number, unit = text.strip().lower().rstrip("b"), ""
     if number and number[-1] in _SIZES:
         number, unit = number[:-1], number[-1]
     try:
         return int(float(number) * _SIZES[unit])
     except (ValueError, OverflowError):
-        raise Misuse(f"{text!r} is no size: say 500k, 10M or 1G") from None
+        raise Misuse(f"Invalid size {text!r}; use 500k, 10M or 1G.") from None

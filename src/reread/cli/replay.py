@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli._options import SESSION, asked_roots, pretty_options, root_options
+from reread.cli._options import SESSION, merged_roots, pretty_options, root_options
 
 AS_CLAUDE = "--as-claude"
 
 
-class Replay(click.Command):
-    """A command that leaves what stands after `--as-claude` to the stand-in."""
+class ReplayCommand(click.Command):
+    """A command that leaves the arguments after `--as-claude` to the fake client."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = args.index(AS_CLAUDE) + 1 if AS_CLAUDE in args else len(args)
@@ -22,16 +22,18 @@ class Replay(click.Command):
         return super().parse_args(ctx, args[:at])
 
 
-@click.command(cls=Replay)
+@click.command(cls=ReplayCommand)
 @click.argument("conversation", type=SESSION, required=False)
-@click.option("--speed", type=float, default=1.0, show_default=True, metavar="N", help="So many times as fast.")
-@click.option("--instant", is_flag=True, help="All at once.")
-@click.option("--max-gap", metavar="SPAN", help="Wait no longer than this between two lines: 2s, 500ms.")
-@click.option("--from", "start", metavar="WHERE", help="Begin there: 90s, 1m30s into it, or a time.")
-@click.option("--to", "stop", metavar="WHERE", help="End there.")
-@click.option("--run", type=int, metavar="N", help="Only this run, from 1.")
+@click.option(
+    "--speed", type=float, default=1.0, show_default=True, metavar="N", help="Playback speed (2 = twice as fast)."
+)
+@click.option("--instant", is_flag=True, help="Print everything at once.")
+@click.option("--max-gap", metavar="TIME", help="Wait at most this long between two lines: 2s, 500ms.")
+@click.option("--from", "start", metavar="WHERE", help="Start here: 90s, 1m30s, or a date and time.")
+@click.option("--to", "stop", metavar="WHERE", help="Stop here.")
+@click.option("--run", type=int, metavar="N", help="Replay only this run, counted from 1.")
 @pretty_options
-@click.option(AS_CLAUDE, is_flag=True, help="Be `claude`, and answer from what was recorded; its arguments follow.")
+@click.option(AS_CLAUDE, is_flag=True, help="Act as `claude` and answer from the recording; its arguments follow.")
 @root_options
 @click.pass_context
 def replay(
@@ -48,61 +50,62 @@ def replay(
     as_claude: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Play a captured conversation back, at the pace it came.
+    """Replay a captured conversation at the recorded pace.
 
-    What was printed is printed again, byte for byte. A session that was never captured is played as the lines that
-    Claude Code would have printed of it.
+    Prints what was printed, byte for byte. A session that was never captured is replayed as the lines that Claude Code
+    would have printed.
 
     \b
     reread replay latest
     reread replay latest --speed 4 --max-gap 2s --pretty
     reread replay latest --instant | jq .type
-    reread replay latest --as-claude -p "the prompt that it answers"
+    reread replay latest --as-claude -p "a recorded prompt"
     """
     if as_claude:
-        ctx.exit(_stand_in(ctx, conversation, root))
+        ctx.exit(_run_fake_claude(ctx, conversation, root))
     if conversation is None:
         raise click.UsageError("Missing argument 'CONVERSATION'.", ctx)
-    from reread.recording.player import INSTANT, parse_bound, parse_span
+    from reread.base.times import parse_duration, parse_position
+    from reread.recording.player import INSTANT
     from reread.recording.player import replay as play
 
-    entries = play(
+    lines = play(
         conversation,
         speed=INSTANT if instant else speed,
-        max_gap=parse_span(max_gap) if max_gap is not None else None,
-        start=parse_bound(start) if start is not None else None,
-        stop=parse_bound(stop) if stop is not None else None,
+        max_gap=parse_duration(max_gap) if max_gap is not None else None,
+        start=parse_position(start) if start is not None else None,
+        stop=parse_position(stop) if stop is not None else None,
         run=run,
-        root=asked_roots(ctx, root) or None,
+        root=merged_roots(ctx, root) or None,
     )
     if pretty:
-        from reread.cli._screens import Screen
+        from reread.cli._pretty import PrettyPrinter
 
-        screen = Screen(full=full)
-        for entry in entries:
-            screen.feed(entry.raw + entry.end)
-        return screen.flush()
+        printer = PrettyPrinter(full=full)
+        for line in lines:
+            printer.feed(line.raw + line.end)
+        return printer.flush()
     out = sys.stdout.buffer
-    for entry in entries:
-        out.write(entry.raw + entry.end)
+    for line in lines:
+        out.write(line.raw + line.end)
         if not instant:
             out.flush()
     return out.flush()
 
 
-def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ...]) -> int:
-    """Answer one call of `claude`; what the command line does not say, the environment does."""
+def _run_fake_claude(ctx: click.Context, conversation: str | None, root: tuple[Path, ...]) -> int:
+    """Answer one call of `claude`; options override the settings in the environment."""
     import os
     from dataclasses import replace
 
     from reread.fake_claude.client import run_fake_claude
     from reread.fake_claude.matcher import FakeClaudeSettings
 
-    settings = FakeClaudeSettings.of(os.environ)
-    roots = asked_roots(ctx, root)
-    places = [_found(conversation, roots)] if conversation else [str(path) for path in roots]
-    if places:
-        settings = replace(settings, places=tuple(places))
+    settings = FakeClaudeSettings.from_environment(os.environ)
+    roots = merged_roots(ctx, root)
+    sources = [_find_file(conversation, roots)] if conversation else [str(path) for path in roots]
+    if sources:
+        settings = replace(settings, sources=tuple(sources))
     if ctx.params["instant"]:
         settings = replace(settings, speed=None)
     elif ctx.get_parameter_source("speed") == ParameterSource.COMMANDLINE:
@@ -110,8 +113,8 @@ def _stand_in(ctx: click.Context, conversation: str | None, root: tuple[Path, ..
     return run_fake_claude(ctx.meta[AS_CLAUDE], settings)
 
 
-def _found(conversation: str, roots: list[Path]) -> str:
-    """The file of a conversation, where it is looked for elsewhere than usual."""
+def _find_file(conversation: str, roots: list[Path]) -> str:
+    """Return the path of a conversation in the given folders; its name if none are given."""
     from reread.recording.player import find_recording
 
     return str(find_recording(conversation, root=roots).path) if roots else conversation

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from reread.cli._options import SESSION
-from reread.cli._runs import asked_store, capture_options, keeper_for, run_kept
+from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
 from reread.errors import Misuse
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("conversation", type=SESSION)
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
-@click.option("--print", "only_print", is_flag=True, help="Only print the command.")
-@click.option("--title", metavar="TEXT", help="What to call it.")
+@click.option("--print", "only_print", is_flag=True, help="Print the command instead of running it.")
+@click.option("--title", metavar="TEXT", help="Give the conversation a title.")
 @capture_options
 @click.pass_context
 def resume(
@@ -31,26 +31,27 @@ def resume(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Go on with a captured conversation in Claude Code.
+    """Continue a captured conversation in Claude Code.
 
-    With a prompt, as `claude -p` does; without one, in the terminal. What comes is captured into the same conversation.
+    With a prompt, runs `claude -p`; without one, Claude Code in the terminal. The output is captured into the same
+    conversation.
 
     \b
     reread resume latest "Now add a test"
     reread resume latest --print
     """
-    from reread.recording.resume_command import quoted, resume_command
+    from reread.recording.resume_command import quote_command, resume_command
 
-    store = asked_store(ctx, root)
-    kept = store.open(conversation)
-    argv, cwd = resume_command(kept, " ".join(prompt))
+    store = chosen_store(ctx, root)
+    stored = store.open(conversation)
+    argv, cwd = resume_command(stored, " ".join(prompt))
     if only_print:
-        click.echo(quoted(argv, cwd))
+        click.echo(quote_command(argv, cwd))
         return
     if cwd is not None and not os.path.isdir(cwd):
-        raise Misuse(f"{cwd}: the folder it ran in is gone; `reread resume --print` prints the command")
+        raise Misuse(f"No such folder: {cwd}, where the conversation ran; run `reread resume --print` for the command.")
     from reread.catalog.store import Store
 
-    home = Store(kept.root) if kept.root is not None else store
-    keeper = keeper_for(home, kept.id, kept.workspace, kept.agent, fsync, quiet=quiet)
-    ctx.exit(run_kept(argv, keeper, title=title, cwd=cwd, **options))
+    home = Store(stored.root) if stored.root is not None else store
+    recorder = open_recorder(home, stored.id, stored.workspace, stored.agent, fsync, quiet=quiet)
+    ctx.exit(run_and_record(argv, recorder, title=title, cwd=cwd, **options))

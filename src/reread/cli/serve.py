@@ -1,4 +1,4 @@
-"""`reread serve`, and `reread` alone."""
+"""`reread serve`, and `reread` without a verb."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SAMPLES, SESSION, asked_roots, root_options, sessions_below
+from reread.cli._options import SAMPLES, SESSION, merged_roots, root_options, sessions_below
 from reread.errors import Misuse
 
 
@@ -17,14 +17,14 @@ from reread.errors import Misuse
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Listen on this port; without it, on the first free one from 7373.",
+    help="Listen on this port (default: the first free one from 7373).",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Listen on this address; where others can reach it, the link holds a token.",
+    help="Listen on this address; if other machines can reach it, the link contains a token.",
 )
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
@@ -34,7 +34,8 @@ def serve(
 ) -> None:
     """Read sessions in the browser.
 
-    Serves on this machine only, and changes nothing. Without arguments, all your sessions.
+    Only this machine can connect, unless you use --host. The server is read-only. Without arguments, serves all your
+    sessions.
 
     \b
     reread serve
@@ -44,7 +45,7 @@ def serve(
     """
     from reread.server.run import serve as run
 
-    roots = asked_roots(ctx, root)
+    roots = merged_roots(ctx, root)
     run(
         *_named(sessions, roots),
         roots=[] if sessions else roots,
@@ -52,12 +53,12 @@ def serve(
         port=port,
         demo=SAMPLES in roots,
         open_browser=not no_open,
-        say=lambda text: click.echo(text),
+        echo=lambda text: click.echo(text),
     )
 
 
 def _readable(path: Path) -> Path:
-    """A session's file, once it is seen that it can be read."""
+    """Return the path of a session after checking that it can be read."""
     from reread.disk.sources import FileSource
 
     FileSource(path)
@@ -65,14 +66,16 @@ def _readable(path: Path) -> Path:
 
 
 def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
-    """The files that arguments name, those in folders too."""
+    """Return the files that the arguments name, including those in folders."""
+    from reread.catalog.resolve import resolve_session
     from reread.disk.layout import expand_path
-    from reread.session.session import find
 
     files: list[Path] = []
     for name in sessions:
         folder = expand_path(name)
-        files += sessions_below(folder) if os.path.isdir(folder) else [_readable(find(name, root=roots or None))]
+        files += (
+            sessions_below(folder) if os.path.isdir(folder) else [_readable(resolve_session(name, root=roots or None))]
+        )
     if sessions and not files:
-        raise Misuse(f"no sessions in {', '.join(sessions)}")
+        raise Misuse(f"No sessions in {', '.join(sessions)}; name a session or a folder that contains some.")
     return [path.absolute() for path in files]

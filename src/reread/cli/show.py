@@ -10,19 +10,19 @@ from typing import Any
 
 import click
 
-from reread.cli._options import SESSION, format_option, open_session, root_options, selection_of, selection_options
+from reread.cli._options import SESSION, format_option, open_session, root_options, selection_from, selection_options
 
 
 @click.command()
-@click.argument("session", type=SESSION)
-@format_option("terminal", "markdown", "json", default="terminal", help="How to print it.")
+@click.argument("name", type=SESSION, metavar="SESSION")
+@format_option("terminal", "markdown", "json", default="terminal", help="Print in this format.")
 @selection_options
-@click.option("--raw", is_flag=True, help="Print the file's own bytes.")
-@click.option("--no-pager", is_flag=True, help="Print straight to the terminal.")
+@click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
+@click.option("--no-pager", is_flag=True, help="Print directly to the terminal.")
 @root_options
 @click.pass_context
 def show(
-    ctx: click.Context, session: str, form: str, raw: bool, no_pager: bool, root: tuple[Path, ...], **options: Any
+    ctx: click.Context, name: str, form: str, raw: bool, no_pager: bool, root: tuple[Path, ...], **options: Any
 ) -> None:
     """Read a session in the terminal.
 
@@ -32,39 +32,39 @@ def show(
     reread show latest --format markdown > session.md
     reread show latest --format json | jq '.turns[].prompt.text'
     """
-    opened = open_session(ctx, session, root)
-    selection = selection_of(options)
+    session = open_session(ctx, name, root)
+    selection = selection_from(options)
     if raw:
-        sys.stdout.buffer.writelines(line.raw for line in opened.lines)
+        sys.stdout.buffer.writelines(line.raw for line in session.lines)
     elif form == "json":
         from reread.render.json import session_json
         from reread.render.sanitize import safe_json
 
-        pieces = session_json(opened, selection)
+        pieces = session_json(session, selection)
         if sys.stdout.isatty():
             pieces = (safe_json(piece.decode()).encode() for piece in pieces)
         sys.stdout.buffer.writelines(pieces)
     elif form == "markdown":
         from reread.render.markdown import session_markdown
 
-        for line in session_markdown(opened, selection):
+        for line in session_markdown(session, selection):
             click.echo(line)
     else:
         from reread.render.terminal import TerminalView
-        from reread.render.terminal_images import protocol
+        from reread.render.terminal_images import picture_protocol
 
-        pictures = protocol() if no_pager and sys.stdout.isatty() else None
-        _print_drawn(TerminalView(selection, pictures=pictures).session(opened), pager=not no_pager)
+        pictures = picture_protocol() if no_pager and sys.stdout.isatty() else None
+        _print_items(TerminalView(selection, pictures=pictures).session(session), pager=not no_pager)
 
 
-def _print_drawn(drawn: Iterator[Any], *, pager: bool) -> None:
-    """Print what a view drew: through a pager on a terminal, plainly in a pipe."""
+def _print_items(items: Iterator[Any], *, pager: bool) -> None:
+    """Print rendered items, on a terminal through a pager."""
     from reread.render.terminal import make_console
 
     console = make_console()
 
     def pages() -> Iterator[str]:
-        for item in drawn:
+        for item in items:
             with console.capture() as captured:
                 console.print(item)
             yield "\n".join(line.rstrip() for line in captured.get().split("\n"))

@@ -13,14 +13,14 @@ from reread.cli._output import echo_json
 
 
 @click.command()
-@click.argument("session", type=SESSION)
+@click.argument("name", type=SESSION, metavar="SESSION")
 @click.option(
-    "--format",  # without -f, which `tail` has for something else
+    "--format",  # without -f, which means something else in `tail`
     "form",
     type=click.Choice(["terminal", "json"]),
     default="terminal",
     show_default=True,
-    help="How to print it.",
+    help="Print in this format.",
 )
 @click.option(
     "-n",
@@ -29,17 +29,17 @@ from reread.cli._output import echo_json
     default=1,
     show_default=True,
     metavar="N",
-    help="How many turns to show first.",
+    help="Show the last N turns first.",
 )
 @full_option
 @root_options
 @click.pass_context
-def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
-    """Follow a session while it is written, agents included.
+def tail(ctx: click.Context, name: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
+    """Follow a session live, including its agents.
 
-    Ends with Ctrl-C.
+    Press Ctrl-C to stop.
 
-    With --format json, each line is one change: the fate of a record, and the message or call it changed.
+    With --format json, prints one change per line: the fate of a record, and the message or call that it changed.
 
     \b
     reread tail latest
@@ -47,30 +47,31 @@ def tail(ctx: click.Context, session: str, form: str, last: int, full: bool, roo
     """
     from reread.session.follower import follow
 
-    opened = open_session(ctx, session, root) if not _is_missing_path(session) else None
+    session = open_session(ctx, name, root) if not _is_missing_path(name) else None
     if form == "json":
         from reread.base import jsontext
         from reread.render.json import change_value
 
-        for change in follow(opened or session):
+        for change in follow(session or name):
             echo_json(jsontext.dumps(change_value(change)))
             sys.stdout.flush()
         return
-    from reread.render.parts import Selection, parts
+    from reread.render.selection import Selection
+    from reread.render.sequence import conversation_sequence
     from reread.render.terminal import TerminalView, change_lines, make_console
-    from reread.render.terminal_images import protocol
+    from reread.render.terminal_images import picture_protocol
 
-    pictures = protocol() if sys.stdout.isatty() else None
+    pictures = picture_protocol() if sys.stdout.isatty() else None
     console, view = make_console(), TerminalView(Selection(full=full), pictures=pictures)
-    if opened is not None and last > 0:
-        for part in parts(opened.conversation, Selection(turns=(-last, None), full=full)):
-            for item in view.part(part):
+    if session is not None and last > 0:
+        for part in conversation_sequence(session.conversation, Selection(turns=(-last, None), full=full)):
+            for item in view.item(part):
                 console.print(item)
-    for change in follow(opened or session):
+    for change in follow(session or name):
         for item in change_lines(change, view):
             console.print(item, end=getattr(item, "end", "\n"))
 
 
 def _is_missing_path(name: str) -> bool:
-    """Whether this names a file that may still appear."""
+    """True if the name is a path to a file that does not exist yet."""
     return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not os.path.exists(os.path.expanduser(name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SESSION, asked_roots, json_option, project_option, root_options, since_option
+from reread.cli._options import SESSION, json_option, merged_roots, project_option, root_options, since_option
 from reread.cli._output import print_json, progress
 from reread.errors import Misuse
 
@@ -76,7 +76,7 @@ def usage(
         return
     with progress("reading", None) as step:
         report = count(
-            *sessions, root=asked_roots(ctx, root) or None, prices=table, cache=not no_cache, progress=step, **options
+            *sessions, root=merged_roots(ctx, root) or None, prices=table, cache=not no_cache, progress=step, **options
         )
     if report.unread and (as_json or as_csv):
         click.echo(unread_note(report), err=True)

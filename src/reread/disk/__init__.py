@@ -1,4 +1,4 @@
-"""The file system: where Claude Code and reread keep things, and safe ways to read, write and lock files.
+"""The file system: the folders of Claude Code and reread, and safe ways to read, write and lock files.
 
-Knows the layout of the folders and nothing of what a transcript says, except its first record.
+Of the contents of a transcript, only the first records are read here.
 """

@@ -1,4 +1,4 @@
-"""Writing: a file stands there whole or not at all, whoever else writes it and however the writer ends."""
+"""Replace a file atomically: readers see the old content or the new, never a part."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def write_whole(path: Path, pieces: Iterable[bytes], *, sync: bool = False) -> None:
-    """Write a file beside its place and put it there; what is no file, such as a device, is written to as it is."""
-    place = Path(os.path.realpath(path))  # a link stays a link
-    if os.path.exists(place) and not os.path.isfile(place):
-        with place.open("wb") as file:
+def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False) -> None:
+    """Write a file beside its final path and move it there; a device or pipe is written to directly.
+
+    `sync` flushes the content to disk before the move.
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if os.path.exists(target) and not os.path.isfile(target):
+        with target.open("wb") as file:
             file.writelines(pieces)
         return
-    fresh = place.with_name(f".reread-{secrets.token_hex(6)}")
+    temporary = target.with_name(f".reread-{secrets.token_hex(6)}")
     try:
-        with fresh.open("xb") as file:
+        with temporary.open("xb") as file:
             file.writelines(pieces)
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
-        if os.path.exists(place):
-            if not os.access(place, os.W_OK):
+        if os.path.exists(target):
+            if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            shutil.copymode(place, fresh)
-        fresh.replace(place)
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
     except BaseException:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

@@ -43,7 +43,7 @@ class FileState(NamedTuple):
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
-class Table(NamedTuple):
+class CacheTable(NamedTuple):
     """A table of the cache."""
 
     name: str
@@ -75,7 +75,7 @@ def cache_folder() -> Path:
 class CacheFile:
     """The cache, open for the tables of one purpose."""
 
-    def __init__(self, *tables: Table) -> None:
+    def __init__(self, *tables: CacheTable) -> None:
         self.path = cache_folder() / NAME
         self._tables = tables
         self._database = self._open()
@@ -170,7 +170,7 @@ class CacheFile:
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
         database.execute("COMMIT")
 
-    def _outdated(self, database: sqlite3.Connection) -> list[Table]:
+    def _outdated(self, database: sqlite3.Connection) -> list[CacheTable]:
         formats = dict(database.execute("SELECT name, format FROM formats"))
         return [table for table in self._tables if formats.get(table.name) != table.format]
 
@@ -180,7 +180,7 @@ class FileValues:
 
     def __init__(self, name: str, *, format: int) -> None:
         self._name = name
-        self._cache = CacheFile(Table(name, "path TEXT PRIMARY KEY, state TEXT, value BLOB", format))
+        self._cache = CacheFile(CacheTable(name, "path TEXT PRIMARY KEY, state TEXT, value BLOB", format))
 
     def get(self, path: Path, state: object) -> bytes | None:
         """Return the value of a file, or None if the file was in another state when it was stored."""

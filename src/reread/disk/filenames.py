@@ -1,65 +1,65 @@
-"""File names: any id as a name that is safe on every system, one to one."""
+"""Map any id to a file name that is safe on every system, one to one."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-LONGEST = 120
-"""How long a name may be, its ending aside: folders and endings come on top, and some systems allow 255 bytes."""
-HASHED = "%="
-"""What stands between the beginning of an id too long for a name and the hash of all of it."""
+MAX_LENGTH = 120
+"""Longest name, without its suffix: folders and suffixes come on top, and some systems allow only 255 bytes."""
+HASH_SEPARATOR = "%="
+"""Separates the start of an id that is too long for a name from the hash of all of it."""
 EMPTY = "%"
 RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)), "conin$", "conout$"}
 )
-"""Names that Windows gives to devices, whatever their ending."""
-TAKEN = frozenset({"history", "journal", "memory", "subagents", "tool-results", "workflows"})
-"""Names of what lies beside sessions and is none."""
-AGENTS = "agent-"
-"""How the names of agents' own files begin."""
+"""Device names on Windows, whatever their suffix."""
+NOT_SESSIONS = frozenset({"history", "journal", "memory", "subagents", "tool-results", "workflows"})
+"""Names of files and folders beside sessions that are not sessions."""
+AGENT_PREFIX = "agent-"
+"""Prefix of the transcripts of agents."""
 
-_OTHER = re.compile(r"[^a-z0-9_.\-]")
+_UNSAFE = re.compile(r"[^a-z0-9_.\-]")
 _ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
 
 
-def name_of(id: str) -> str:
-    """The file name of an id, its ending aside.
+def filename_for(id: str) -> str:
+    """Return the file name of an id, without a suffix.
 
-    Lower case, digits, `_`, `-` and inner dots stand for themselves and all else is `%` and two hex digits for each
-    byte of its UTF-8: so capitals, accents and what a system normalises cannot make two ids one file.
+    Lower-case letters, digits, `_`, `-` and inner dots stay; every other character becomes `%` and two hex digits for
+    each byte of its UTF-8, so that neither case folding nor Unicode normalization can map two ids to one file.
     """
-    name = _OTHER.sub(lambda char: _escaped(char[0]), id)
-    if name.split(".", 1)[0] in RESERVED or name in TAKEN or name.startswith((".", "-", AGENTS)):
-        name = _escaped(name[0]) + name[1:]
+    name = _UNSAFE.sub(lambda char: _escape(char[0]), id)
+    if name.split(".", 1)[0] in RESERVED or name in NOT_SESSIONS or name.startswith((".", "-", AGENT_PREFIX)):
+        name = _escape(name[0]) + name[1:]
     if name.endswith("."):
-        name = name[:-1] + _escaped(".")
-    if len(name) > LONGEST:
+        name = name[:-1] + _escape(".")
+    if len(name) > MAX_LENGTH:
         digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-        return _ESCAPES.sub("_", name[:60]).replace("%", "_") + HASHED + digest
+        return _ESCAPES.sub("_", name[:60]).replace("%", "_") + HASH_SEPARATOR + digest
     return name or EMPTY
 
 
-def id_of(name: str) -> str | None:
-    """The id of a file name, its ending aside; None where the name holds only a hash of it.
+def id_from_filename(name: str) -> str | None:
+    """Return the id of a file name without its suffix; None if the name contains only a hash of the id.
 
-    A name that `name_of` never gives, such as one with capitals, is the id as it stands.
+    A name that `filename_for` never returns, such as one with capitals, is itself the id.
     """
     if "%" not in name:
         return name
-    if HASHED in name:
+    if HASH_SEPARATOR in name:
         return None
     if name == EMPTY:
         return ""
-    plain = _ESCAPES.sub(_unescaped, name)
-    return plain if name_of(plain) == name else name
+    plain = _ESCAPES.sub(_unescape, name)
+    return plain if filename_for(plain) == name else name
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     data = bytes.fromhex(found[0].replace("%", ""))
     try:
         return data.decode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Where sessions live: configuration folders, projects, agents' files and what else lies beside a session."""
+"""Find sessions and the files that belong to them: configuration folders, projects, agents, tool results."""
 
 from __future__ import annotations
 
@@ -17,86 +17,86 @@ from reread.records.envelope import RecordEnvelope, decode_envelope
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
 CHORUS_FOLDER = ".chorus"
-"""A folder of captured conversations that another program keeps beside a project."""
+"""A folder with captured conversations that another program keeps in a project."""
 PROJECTS = "projects"
 CONVERSATIONS = "conversations"
 SESSION_FOLDERS = (PROJECTS, CONVERSATIONS)
-"""The folders of a configuration folder that hold sessions."""
+"""The folders of a configuration folder that contain sessions."""
 NON_SESSION_FILES = frozenset({"journal.jsonl", "history.jsonl"})
 SUBAGENTS = "subagents"
 SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
-"""Folders that belong to a session and hold none."""
+"""Folders that belong to a session and contain no sessions."""
 _WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
-"""How the folder of a project on Windows begins."""
+"""How the folder name of a project on Windows starts."""
 AGENT_PREFIX = "agent-"
 _SESSION_ID = re.compile(r"[\w-]+")
 
 
 def expand_path(path: str | Path) -> Path:
-    """A path as someone typed it; the home of someone that this machine does not know stands as it is."""
+    """Return a path as typed by a person with `~` expanded; a `~name` that this machine does not know is kept."""
     if path == "":
-        raise Misuse("an empty name is no file and no folder: is a variable not set?")
+        raise Misuse("Empty path; is a variable not set?")
     try:
-        possible = b"\0" not in os.fsencode(path)
+        is_valid = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
-        possible = False
-    if not possible:
-        raise Misuse(f"{str(path)!r} is no name that a file or a folder can have")
+        is_valid = False
+    if not is_valid:
+        raise Misuse(f"Invalid path {str(path)!r}; it contains characters that no file name can have.")
     return Path(os.path.expanduser(path))
 
 
 def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
-    """Folders as someone typed them, one or several, with their links followed."""
-    several = [folders] if isinstance(folders, str | Path) else folders or ()
-    return tuple(os.path.realpath(expand_path(folder)).rstrip("/\\") for folder in several)
+    """Return one or several folders as typed by a person, with `~` expanded and links resolved."""
+    paths = [folders] if isinstance(folders, str | Path) else folders or ()
+    return tuple(os.path.realpath(expand_path(path)).rstrip("/\\") for path in paths)
 
 
 def is_within(project: str | None, folders: Sequence[str]) -> bool:
-    """Whether a project is one of the folders, or lies below one."""
+    """True if a project is one of the folders or below one of them."""
     name = (project or "").rstrip("/\\")
     return any(name == folder or name.startswith((folder + "/", folder + "\\")) for folder in folders)
 
 
 def config_folders() -> list[Path]:
-    """The configuration folders of this machine, as the client itself looks for them."""
-    told = [part.strip() for part in os.environ.get(CONFIG_VARIABLE, "").split(",")]
-    if any(told):
-        return [expand_path(part) for part in told if part]
+    """Return the configuration folders of this machine, found as Claude Code finds them."""
+    paths = [path.strip() for path in os.environ.get(CONFIG_VARIABLE, "").split(",")]
+    if any(paths):
+        return [expand_path(path) for path in paths if path]
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return [expand_path("~/.claude"), expand_path(xdg) / "claude"]
 
 
 def default_store() -> Path:
-    """Where captured conversations are kept on this machine."""
-    told = os.environ.get(STORE_VARIABLE, "").strip()
-    if told:
-        return expand_path(told)
+    """Return the folder where this machine stores captured conversations."""
+    path = os.environ.get(STORE_VARIABLE, "").strip()
+    if path:
+        return expand_path(path)
     from platformdirs import user_data_path
 
     return user_data_path("reread", appauthor=False)
 
 
 def store_roots() -> list[Path]:
-    """Where captured conversations are looked for."""
+    """Return the folders to search for captured conversations."""
     return [default_store(), *([Path.cwd() / CHORUS_FOLDER] if os.path.isdir(CHORUS_FOLDER) else [])]
 
 
 def default_roots() -> list[Path]:
-    """Where sessions are looked for: in the client's folders, and where captured conversations are kept."""
+    """Return the folders to search for sessions: those of Claude Code and those with captured conversations."""
     return [*config_folders(), *store_roots()]
 
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
-    """Every session file below the given folders, or below this machine's own."""
+    """Yield every session file below the given folders, by default below `default_roots`."""
     return map(Path, session_paths(roots))
 
 
 def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
-    """The same as strings: to make a Path of each takes longer than to find it."""
+    """Yield the same files as strings, because making a Path takes longer than finding the file."""
     seen: set[str] = set()
     for folder in session_folders(roots):
         top = str(folder)
-        for path, real in jsonl_files(top, beside=SESSION_SUBFOLDERS):
+        for path, real in jsonl_files(top, skip=SESSION_SUBFOLDERS):
             above, name = os.path.split(path)
             if above != top and is_session_filename(name) and real not in seen:
                 seen.add(real)
@@ -104,7 +104,7 @@ def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
 
 
 def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Paths but for those that lead to a file that came before."""
+    """Yield the paths without those that lead to the same file as an earlier one."""
     seen: set[str] = set()
     for path in paths:
         real = os.path.realpath(path)
@@ -114,42 +114,45 @@ def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
-    """The folders that hold sessions, below the given ones or this machine's own."""
+    """Yield the folders that contain sessions, below the given ones or `default_roots`."""
     for root in [expand_path(root) for root in roots] if roots else default_roots():
         if roots and not os.path.isdir(root):
-            raise NotFound(f"{root}: no such folder; give --root a configuration or projects folder", path=str(root))
+            raise NotFound(f"No folder {root}; pass a configuration or projects folder as --root.", path=str(root))
         inner = [root / name for name in SESSION_FOLDERS if os.path.isdir(root / name)]
         yield from inner or ([root] if roots else [])
 
 
-def jsonl_files(folder: str, *, beside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
-    """Every `.jsonl` file below a folder with its real path, each folder once; the unreadable is passed over."""
+def jsonl_files(folder: str, *, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """Yield every `.jsonl` file below a folder with its real path; skip folders that cannot be read.
+
+    No folder is searched twice, so links may form a circle.
+    """
     seen: set[str] = set()
-    waiting = [(folder, os.path.realpath(folder), True)]
-    while waiting:
-        path, real, is_folder = waiting.pop()
+    todo = [(folder, os.path.realpath(folder), True)]
+    while todo:
+        path, real, is_folder = todo.pop()
         if not is_folder:
             yield path, real
         elif real not in seen:
             seen.add(real)
-            waiting += reversed(list(_entries(path, real, beside)))
+            todo += reversed(list(_entries(path, real, skip)))
 
 
-def _entries(folder: str, real: str, beside: frozenset[str]) -> Iterator[tuple[str, str, bool]]:
-    """The folders and `.jsonl` files in a folder by name: path, real path, and whether it is a folder."""
+def _entries(folder: str, real: str, skip: frozenset[str]) -> Iterator[tuple[str, str, bool]]:
+    """Yield path, real path and kind (True: folder) of the folders and `.jsonl` files in a folder, sorted by name."""
     with suppress(OSError):
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             below = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
-            with suppress(OSError):  # a link that leads in a circle, or where we may not look
+            with suppress(OSError):  # a circular link, or no permission
                 if entry.is_dir():
-                    if entry.name not in beside:
+                    if entry.name not in skip:
                         yield entry.path, below, True
                 elif entry.name.endswith(".jsonl") and entry.is_file():
                     yield entry.path, below, False
 
 
 def require_folder(folder: Path) -> Path:
-    """A folder that someone named, once it is seen that we may look into it."""
+    """Return the folder; raise Unreadable if it cannot be listed."""
     try:
         os.scandir(folder).close()
     except OSError as error:
@@ -158,19 +161,19 @@ def require_folder(folder: Path) -> Path:
 
 
 def is_session_filename(name: str) -> bool:
-    """Whether a file of that name can be a session: agents' files, journals and the history never are."""
+    """True if a file with this name can be a session; agents, journals and the history never are."""
     return name.endswith(".jsonl") and not name.startswith(AGENT_PREFIX) and name not in NON_SESSION_FILES
 
 
 def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
-    """Every file that can be a captured conversation, below the given folders or where this machine keeps them."""
+    """Yield every file that can be a captured conversation, below the given folders or `store_roots`."""
     for root in [expand_path(root) for root in roots] if roots else store_roots():
         folder = root / CONVERSATIONS
         yield from sorted(folder.glob("*/*/*.jsonl")) if os.path.isdir(folder) else ()
 
 
 def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
-    """The transcript of a session id below the given folders, or below this machine's own."""
+    """Return the transcript with a session id below the given folders or `config_folders`; None if there is none."""
     if not _SESSION_ID.fullmatch(session):
         return None
     for root in [expand_path(root) for root in roots] if roots else config_folders():
@@ -181,13 +184,16 @@ def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> 
 
 
 def transcripts_in(folder: Path) -> list[Path]:
-    """Every `.jsonl` below a folder that holds records, sessions and agents alike."""
+    """Return every transcript below a folder, of sessions and agents."""
     found = (Path(path) for path, _ in jsonl_files(str(folder)))
     return sorted(path for path in found if path.name not in NON_SESSION_FILES)
 
 
 def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
-    """The files of a session's agents by agent id, both layouts; of an agent, those that it started."""
+    """Return the files of a session's agents by agent id, in the old and new layout.
+
+    If `session` is itself the file of an agent, return those of the agents that it started.
+    """
     if session.name.startswith(AGENT_PREFIX):
         return _descendants({_agent_id(session)}, _agent_files_in(session.parent))
     inner = session.with_suffix("") / SUBAGENTS
@@ -197,7 +203,7 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
 
 
 def _session_id_of(path: Path) -> str | None:
-    """The session that an agent's file names; it is read again only where it has changed."""
+    """Return the session that an agent's file belongs to; the file is read again only if it has changed."""
     try:
         stat = path.stat()
     except OSError:
@@ -206,18 +212,18 @@ def _session_id_of(path: Path) -> str | None:
 
 
 @lru_cache(maxsize=1 << 16)
-def _read_session_id(path: Path, *_state: int) -> str | None:
-    head = first_envelope(path)
-    return head.sessionId if head is not None else None
+def _read_session_id(path: Path, *_stat: int) -> str | None:
+    envelope = first_envelope(path)
+    return envelope.sessionId if envelope is not None else None
 
 
 def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
-    """The agents below some agents, by the notes beside their files."""
+    """Return the agents that some agents started, at any depth, according to their metadata files."""
     found: dict[str, Path] = {}
     parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
-    while fresh := {_agent_id(p): p for p, of in parent_of.items() if of in parents and _agent_id(p) not in parents}:
-        found |= fresh
-        parents |= set(fresh)
+    while new := {_agent_id(p): p for p, of in parent_of.items() if of in parents and _agent_id(p) not in parents}:
+        found |= new
+        parents |= set(new)
     return found
 
 
@@ -230,7 +236,7 @@ def _agent_id(path: Path) -> str:
 
 
 def agent_meta(path: Path) -> dict[str, Any]:
-    """The client's note beside an agent's file."""
+    """Return the metadata that Claude Code writes next to an agent's file; empty if there is none."""
     try:
         value = jsontext.loads_clean(path.with_suffix(".meta.json").read_bytes())
     except (OSError, ValueError):
@@ -239,23 +245,23 @@ def agent_meta(path: Path) -> dict[str, Any]:
 
 
 def first_envelope(path: Path) -> RecordEnvelope | None:
-    """The head of the first record that names its session."""
+    """Return the envelope of the first record with a session id, if it is among the first eight."""
     try:
         with path.open("rb") as file:
             for line, _ in zip(file, range(8), strict=False):
                 try:
-                    head = decode_envelope(line)
+                    envelope = decode_envelope(line)
                 except jsontext.DECODE_ERRORS:
                     continue
-                if head.sessionId:
-                    return head
+                if envelope.sessionId:
+                    return envelope
     except OSError:
         return None
     return None
 
 
 def tool_result_file(session: Path, written: str) -> Path | None:
-    """The file that holds a tool output too large for the transcript, wherever the session lies now."""
+    """Return the file of a tool result too large for the transcript; found by its name, as sessions are moved."""
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
     for folder in (session.with_suffix(""), session.parent.parent, session.parent):
         path = folder / "tool-results" / name
@@ -265,13 +271,13 @@ def tool_result_file(session: Path, written: str) -> Path | None:
 
 
 def guess_project(session: Path) -> str:
-    """The project by the folder's name alone: a guess, for the name does not tell separators from dashes."""
+    """Guess the project from the folder name, in which separators and dashes look the same."""
     return project_from_folder(session.parent.parent.name, session.parent.name)
 
 
 def project_from_folder(folder: str, name: str) -> str:
-    """The project that a folder's name stands for, by the folder that it is in."""
-    if folder == "conversations":
+    """Return the project that a folder name encodes; `folder` is the name of its parent folder."""
+    if folder == CONVERSATIONS:
         return name.replace("_", "/")
     if _WINDOWS_DRIVE.match(name):
         return f"{name[0]}:\\" + name[3:].replace("-", "\\")

@@ -1,4 +1,4 @@
-"""Locks: one holder of a file at a time, let go when the process ends, however it ends."""
+"""Exclusive file locks, which the system releases when the process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import os
 import sys
 import time
 
-FAR = 1 << 62
-"""A byte that no file has: Windows forbids reading the bytes that are locked."""
-PAUSE = 0.02
+LOCKED_BYTE = 1 << 62
+"""Beyond the end of any file: Windows forbids reading the bytes that are locked."""
+RETRY_SECONDS = 0.02
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(fd: int) -> None:
-        os.lseek(fd, FAR, os.SEEK_SET)
+    def _acquire(fd: int) -> None:
+        os.lseek(fd, LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
-    def _take(fd: int) -> None:
+    def _acquire(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def lock(fd: int, *, wait: float = 0) -> bool:
-    """Take the lock of an open file, within so many seconds; closing the file lets go of it."""
-    limit = time.monotonic() + wait
+    """Lock an open file, retrying for `wait` seconds; False if another process has it. Closing the file unlocks it."""
+    deadline = time.monotonic() + wait
     while True:
         try:
-            _take(fd)
+            _acquire(fd)
         except OSError:
-            if time.monotonic() >= limit:
+            if time.monotonic() >= deadline:
                 return False
-            time.sleep(PAUSE)
+            time.sleep(RETRY_SECONDS)
         else:
             return True

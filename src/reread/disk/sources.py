@@ -1,4 +1,4 @@
-"""Where bytes come from: a file on disk, or bytes in memory."""
+"""Sources of bytes that can be read at any offset: a file, a stream, bytes in memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import IO, Any, Protocol
 from reread.errors import Misuse, NotFound, Unreadable
 
 LIVE_SECONDS = 30.0
-"""A file written to within so long counts as being written."""
+"""A file that was modified this recently is probably still being written."""
 
 
 class Source(Protocol):
-    """Bytes that can be read at any place, and may grow."""
+    """Bytes that can be read at any offset, and may grow."""
 
     path: Path | None
 
@@ -29,23 +29,23 @@ class Source(Protocol):
 
 
 class MemorySource:
-    """Bytes that are already here."""
+    """Bytes in memory."""
 
     def __init__(self, data: bytes) -> None:
         self.path: Path | None = None
         self._data = data
 
     def read(self, offset: int, length: int) -> bytes:
-        """The bytes at a place."""
+        """Return the bytes at an offset."""
         return self._data[offset : offset + length]
 
     def identity(self) -> object:
-        """Never changes."""
+        """Return a constant: the source cannot be replaced."""
         return None
 
 
 class TempFileSource:
-    """Bytes that come while they are read, kept in a temporary file."""
+    """Bytes of a stream, copied to a temporary file as they arrive."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
@@ -54,65 +54,65 @@ class TempFileSource:
         weakref.finalize(self, self._file.close)
 
     def append(self, data: bytes) -> None:
-        """Take in what has come."""
+        """Append bytes that have arrived."""
         self._file.seek(self._size)
         self._file.write(data)
         self._size += len(data)
 
     def read(self, offset: int, length: int) -> bytes:
-        """The bytes at a place."""
+        """Return the bytes at an offset."""
         self._file.seek(offset)
         return self._file.read(length)
 
     def identity(self) -> object:
-        """Never changes."""
+        """Return a constant: the source cannot be replaced."""
         return None
 
 
 _NOT_REGULAR: tuple[tuple[Callable[[int], bool], str], ...] = (
-    (stat.S_ISDIR, "is a folder; name a .jsonl file in it, or `reread check` all of it"),
-    (stat.S_ISFIFO, "is a pipe; pass it on as standard input, as in `reread show - < FILE`"),
-    (lambda mode: not stat.S_ISREG(mode), "is a device or a socket; name a file"),
+    (stat.S_ISDIR, "it is a folder; name a .jsonl file in it, or run `reread check` on the folder"),
+    (stat.S_ISFIFO, "it is a pipe; pass it as standard input, as in `reread show - < FILE`"),
+    (lambda mode: not stat.S_ISREG(mode), "it is a device or a socket; name a file"),
 )
-"""What cannot be read at any place, and what to do instead."""
+"""Files that cannot be read at any offset, and what to do instead."""
 
 
 def require_regular_file(path: Path) -> Path:
-    """A path, unless it leads to what is no file: a pipe or a device would be waited for, or read, without end."""
+    """Return the path; raise Unreadable for a folder, and for a pipe or device, which might be read forever."""
     mode = path.stat().st_mode
-    reason = next((reason for is_such, reason in _NOT_REGULAR if is_such(mode)), None)
+    reason = next((reason for matches, reason in _NOT_REGULAR if matches(mode)), None)
     if reason is not None:
-        raise Unreadable(f"{path}: {reason}", path=str(path))
+        raise Unreadable(f"Cannot read {path}: {reason}.", path=str(path))
     return path
 
 
 def read_all(stream: IO[bytes]) -> bytes:
-    """All that a binary file has left."""
+    """Return the rest of a binary stream."""
     try:
         data: Any = stream.read()
     except (OSError, ValueError) as error:
-        raise Unreadable(f"the file cannot be read: {error}; give one that is open for reading") from error
+        raise Unreadable(f"Cannot read the file: {error}; pass one that is open for reading.") from error
     if not isinstance(data, bytes):
-        raise Misuse("open the file in binary mode: reread reads bytes")
+        raise Misuse("The file is not in binary mode; open it with mode 'rb'.")
     return data
 
 
 class FileSource:
-    """A file, read by position; never mapped, so that a truncation can do no harm."""
+    """A file, read by offset; never mapped into memory, because truncating a mapped file kills the process."""
 
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
         try:
             self._file = io.FileIO(require_regular_file(path), "rb")
         except FileNotFoundError:
-            raise NotFound(f"{path}: no such file; `reread ls` lists sessions", path=str(path)) from None
+            raise NotFound(f"No file {path}; run `reread ls` to list sessions.", path=str(path)) from None
         except OSError as error:
             raise Unreadable.at(path, error) from error
         self._lock = threading.Lock()
         weakref.finalize(self, self._file.close)
 
     def read(self, offset: int, length: int) -> bytes:
-        """The bytes at a place; fewer where the file has shrunk."""
+        """Return the bytes at an offset; fewer if the file has shrunk."""
         try:
             if hasattr(os, "pread"):
                 return os.pread(self._file.fileno(), length, offset)
@@ -123,19 +123,19 @@ class FileSource:
             raise Unreadable.at(self.path or "", error) from error
 
     def identity(self) -> object:
-        """Changes when another file is put in this one's place."""
+        """Return a value that changes if another file replaces this one."""
         status = os.fstat(self._file.fileno())
         return (status.st_dev, status.st_ino)
 
 
 def identity_at(path: Path) -> tuple[object, int]:
-    """The identity and size of whatever is at a path now."""
+    """Return the identity and size of the file at a path now."""
     status = path.stat()
     return (status.st_dev, status.st_ino), status.st_size
 
 
 def file_fingerprint(path: Path) -> tuple[int, ...] | None:
-    """What changes when a file does; None where there is none."""
+    """Return a value that changes whenever the file does; None if there is no file."""
     try:
         stat = path.stat()
     except OSError:
@@ -144,7 +144,7 @@ def file_fingerprint(path: Path) -> tuple[int, ...] | None:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a file was written to just now."""
+    """True if a file was modified within the last `LIVE_SECONDS`."""
     try:
         return time.time() - path.stat().st_mtime < LIVE_SECONDS
     except OSError:

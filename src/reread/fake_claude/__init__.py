@@ -1,4 +1,4 @@
-"""A stand-in for the `claude` command that answers from recordings, for tests of programs that run it.
+"""A fake `claude` command that answers from recordings, for tests of programs that run it.
 
-Reads recordings and speaks the client's protocol on standard input and output; it runs no model and no tool.
+It reads recordings and speaks the client's protocol on standard input and output; it runs no model and no tool.
 """

@@ -1,4 +1,4 @@
-"""Whoever drives a client through its standard input: prompts, answers, requests and interrupts, as they come."""
+"""The program that drives the client through its standard input: prompts, answers, requests and interrupts."""
 
 from __future__ import annotations
 
@@ -12,92 +12,91 @@ from io import RawIOBase
 from typing import cast
 
 from reread.base import jsontext
-from reread.fake_claude.control_protocol import Body, id_of_request
-from reread.fake_claude.usage_errors import UsageRefused
+from reread.base.coerce import as_dict
+from reread.fake_claude.control_protocol import Message, request_id
+from reread.fake_claude.usage_errors import ClaudeUsageError
+from reread.records.lines import LineSplitter
+
+CHUNK = 1 << 16
 
 
 class LineReader:
-    """The lines of a pipe, read in the background; None is its end."""
+    """Read the lines of a pipe in the background."""
 
     def __init__(self, descriptor: int) -> None:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        own = os.fdopen(os.dup(descriptor), "rb", buffering=0)  # the caller may close its own while this one reads
-        threading.Thread(target=self._read, args=(own,), daemon=True).start()
+        pipe = os.fdopen(os.dup(descriptor), "rb", buffering=0)  # the caller may close its own while this one is read
+        threading.Thread(target=self._read, args=(pipe,), daemon=True).start()
 
     def _read(self, pipe: RawIOBase) -> None:
-        """Read without the interpreter's buffers, whose locks would hold up the exit."""
-        rest: list[bytes] = []
+        """Read without the interpreter's buffers, whose locks would delay the exit."""
+        splitter = LineSplitter()
         with contextlib.suppress(OSError), pipe:
-            while chunk := pipe.read(1 << 16):
-                *lines, last = chunk.split(b"\n")
-                for line in lines:
-                    self._lines.put(b"".join((*rest, line, b"\n")))
-                    rest.clear()
-                rest.append(last)
-        if tail := b"".join(rest):
+            while chunk := pipe.read(CHUNK):
+                for line in splitter.feed(chunk):
+                    self._lines.put(line)
+        if tail := splitter.flush():
             self._lines.put(tail)
         self._lines.put(None)
 
-    def listen(self, timeout: float | None = None) -> bytes | None:
-        """The next line; `queue.Empty` where none comes in time."""
+    def next_line(self, timeout: float | None = None) -> bytes | None:
+        """Return the next line, None at the end; raises `queue.Empty` after `timeout` seconds."""
         return self._lines.get(timeout=timeout)
 
 
-class Caller:
-    """The one who speaks messages: what was said and not yet used."""
+class CallerMessages:
+    """The messages of the calling program that have not been used yet."""
 
-    def __init__(self, descriptor: int, reply: Callable[[Body], None]) -> None:
-        self.gone = False
-        """Whether standard input is closed."""
-        self.prompts: deque[Body] = deque()
-        self.answers: dict[str, Body] = {}
+    def __init__(self, descriptor: int, reply: Callable[[Message], None]) -> None:
+        self.is_gone = False
+        """True once standard input is closed."""
+        self.prompts: deque[Message] = deque()
+        self.answers: dict[str, Message] = {}
         """The answers to the client's requests, by request id."""
-        self.opening: Body = {}
-        """The request that opened the conversation."""
+        self.initialize_request: Message = {}
         self.interrupts = 0
-        self._ears = LineReader(descriptor)
+        self._reader = LineReader(descriptor)
         self._reply = reply
 
-    def hear(self, timeout: float | None = None) -> None:
-        """Take one line and note what it says; `queue.Empty` where none comes in time."""
-        line = self._ears.listen(timeout)
+    def receive(self, timeout: float | None = None) -> None:
+        """Read one message and sort it in; raises `queue.Empty` after `timeout` seconds."""
+        line = self._reader.next_line(timeout)
         if line is None:
-            self.gone = True
+            self.is_gone = True
         elif line.strip():
-            self._note(_message(line))
+            self._accept(_parse(line))
 
-    def _note(self, message: Body) -> None:
+    def _accept(self, message: Message) -> None:
         kind = message.get("type")
         if kind == "user":
-            _refuse_other_roles(message)
+            _check_role(message)
             self.prompts.append(message)
         elif kind == "control_response" and isinstance(message.get("response"), dict):
-            self.answers[id_of_request(message["response"])] = message["response"]
+            self.answers[request_id(message["response"])] = message["response"]
         elif kind == "control_request" and isinstance(message.get("request"), dict):
-            self._take_request(message)
+            self._accept_request(message)
 
-    def _take_request(self, message: Body) -> None:
+    def _accept_request(self, message: Message) -> None:
         subtype = message["request"].get("subtype")
         if subtype == "initialize":
-            self.opening = message["request"]
+            self.initialize_request = message["request"]
         elif subtype == "interrupt":
             self.interrupts += 1
         self._reply(message)
 
 
-def _message(line: bytes) -> Body:
+def _parse(line: bytes) -> Message:
     try:
         value = jsontext.loads(line)
     except ValueError:
         value = None
     if not isinstance(value, dict):
         text = line.decode("utf-8", "replace").strip()
-        raise UsageRefused(f"Error parsing streaming input line (type=unknown, {len(text)} chars): SyntaxError")
-    return cast(Body, value)
+        raise ClaudeUsageError(f"Error parsing streaming input line (type=unknown, {len(text)} chars): SyntaxError")
+    return cast(Message, value)
 
 
-def _refuse_other_roles(message: Body) -> None:
-    inner = message.get("message")
-    role = cast(Body, inner).get("role") if isinstance(inner, dict) else None
+def _check_role(message: Message) -> None:
+    role = as_dict(message.get("message")).get("role")
     if role != "user":
-        raise UsageRefused(f"Error: Expected message role 'user', got '{role or 'undefined'}'")
+        raise ClaudeUsageError(f"Error: Expected message role 'user', got '{role or 'undefined'}'")

@@ -1,4 +1,4 @@
-"""The repertoire: the recordings that can be played, and which of them answers a request."""
+"""Choose the recorded turn that answers a prompt."""
 
 from __future__ import annotations
 
@@ -11,182 +11,190 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reread.base.claude_argv import Invocation
+from reread.base.text import plural
 from reread.errors import Misuse, NotFound
 from reread.fake_claude.script import RecordedTurn, recorded_turns
 from reread.fake_claude.script_sources import read_recordings
 from reread.fake_claude.usage_errors import is_session_id
 
-MATCHING = ("prompt", "order")
-SHOWN = 20
-"""How many recordings a failure lists."""
-WIDE = 60
+MATCH_PROMPT, MATCH_ORDER = MATCH_MODES = ("prompt", "order")
+MAX_LISTED = 20
+"""How many recordings an error lists."""
+MAX_PROMPT_LENGTH = 60
 
 
-class Unanswered(NotFound):
-    """No recording answers what was asked."""
+class NotRecorded(NotFound):
+    """No recording answers the prompt, or the caller did something else than was recorded."""
 
 
-class NoSession(NotFound):
-    """The session that was to go on is in no recording; said in the words of the real program."""
+class UnknownSession(NotFound):
+    """No recording contains the session to resume; with the real program's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class FakeClaudeSettings:
-    """What is played, and how strictly and how fast."""
+    """What the fake client plays, how strictly and how fast."""
 
-    places: tuple[str, ...] = ()
-    """Files, folders and names of captured conversations; everything in the store where it is empty."""
-    exact: bool = True
-    played: Path | None = None
+    sources: tuple[str, ...] = ()
+    """Files, folders and names of captured conversations; empty for everything in the store."""
+    strict: bool = True
+    """True if the caller must send what was recorded; else turns are played in order, whatever it sends."""
+    played_folder: Path | None = None
+    """A folder that records which turns were played, so that the next process gets the next one."""
     speed: float | None = None
-    """How many times faster than recorded; None does not wait at all."""
+    """Playback speed (2 = twice as fast); None does not wait at all."""
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> FakeClaudeSettings:
-        """The settings in the environment."""
-        matching, played = environment.get("REREAD_MATCH") or MATCHING[0], environment.get("REREAD_PLAYED")
-        if matching not in MATCHING:
-            raise Misuse(f"REREAD_MATCH is {matching!r}: say {' or '.join(MATCHING)}")
+    def from_environment(cls, environment: Mapping[str, str]) -> FakeClaudeSettings:
+        """Read the settings from environment variables."""
+        mode, played = environment.get("REREAD_MATCH") or MATCH_PROMPT, environment.get("REREAD_PLAYED")
+        if mode not in MATCH_MODES:
+            raise Misuse(f"Invalid REREAD_MATCH {mode!r}; use {' or '.join(MATCH_MODES)}.")
         return cls(
-            places=tuple(filter(None, environment.get("REREAD_REPLAY", "").split(os.pathsep))),
-            exact=matching == MATCHING[0],
-            played=Path(played) if played else None,
-            speed=parse_speed(environment.get("REREAD_SPEED", "")),
+            sources=tuple(filter(None, environment.get("REREAD_REPLAY", "").split(os.pathsep))),
+            strict=mode == MATCH_PROMPT,
+            played_folder=Path(played) if played else None,
+            speed=_parse_speed(environment.get("REREAD_SPEED", "")),
         )
 
-    def repertoire(self) -> Matcher:
-        """All that can be played."""
-        return Matcher(recorded_turns(read_recordings(self.places)), exact=self.exact, played=self.played)
+    def matcher(self) -> Matcher:
+        """Read the recordings."""
+        turns = recorded_turns(read_recordings(self.sources))
+        return Matcher(turns, strict=self.strict, played_folder=self.played_folder)
 
 
-def parse_speed(text: str) -> float | None:
-    """A pace as people write it; None does not wait at all."""
+def _parse_speed(text: str) -> float | None:
     try:
         speed = float(text or 0)
     except ValueError:
         speed = -1.0
     if not 0 <= speed < math.inf:
-        raise Misuse(f"REREAD_SPEED is {text!r}: say 1 for the recorded pace, 4 for four times as fast")
+        raise Misuse(f"Invalid REREAD_SPEED {text!r}; use 1 for the recorded pace, 4 for four times as fast.")
     return speed or None
 
 
 class Matcher:
-    """Turns in the order they were recorded, each given to whoever asks what it answers."""
+    """The recorded turns, and the rules by which one is chosen."""
 
-    def __init__(self, turns: Sequence[RecordedTurn], *, exact: bool = True, played: Path | None = None) -> None:
+    def __init__(
+        self, turns: Sequence[RecordedTurn], *, strict: bool = True, played_folder: Path | None = None
+    ) -> None:
         self.turns = turns
-        self.exact = exact
-        """Whether the caller must say what was recorded; else turns are given in order, whatever is said."""
-        self._played = played
-        """A folder that notes what was played, so that the next process gets the next recording."""
+        self.strict = strict
+        self._played_folder = played_folder
 
-    def begin(self, call: Invocation, prompt: str) -> RecordedTurn:
-        """The turn that answers the first prompt of a process."""
-        self.refuse_unknown_session(call)
-        fitting = [turn for turn in self._reachable(call) if self._answers(turn, prompt)]
-        fitting.sort(key=lambda turn: (turn.prompt is None, turn.forks != call.has("--fork-session")))
-        for turn in fitting:
-            if self._claim(turn, call):
+    def first_turn(self, invocation: Invocation, prompt: str) -> RecordedTurn:
+        """Return the turn that answers the first prompt of a process."""
+        self.check_session(invocation)
+        matches = [turn for turn in self._candidates(invocation) if self._answers(turn, prompt)]
+        matches.sort(key=lambda turn: (turn.prompt is None, turn.is_fork != invocation.has("--fork-session")))
+        for turn in matches:
+            if self._claim(turn, invocation):
                 return turn
-        raise Unanswered(self._complaint(call, prompt, fitting))
+        raise NotRecorded(self._explain(invocation, prompt, matches))
 
-    def go_on(self, turn: RecordedTurn, prompt: str) -> RecordedTurn:
-        """The turn that answers the next prompt of the same process."""
+    def next_turn(self, turn: RecordedTurn, prompt: str) -> RecordedTurn:
+        """Return the turn that answers the next prompt of the same process."""
         following = turn.next
         if following is None:
-            raise Unanswered(
-                f"no recording answers {_short(prompt)}: {turn.name} is the last turn that was recorded of its session"
+            raise NotRecorded(
+                f"No recording answers {_shorten(prompt)}: {turn.name} is the last recorded turn of its session."
             )
         if not self._answers(following, prompt):
-            raise Unanswered(
-                f"no recording answers {_short(prompt)} after {turn.name}: "
-                f"the prompt recorded next is {_short(following.prompt)}"
+            raise NotRecorded(
+                f"No recording answers {_shorten(prompt)} after {turn.name}: "
+                f"the prompt recorded next is {_shorten(following.prompt)}."
             )
         self._claim(following, Invocation())
         return following
 
-    def refuse_unknown_session(self, call: Invocation) -> None:
-        """Refuse to go on with a session that nobody recorded."""
-        wanted = call.resumes
-        if wanted is None or self._recorded_as(wanted) in self._sessions():
+    def check_session(self, invocation: Invocation) -> None:
+        """Raise `UnknownSession` if the session to resume was not recorded."""
+        wanted = invocation.resumed_session
+        if wanted is None or self._recorded_id(wanted) in self._session_ids():
             return
         if is_session_id(wanted):
-            raise NoSession(f"No conversation found with session ID: {wanted}")
-        raise NoSession(
+            raise UnknownSession(f"No conversation found with session ID: {wanted}")
+        raise UnknownSession(
             "Error: --resume requires a valid session ID or session title when used with --print. "
             f'Usage: claude -p --resume <session-id|title>. Provided value "{wanted}" is not a UUID '
             "and does not match any session title."
         )
 
-    def overview(self) -> str:
-        """What there is, a line for each turn."""
+    def list_recordings(self) -> str:
+        """List the recorded turns, one per line."""
         if not self.turns:
-            return "there are no recordings"
-        lines = [f"  {turn.name}: {_described(turn)}" for turn in self.turns[:SHOWN]]
+            return "There are no recordings."
+        lines = [f"  {turn.name}: {_describe(turn)}" for turn in self.turns[:MAX_LISTED]]
         more = len(self.turns) - len(lines)
-        return "\n".join(["recorded:", *lines, *([f"  and {more} more"] if more else [])])
+        return "\n".join(["Recorded:", *lines, *([f"  and {more} more"] if more else [])])
 
-    def _sessions(self) -> set[str | None]:
-        return {name for turn in self.turns for name in (turn.session, turn.follows)}
+    def _session_ids(self) -> set[str | None]:
+        return {name for turn in self.turns for name in (turn.session, turn.resumed_session)}
 
-    def _reachable(self, call: Invocation) -> Iterator[RecordedTurn]:
-        """The turns that a process called like this could begin with, best first."""
-        if call.resumes:
-            wanted = self._recorded_as(call.resumes)
-            yield from (turn for turn in self.turns if turn.follows == wanted)
+    def _candidates(self, invocation: Invocation) -> Iterator[RecordedTurn]:
+        """Yield the turns that a process with these arguments could start with, the best first."""
+        if invocation.resumed_session:
+            wanted = self._recorded_id(invocation.resumed_session)
+            yield from (turn for turn in self.turns if turn.resumed_session == wanted)
             return
-        if call.has("--continue"):
-            yield from (turn for turn in self.turns if turn.follows)
-        yield from (turn for turn in self.turns if not turn.follows)
+        if invocation.has("--continue"):
+            yield from (turn for turn in self.turns if turn.resumed_session)
+        yield from (turn for turn in self.turns if not turn.resumed_session)
 
     def _answers(self, turn: RecordedTurn, prompt: str) -> bool:
-        return not self.exact or turn.prompt is None or turn.prompt == prompt
+        return not self.strict or turn.prompt is None or turn.prompt == prompt
 
-    def _claim(self, turn: RecordedTurn, call: Invocation) -> bool:
-        """Note that a turn is played; False where another process has played it."""
-        given = call.options.get("--session-id")
-        if self._played is None:
+    def _claim(self, turn: RecordedTurn, invocation: Invocation) -> bool:
+        """Record that a turn is played; False if it has been played already."""
+        if self._played_folder is None:
             return True
-        self._played.mkdir(parents=True, exist_ok=True)
-        if given and turn.session:
-            self._alias(given).write_text(json.dumps(turn.session))
+        self._played_folder.mkdir(parents=True, exist_ok=True)
+        chosen_id = invocation.options.get("--session-id")
+        if chosen_id and turn.session:
+            self._alias_path(chosen_id).write_text(json.dumps(turn.session))
         try:
-            self._note(turn.key).touch(exist_ok=False)
+            self._marker_path(turn.key).touch(exist_ok=False)
         except FileExistsError:
             return False
         return True
 
-    def _recorded_as(self, session: str) -> str:
-        """The recorded id of a session to which a caller gave an id of its own."""
-        alias = self._alias(session)
-        return json.loads(alias.read_text()) if self._played and alias.exists() else session
+    def _recorded_id(self, session: str) -> str:
+        """Return the recorded id of a session for which a caller has chosen another id."""
+        alias = self._alias_path(session)
+        return json.loads(alias.read_text()) if self._played_folder and alias.exists() else session
 
-    def _note(self, key: str) -> Path:
-        return (self._played or Path()) / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.played"
+    def _marker_path(self, key: str) -> Path:
+        return (self._played_folder or Path()) / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.played"
 
-    def _alias(self, session: str) -> Path:
-        return self._note(session).with_suffix(".session")
+    def _alias_path(self, session: str) -> Path:
+        return self._marker_path(session).with_suffix(".session")
 
-    def _complaint(self, call: Invocation, prompt: str, fitting: Sequence[RecordedTurn]) -> str:
-        if fitting:
-            reason = f"all {len(fitting)} recordings of it have been played; record it once more, or empty the folder"
+    def _explain(self, invocation: Invocation, prompt: str, matches: Sequence[RecordedTurn]) -> str:
+        """Explain why no recording answers a prompt, and what would."""
+        if matches:
+            played = plural(len(matches), "recording")
+            reason = f"All of its recordings ({played}) have been played; record it again, or empty REREAD_PLAYED."
         elif elsewhere := [turn for turn in self.turns if turn.prompt == prompt]:
             turn = elsewhere[0]
             reason = (
-                f"it was recorded only as {turn.name}, which goes on with session {turn.follows}: --resume that"
-                if turn.follows
-                else f"it was recorded only as the beginning of a session ({turn.name}): do not resume or continue"
+                f"It was recorded only as {turn.name}, which continues session {turn.resumed_session}; use --resume."
+                if turn.resumed_session
+                else f"It was recorded only as the start of a session ({turn.name}); do not resume or continue."
             )
         else:
-            reason = f"needed: a recording whose {'next' if call.resumes else 'first'} prompt is this one"
-        return f"no recording answers {_short(prompt)}\n{reason}\n{self.overview()}"
+            position = "next" if invocation.resumed_session else "first"
+            reason = f"Needed: a recording whose {position} prompt is this one."
+        return f"No recording answers {_shorten(prompt)}.\n{reason}\n{self.list_recordings()}"
 
 
-def _described(turn: RecordedTurn) -> str:
-    said = "any prompt" if turn.prompt is None else _short(turn.prompt)
-    return f"{said}, going on with session {turn.follows}" if turn.follows else said
+def _describe(turn: RecordedTurn) -> str:
+    prompt = "any prompt" if turn.prompt is None else _shorten(turn.prompt)
+    return f"{prompt}, continues session {turn.resumed_session}" if turn.resumed_session else prompt
 
 
-def _short(prompt: str | None) -> str:
+def _shorten(prompt: str | None) -> str:
     line = " ".join((prompt or "").split())
-    return json.dumps(line if len(line) <= WIDE else line[: WIDE - 1] + "…", ensure_ascii=False)
+    return json.dumps(
+        line if len(line) <= MAX_PROMPT_LENGTH else line[: MAX_PROMPT_LENGTH - 1] + "…", ensure_ascii=False
+    )

@@ -1,4 +1,4 @@
-"""Recordings: what the real client was told and what it said, run by run, cut into turns. No I/O."""
+"""Recordings of the client: what it read and printed, run by run, split into turns. No I/O."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from reread.base import jsontext
 from reread.base.claude_argv import Invocation
+from reread.base.coerce import as_dict
 from reread.catalog.stored_line import IN, OUT
 
 CONTROL = ("control_request", "control_response")
@@ -18,27 +19,27 @@ CONTROL = ("control_request", "control_response")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One line that went over a pipe."""
+    """One line that the client read or printed."""
 
     stream: str
-    """`out`, `in` or `err`: what the client printed, was told, or printed aside."""
+    """`out`, `in` or `err`: the client's standard output, input or error output."""
     raw: bytes
-    """Its exact bytes, line end included."""
+    """The exact bytes, line end included."""
     at: float | None = None
-    """When, in seconds since 1970."""
+    """The time in seconds since 1970."""
     value: dict[str, Any] = field(default_factory=dict[str, Any])
-    """The JSON object in it; empty where it is none."""
+    """The JSON object in it; empty if there is none."""
 
     @property
     def kind(self) -> str:
-        """Its type; empty where it is no message."""
+        """The type of the message; empty if it is not one."""
         kind = self.value.get("type")
         return kind if isinstance(kind, str) else ""
 
 
 @dataclass(slots=True, eq=False)
 class RecordedTurn:
-    """A prompt, and all that went to and fro until the next."""
+    """A prompt, and everything read and printed up to the next."""
 
     name: str
     key: str
@@ -46,38 +47,40 @@ class RecordedTurn:
     recording: Recording
     number: int
     prompt: str | None
-    """None where it was not recorded: any prompt will do."""
-    asked_at: float | None
+    """None if it was not recorded: any prompt matches."""
+    prompted_at: float | None
     session: str | None
-    follows: str | None
-    """The session that this turn goes on with, by id or title; None where it begins one."""
-    forks: bool
+    resumed_session: str | None
+    """The id or title of the session that this turn continues; None if it starts one."""
+    is_fork: bool
     exit_code: int | None
-    """How the client ended, where this was the last turn and that is known."""
-    converses: bool
-    """Whether the control protocol was spoken in it."""
+    """The client's exit code, if this was its last turn and the code is known."""
+    uses_control_protocol: bool
     next: RecordedTurn | None = None
-    """The turn that the same client, or one that resumed it, took next."""
+    """The next turn of the same client, or of one that resumed it."""
 
     @property
     def frames(self) -> Sequence[Frame]:
-        """Every line of it but the prompt; read again when asked for, as most turns never are."""
-        return _parts(self.recording)[self.number].frames
+        """Every line except the prompt; read again on each access, since most turns are never played."""
+        return _split_turns(self.recording)[self.number].frames
 
     @property
-    def call(self) -> Invocation | None:
-        """How the client was called, where that is known."""
-        return self.recording.call
+    def invocation(self) -> Invocation | None:
+        """How the client was called, if known."""
+        return self.recording.invocation
 
     @property
-    def opening(self) -> dict[str, Any]:
-        """The caller's `initialize` request; empty where none was recorded."""
-        found = (f.value["request"] for f in self.frames if f.stream == IN and _asks(f.value) == "initialize")
-        return next(found, dict[str, Any]())
+    def initialize_request(self) -> dict[str, Any]:
+        """The caller's `initialize` request; empty if none was recorded."""
+        for frame in self.frames:
+            request = as_dict(frame.value.get("request"))
+            if frame.stream == IN and frame.kind == "control_request" and request.get("subtype") == "initialize":
+                return request
+        return {}
 
     @property
     def result(self) -> Frame | None:
-        """The line that ends it; None where the client was cut off."""
+        """The result line; None if the client was killed before it."""
         return next((f for f in reversed(self.frames) if f.stream == OUT and f.kind == "result"), None)
 
 
@@ -88,25 +91,25 @@ class Recording:
     name: str
     source: Path
     number: int = 0
-    """Which run it is of those in its file."""
+    """The index of the run in its file."""
     load: Callable[[], Sequence[Frame]] = tuple
     """Reads its lines."""
-    call: Invocation | None = None
+    invocation: Invocation | None = None
     exit_code: int | None = None
     started: float | None = None
 
 
 def frame_of(stream: str, raw: bytes, at: float | None = None) -> Frame:
-    """A line, read."""
+    """Parse one line."""
     try:
         value = jsontext.loads(raw) if raw[:1] == b"{" else None
     except ValueError:
         value = None
-    return Frame(stream, raw, at, cast(dict[str, Any], value) if isinstance(value, dict) else {})
+    return Frame(stream, raw, at, as_dict(value))
 
 
 def frames_of(stream: str, raw: bytes, at: float | None = None) -> Iterator[Frame]:
-    """A line, or the lines of the array that `--output-format json --verbose` prints in one."""
+    """Parse one line; the array that `--output-format json --verbose` prints becomes several."""
     try:
         items = jsontext.loads(raw) if raw[:1] == b"[" else None
     except ValueError:
@@ -118,63 +121,68 @@ def frames_of(stream: str, raw: bytes, at: float | None = None) -> Iterator[Fram
         yield frame_of(stream, jsontext.dumps(item) + b"\n", at)
 
 
-def prompt_of(message: Any) -> str:
-    """The words of a prompt, with a mark for each picture and file in it: equal where the prompts are."""
-    content = cast(dict[str, Any], message).get("content") if isinstance(message, dict) else message
+def prompt_text(message: Any) -> str:
+    """Return the text of a prompt, with a hash for each image or file, so that equal prompts have equal texts."""
+    content = as_dict(message).get("content") if isinstance(message, dict) else message
     if isinstance(content, str):
         return content.strip()
     blocks = cast(list[Any], content) if isinstance(content, list) else []
-    return "\n".join(_words(block) for block in blocks).strip()
+    return "\n".join(_block_text(block) for block in blocks).strip()
 
 
-def _words(block: Any) -> str:
-    if isinstance(block, dict) and isinstance(cast(dict[str, Any], block).get("text"), str):
-        return cast(dict[str, Any], block)["text"]
-    return f"[{hashlib.sha256(jsontext.dumps(block)).hexdigest()[:12]}]"
+def _block_text(block: Any) -> str:
+    text = as_dict(block).get("text")
+    return text if isinstance(text, str) else f"[{hashlib.sha256(jsontext.dumps(block)).hexdigest()[:12]}]"
 
 
 def recorded_turns(recordings: Iterable[Recording]) -> list[RecordedTurn]:
-    """The turns of recordings, in order, each knowing what it follows."""
+    """Return the turns of recordings in order, each linked to the next of its session."""
     turns: list[RecordedTurn] = []
-    last: dict[str, RecordedTurn] = {}
+    last_by_session: dict[str, RecordedTurn] = {}
     for recording in recordings:
-        parts = _parts(recording)
+        parts = _split_turns(recording)
         for number, part in enumerate(parts):
-            session = next((s for f in part.frames if (s := _session(f))), None)
+            session = next((s for f in part.frames if (s := _session_id(f))), None)
             turn = RecordedTurn(
                 name=recording.name if number == 0 else f"{recording.name}#{number + 1}",
                 key=f"{recording.source.resolve()}:{recording.number}:{number}",
                 recording=recording,
                 number=number,
                 prompt=part.prompt,
-                asked_at=part.at,
+                prompted_at=part.at,
                 session=session,
-                follows=_follows(recording.call, session, last) if number == 0 else session,
-                forks=number == 0 and recording.call is not None and recording.call.has("--fork-session"),
+                resumed_session=(
+                    _resumed_session(recording.invocation, session, last_by_session) if number == 0 else session
+                ),
+                is_fork=(
+                    number == 0 and recording.invocation is not None and recording.invocation.has("--fork-session")
+                ),
                 exit_code=recording.exit_code if number == len(parts) - 1 else None,
-                converses=any(frame.kind in CONTROL for frame in part.frames),
+                uses_control_protocol=any(frame.kind in CONTROL for frame in part.frames),
             )
-            before = turns[-1] if number else last.get(turn.follows or "")
-            if before is not None and not turn.forks and before.next is None:
-                before.next = turn
+            previous = turns[-1] if number else last_by_session.get(turn.resumed_session or "")
+            if previous is not None and not turn.is_fork and previous.next is None:
+                previous.next = turn
             turns.append(turn)
             if session:
-                last.pop(session, None)
-                last[session] = turn
+                last_by_session.pop(session, None)
+                last_by_session[session] = turn
     return turns
 
 
-def _follows(call: Invocation | None, session: str | None, last: dict[str, RecordedTurn]) -> str | None:
-    """The session that a run goes on with, as it was called, or, where that is unknown, as its id tells."""
-    if call is None:
-        return session if session in last else None
-    if call.has("--continue") and not call.resumes:
-        return session if session in last else next(reversed(last), None)
-    return call.resumes
+def _resumed_session(
+    invocation: Invocation | None, session: str | None, last_by_session: dict[str, RecordedTurn]
+) -> str | None:
+    """Return the session that a run resumes by its arguments, or by its session id if those are unknown."""
+    if invocation is None:
+        return session if session in last_by_session else None
+    if invocation.has("--continue") and not invocation.resumed_session:
+        return session if session in last_by_session else next(reversed(last_by_session), None)
+    return invocation.resumed_session
 
 
-class _Part(NamedTuple):
-    """What belongs to one prompt."""
+class _TurnFrames(NamedTuple):
+    """A prompt, its time, and the frames up to the next prompt."""
 
     prompt: str | None
     at: float | None
@@ -182,58 +190,58 @@ class _Part(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _parts(recording: Recording) -> list[_Part]:
-    """A run's frames, cut before every prompt but the first; the prompts themselves are left out."""
-    parts: list[_Part] = []
-    ahead: list[Frame] = []
+def _split_turns(recording: Recording) -> list[_TurnFrames]:
+    """Split a run's frames before every prompt except the first; the prompts themselves are left out."""
+    turns: list[_TurnFrames] = []
+    before_first: list[Frame] = []
     for frame in _with_prompts(recording):
         if frame.stream == IN and frame.kind == "user":
-            said = prompt_of(frame.value["message"]) if "message" in frame.value else None
-            parts.append(_Part(said, frame.at, [] if parts else ahead))
+            prompt = prompt_text(frame.value["message"]) if "message" in frame.value else None
+            turns.append(_TurnFrames(prompt, frame.at, [] if turns else before_first))
         else:
-            (parts[-1].frames if parts else ahead).append(frame)
-    if not parts and any(frame.kind == "result" for frame in ahead):  # a client that refused its call
-        parts.append(_Part(None, None, ahead))
-    return parts
+            (turns[-1].frames if turns else before_first).append(frame)
+    if not turns and any(frame.kind == "result" for frame in before_first):  # a client that rejected its arguments
+        turns.append(_TurnFrames(None, None, before_first))
+    return turns
 
 
 def _with_prompts(recording: Recording) -> Sequence[Frame]:
-    """A run's frames with its prompts among them, however it was recorded."""
-    frames, call = recording.load(), recording.call
+    """Return a run's frames with its prompts among them, however it was recorded."""
+    frames, invocation = recording.load(), recording.invocation
     if any(f.stream == IN and f.kind for f in frames):
         return frames
-    if call is not None and not call.converses:
-        told = "\n".join(f.raw.decode("utf-8", "replace").rstrip("\r\n") for f in frames if f.stream == IN)
-        asked = "\n".join(part for part in (call.prompt, told) if part)
-        return [prompt_frame({"content": asked}, recording.started), *(f for f in frames if f.stream != IN)]
+    if invocation is not None and not invocation.reads_messages:
+        piped = "\n".join(f.raw.decode("utf-8", "replace").rstrip("\r\n") for f in frames if f.stream == IN)
+        prompt = "\n".join(part for part in (invocation.prompt, piped) if part)
+        return [prompt_frame({"content": prompt}, recording.started), *(f for f in frames if f.stream != IN)]
     if not any(f.kind in CONTROL for f in frames):
         return [prompt_frame(None), *frames]
-    return list(_guessed(frames))
+    return list(_infer_input(frames))
 
 
-def _guessed(frames: Sequence[Frame]) -> Iterator[Frame]:
-    """Where the caller must have spoken, in a conversation of which only one side was recorded.
+def _infer_input(frames: Sequence[Frame]) -> Iterator[Frame]:
+    """Insert the caller's messages where they must have been, if only the client's output was recorded.
 
-    Every prompt is answered by a new `init`, and so is a task that ended in the background; a request waits for its
-    answer.
+    The client prints an `init` for every prompt, and for a background task that ended; each of its requests waits for
+    an answer.
     """
-    open_for_prompt = True
+    expects_prompt = True
     for n, frame in enumerate(frames):
-        if frame.kind == "system" and frame.value.get("subtype") == "init" and open_for_prompt:
-            yield prompt_frame(_replayed(frames[n:]))
-            open_for_prompt = False
+        if frame.kind == "system" and frame.value.get("subtype") == "init" and expects_prompt:
+            yield prompt_frame(_replayed_prompt(frames[n:]))
+            expects_prompt = False
         yield frame
         if frame.kind == "control_request":
-            heard = {"type": "control_response", "response": {"request_id": frame.value.get("request_id")}}
-            yield Frame(IN, b"", frame.at, heard)
+            answer = {"type": "control_response", "response": {"request_id": frame.value.get("request_id")}}
+            yield Frame(IN, b"", frame.at, answer)
         if frame.kind == "result":
-            open_for_prompt = True
+            expects_prompt = True
         elif frame.kind == "system" and frame.value.get("subtype") == "task_notification":
-            open_for_prompt = False
+            expects_prompt = False
 
 
-def _replayed(frames: Sequence[Frame]) -> Any:
-    """The prompt that `--replay-user-messages` echoed before the next result."""
+def _replayed_prompt(frames: Sequence[Frame]) -> Any:
+    """Return the prompt that `--replay-user-messages` printed before the next result."""
     for frame in frames:
         if frame.kind == "user" and frame.value.get("isReplay"):
             return frame.value.get("message")
@@ -243,16 +251,10 @@ def _replayed(frames: Sequence[Frame]) -> Any:
 
 
 def prompt_frame(message: Any, at: float | None = None) -> Frame:
-    """A prompt that was said, or, where nothing is known of it, any."""
-    said = {"type": "user"} if message is None else {"type": "user", "message": message}
-    return Frame(IN, b"", at, said)
+    """Return the frame of a prompt; None stands for an unknown one."""
+    return Frame(IN, b"", at, {"type": "user"} if message is None else {"type": "user", "message": message})
 
 
-def _session(frame: Frame) -> str | None:
+def _session_id(frame: Frame) -> str | None:
     session = frame.value.get("session_id") if frame.stream == OUT else None
     return session if isinstance(session, str) and session else None
-
-
-def _asks(value: dict[str, Any]) -> str:
-    request = value.get("request") if value.get("type") == "control_request" else None
-    return str(cast(dict[str, Any], request).get("subtype")) if isinstance(request, dict) else ""

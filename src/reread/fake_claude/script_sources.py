@@ -1,4 +1,4 @@
-"""Archives: where recordings are found: captured conversations, streams that were printed to a file, transcripts."""
+"""Find recordings: captured conversations, streams that were printed to a file, transcripts."""
 
 from __future__ import annotations
 
@@ -11,110 +11,120 @@ from pathlib import Path
 from typing import Any
 
 from reread.base import jsontext
-from reread.base.claude_argv import call_of
-from reread.catalog.store import FOLDER, Store, StoredConversation
+from reread.base.claude_argv import find_invocation
+from reread.catalog.store import Store
+from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, StoredLine
-from reread.disk.layout import expand_path, transcripts_in
+from reread.disk.layout import CONVERSATIONS, expand_path, transcripts_in
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.records.dialects import stream_json
 
-BEGINNING = datetime.min.replace(tzinfo=UTC)
+UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-def read_recordings(places: Sequence[str]) -> Iterator[Recording]:
-    """What was recorded in files, folders and captured conversations; everything in the store where none is named."""
-    if not places:
-        yield from _of_store(Store())
-    for place in places:
-        path = expand_path(place)
-        if os.path.isdir(path / FOLDER):
-            yield from _of_store(Store(path))
+def read_recordings(sources: Sequence[str]) -> Iterator[Recording]:
+    """Yield the recordings in files, folders and captured conversations; everything in the store if none is named."""
+    if not sources:
+        yield from _from_store(Store())
+    for source in sources:
+        path = expand_path(source)
+        if os.path.isdir(path / CONVERSATIONS):
+            yield from _from_store(Store(path))
         elif os.path.isdir(path):
             for file in transcripts_in(path):
-                yield from _at(file)
+                yield from _from_source(file)
         else:
-            yield from _at(path if os.path.isfile(path) else place)
+            yield from _from_source(path if os.path.isfile(path) else source)
 
 
-def _of_store(store: Store) -> Iterator[Recording]:
-    """Everything in a store, in the order in which it was captured."""
-    kept = [(kept.runs[0].started or BEGINNING, kept.id, kept) for kept in store.conversations() if kept.runs]
-    for *_, conversation in sorted(kept, key=lambda item: item[:2]):
-        yield from _of_kept(conversation)
+def _from_store(store: Store) -> Iterator[Recording]:
+    """Yield everything in a store, in the order in which it was captured."""
+    started = [
+        (stored.runs[0].started or UNKNOWN_TIME, stored.id, stored) for stored in store.conversations() if stored.runs
+    ]
+    for *_, stored in sorted(started, key=lambda item: item[:2]):
+        yield from _from_conversation(stored)
 
 
-def _at(place: Path | str) -> Iterator[Recording]:
-    """What is there under a name or a path: a captured conversation, else a session."""
-    kept = _kept(place)
-    if kept is not None:
-        return _of_kept(kept)
-    from reread.session.session import open  # noqa: A004  # most recordings are captured, and do without all that it needs
+def _from_source(source: Path | str) -> Iterator[Recording]:
+    """Return the recordings in one source: a captured conversation, else a session."""
+    stored = _find_conversation(source)
+    if stored is not None:
+        return _from_conversation(stored)
+    from reread.session.session import open  # noqa: A004  # slow to import, and most recordings do not need it
 
-    session = open(place)
+    session = open(source)
     path = session.path or Path()
     if stream_json.NAME in session.dialects:
-        return iter([Recording(str(path), path, load=partial(_stream, path))])
-    return iter([Recording(session.id, path, load=partial(_transcript, path))])
+        return iter([Recording(str(path), path, load=partial(_load_stream, path))])
+    return iter([Recording(session.id, path, load=partial(_load_transcript, path))])
 
 
-def _kept(place: Path | str) -> StoredConversation | None:
-    if isinstance(place, Path):
-        return StoredConversation(place) if StoredConversation(place).is_captured else None
+def _find_conversation(source: Path | str) -> StoredConversation | None:
+    if isinstance(source, Path):
+        stored = StoredConversation(source)
+        return stored if stored.is_captured else None
     try:
-        return Store().open(place)
+        return Store().open(source)
     except NotFound:
         return None
 
 
-def _of_kept(kept: StoredConversation) -> Iterator[Recording]:
-    """The runs of a captured conversation."""
-    for number, run in enumerate(kept.runs):
-        name = kept.id if number == 0 else f"{kept.id}:{number + 1}"
-        started = run.started.timestamp() if run.started else None
-        yield Recording(name, kept.path, number, partial(_run, kept, number), call_of(run.argv), run.exit_code, started)
+def _from_conversation(stored: StoredConversation) -> Iterator[Recording]:
+    """Yield the runs of a captured conversation."""
+    for number, run in enumerate(stored.runs):
+        yield Recording(
+            name=stored.id if number == 0 else f"{stored.id}:{number + 1}",
+            source=stored.path,
+            number=number,
+            load=partial(_load_run, stored, number),
+            invocation=find_invocation(run.argv),
+            exit_code=run.exit_code,
+            started=run.started.timestamp() if run.started else None,
+        )
 
 
-def _run(kept: StoredConversation, number: int) -> Sequence[Frame]:
-    return _runs(kept)[number]
+def _load_run(stored: StoredConversation, number: int) -> Sequence[Frame]:
+    return _load_runs(stored)[number]
 
 
 @lru_cache(maxsize=1)
-def _runs(kept: StoredConversation) -> list[list[Frame]]:
-    """The lines of a captured conversation, run by run; its runs are asked for one after the other."""
-    frames: list[list[Frame]] = [[] for _ in kept.runs]
-    for entry in kept.entries():
-        frames[entry.run - 1] += frames_of(entry.stream, entry.raw + entry.end, _seconds(entry))
+def _load_runs(stored: StoredConversation) -> list[list[Frame]]:
+    """Read the lines of a captured conversation, run by run; its runs are loaded one after the other."""
+    frames: list[list[Frame]] = [[] for _ in stored.runs]
+    for line in stored.lines():
+        frames[line.run - 1] += frames_of(line.stream, line.raw + line.end, _seconds(line))
     return frames
 
 
-def _stream(path: Path) -> list[Frame]:
-    """What was printed into a file."""
+def _load_stream(path: Path) -> list[Frame]:
+    """Read a stream that was printed into a file."""
     with path.open("rb") as file:
         return [frame for line in file for frame in frames_of(OUT, line)]
 
 
-def _transcript(path: Path) -> list[Frame]:
-    """What the client wrote to disk, as if it had printed it: each prompt is answered by an `init` and a result."""
+def _load_transcript(path: Path) -> list[Frame]:
+    """Read a transcript as if it had been printed: each prompt is followed by an `init` and ends with a result."""
     from reread.recording.as_stream import as_stream
     from reread.session.session import open  # noqa: A004
 
-    told = [frame_of(OUT, entry.raw + NEWLINE, _seconds(entry)) for entry in as_stream(open(path))]
-    opening, frames, waits = told[0], list[Frame](), True
-    for frame in told[1:]:
-        if waits and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
-            frames += [prompt_frame(frame.value.get("message"), frame.at), replace(opening, at=frame.at)]
-            waits = False
+    init, *printed = [frame_of(OUT, line.raw + NEWLINE, _seconds(line)) for line in as_stream(open(path))]
+    frames, expects_prompt = list[Frame](), True
+    for frame in printed:
+        if expects_prompt and frame.value.get("isReplay") and frame.value.get("parent_tool_use_id") is None:
+            frames += [prompt_frame(frame.value.get("message"), frame.at), replace(init, at=frame.at)]
+            expects_prompt = False
         frames.append(_complete(frame) if frame.kind == "result" else frame)
-        waits |= frame.kind == "result"
+        expects_prompt |= frame.kind == "result"
     return frames
 
 
 def _complete(result: Frame) -> Frame:
-    """A result with all that a reader of results asks for."""
-    blank: dict[str, Any] = {"duration_api_ms": 0, "total_cost_usd": 0, "usage": {}, "permission_denials": []}
-    return frame_of(OUT, jsontext.dumps({**blank, **result.value}) + NEWLINE, result.at)
+    """Add the fields that readers of results expect."""
+    defaults: dict[str, Any] = {"duration_api_ms": 0, "total_cost_usd": 0, "usage": {}, "permission_denials": []}
+    return frame_of(OUT, jsontext.dumps({**defaults, **result.value}) + NEWLINE, result.at)
 
 
-def _seconds(entry: StoredLine) -> float | None:
-    return entry.timestamp.timestamp() if entry.timestamp else None
+def _seconds(line: StoredLine) -> float | None:
+    return line.timestamp.timestamp() if line.timestamp else None

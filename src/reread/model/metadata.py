@@ -1,4 +1,4 @@
-"""Facts: what the records say of a session as a whole."""
+"""What the records say of a session as a whole."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any, cast
 from msgspec import Raw
 
 from reread.base import jsontext
+from reread.base.coerce import as_dict
 from reread.records.envelope import RecordEnvelope
 
 NATIVE_STAMP = len("2026-11-15T00:00:00.000Z")
 
 
 class Metadata:
-    """What the records say of the session as a whole."""
+    """Ids, folders, versions, titles and times, collected from envelopes."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.ids_at: list[int] = []
-        """The record at which each id first stands."""
+        """The record at which each id first appears."""
         self.cwds = UniqueList()
         self.git_branches: list[str] = []
         self.versions = UniqueList()
@@ -32,7 +33,7 @@ class Metadata:
         self.custom_title: str | None = None
         self.ai_title: str | None = None
         self.summaries: list[tuple[str, str | None]] = []
-        """Titles of the old kind, with the leaf each belongs to."""
+        """Titles of old versions, each with the leaf it belongs to."""
         self.pr_links: list[int] = []
         self.results: list[int] = []
         """The records that end a run in a stream."""
@@ -41,14 +42,14 @@ class Metadata:
         self.inits: list[int] = []
         self.continued_in = UniqueList()
         self.forked_from: dict[str, Any] | None = None
-        self._here: tuple[str | None, ...] = ()
+        self._last: tuple[str | None, ...] = ()
 
     def of(self, name: str) -> list[int]:
-        """One of the lists of record indexes, by name."""
+        """Return one of the lists of record indexes by name."""
         return cast(list[int], getattr(self, name))
 
     def note_state(self, envelope: RecordEnvelope) -> None:
-        """Take in a record that tells of the session."""
+        """Add what a record of session state says."""
         if envelope.customTitle is not None:
             self.custom_title = envelope.customTitle
         if envelope.aiTitle is not None:
@@ -59,16 +60,16 @@ class Metadata:
             self.continued_in.add(envelope.continuedInSessionId)
 
     def note(self, envelope: RecordEnvelope, index: int) -> None:
-        """Take in what the envelope of a record says."""
+        """Add what the envelope of any record says."""
         stamp = envelope.timestamp
         if stamp is not None:
             if self.last_stamp is None or stamp > self.last_stamp:
-                if is_time(stamp):
+                if is_timestamp(stamp):
                     self.last_stamp = stamp
                     self.first_stamp = self.first_stamp or stamp
-            elif self.first_stamp is None or (stamp < self.first_stamp and is_time(stamp)):
+            elif self.first_stamp is None or (stamp < self.first_stamp and is_timestamp(stamp)):
                 self.first_stamp = stamp
-        here = (
+        seen = (
             envelope.sessionId,
             envelope.cwd,
             envelope.gitBranch,
@@ -77,30 +78,20 @@ class Metadata:
             envelope.entrypoint,
             envelope.permissionMode,
         )
-        if here == self._here:
+        if seen == self._last:
             return
-        self._here = here
+        self._last = seen
         if envelope.forkedFrom and self.forked_from is None:
-            self.forked_from = _object(envelope.forkedFrom)
+            self.forked_from = as_dict(jsontext.loads_clean(bytes(envelope.forkedFrom))) or None
         if envelope.sessionId and (not self.ids or envelope.sessionId != self.ids[-1]):
             self.ids.append(envelope.sessionId)
             self.ids_at.append(index)
         self.cwds.add(envelope.cwd)
-        _follow(self.git_branches, envelope.gitBranch)
+        _append_change(self.git_branches, envelope.gitBranch)
         self.versions.add(envelope.version)
         self.slugs.add(envelope.slug)
         self.entrypoints.add(envelope.entrypoint)
-        _follow(self.permission_modes, envelope.permissionMode)
-
-
-def _text(raw: Raw) -> str:
-    value = jsontext.loads_clean(bytes(raw))
-    return value if isinstance(value, str) else jsontext.dumps(value).decode()
-
-
-def _object(raw: Raw) -> dict[str, Any] | None:
-    value = jsontext.loads_clean(bytes(raw))
-    return cast(dict[str, Any], value) if isinstance(value, dict) else None
+        _append_change(self.permission_modes, envelope.permissionMode)
 
 
 class UniqueList(list[str]):
@@ -111,19 +102,14 @@ class UniqueList(list[str]):
         self._seen: set[str] = set()
 
     def add(self, value: str | None) -> None:
-        """Keep a value that is new."""
+        """Append a value that is new."""
         if value and value not in self._seen:
             self._seen.add(value)
             self.append(value)
 
 
-def _follow(values: list[str], value: str | None) -> None:
-    if value and (not values or values[-1] != value):
-        values.append(value)
-
-
-def is_time(stamp: str) -> bool:
-    """Whether a timestamp is one; only one of an unusual form is looked at closely."""
+def is_timestamp(stamp: str) -> bool:
+    """True if a timestamp can be parsed; only unusual forms are looked at closely."""
     if len(stamp) == NATIVE_STAMP and stamp[-1] == "Z":
         return True
     try:
@@ -131,3 +117,14 @@ def is_time(stamp: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _append_change(values: list[str], value: str | None) -> None:
+    """Append a value that differs from the last."""
+    if value and (not values or values[-1] != value):
+        values.append(value)
+
+
+def _text(raw: Raw) -> str:
+    value = jsontext.loads_clean(bytes(raw))
+    return value if isinstance(value, str) else jsontext.dumps(value).decode()

@@ -1,86 +1,86 @@
-"""Passages: messages and calls as the parts that the reader draws."""
+"""Messages and calls as the parts that the reader draws."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reread import tools
 from reread.base.coerce import as_dict
-from reread.base.text import plural
-from reread.model.messages import Call, Message
+from reread.base.text import one_line, plural
+from reread.model import parts as p
+from reread.model.conversation import Call, Message
 from reread.reader import schema
-from reread.reader.timeline import category_of
+from reread.reader.timeline import RUN_CATEGORIES, category_of
 from reread.reader.trim import CHARS, Trimmer
-from reread.records.blocks import CallBlock, RedactedThinking, Text, Thinking
-from reread.render.parts import take_call
-from reread.tools import generic
+from reread.records.blocks import Block
+from reread.render.selection import EVERYTHING, Selection
 from reread.tools import nodes as n
-from reread.tools._images import measured
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Ending, one_line
+from reread.tools._images import with_dimensions
+from reread.tools.generic import block_node
+from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Outcome
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The pictures that a browser may show: nothing that can hold a script."""
-ENVELOPE = frozenset(
-    {
-        "agentId",
-        "cwd",
-        "entrypoint",
-        "gitBranch",
-        "isMeta",
-        "isSidechain",
-        "logicalParentUuid",
-        "parentUuid",
-        "sessionId",
-        "slug",
-        "timestamp",
-        "type",
-        "userType",
-        "uuid",
-        "version",
-    }
-)
-"""What every record says of itself, and a reader need not be told."""
-RUNS = ("read", "search")
+"""The pictures that a browser may show: formats that cannot contain a script."""
+SELF_EXPLANATORY = frozenset({"compaction", "notification", "output"})
+"""The kinds of notice whose details are not shown."""
 TITLE = 80
+"""Characters of a title at most."""
 DETAILS = "details"
+ATTACHED_SHOWN = 20
+"""How many of the records attached to a call are shown."""
+NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
+"""The fields of an attachment that name it."""
 
-Address = Callable[[str, int, n.Picture], str | None]
-"""Where a picture can be had: the message or call it belongs to, which of its pictures it is, and the picture."""
+PictureUrl = Callable[[str, int, n.Picture], str | None]
+"""The URL of a picture, from the message or call it belongs to, its number among that one's pictures, and itself."""
+
+
+def shown_parts(message: Message) -> Iterator[p.MessagePart]:
+    """The parts of a message that the reader shows and searches: all but citations and some details."""
+    for part in p.message_parts(message):
+        hidden = isinstance(part, p.NoticeDetails) and message.kind in SELF_EXPLANATORY
+        if not hidden and not isinstance(part, p.TextCitations):
+            yield part
 
 
 class PartBuilder:
-    """Draws messages and calls as values."""
+    """Builds the schema's parts from messages and calls."""
 
     def __init__(
-        self, address: Address, agents: Callable[[Call], list[schema.AgentMark]], *, whole: bool = False
+        self,
+        picture_url: PictureUrl,
+        agents: Callable[[Call], list[schema.AgentInfo]],
+        *,
+        whole: bool = False,
+        selection: Selection = EVERYTHING,
     ) -> None:
-        self._address = address
+        self._picture_url = picture_url
         self._agents = agents
         self._whole = whole
+        self._selection = selection
         self._owner = ""
         self._pictures = 0
 
     def parts(self, message: Message) -> Iterator[schema.Part]:
-        """A message, part by part."""
+        """The selected parts of a message."""
         self._owner, self._pictures = f"message/{message.index}", 0
-        yield from _KINDS.get(message.kind, PartBuilder._notice)(self, message)
-        for index in message.attached:
-            yield self._attached(message.conversation.native(index))
+        for part in shown_parts(message):
+            if self._selection.shows(part.kind):
+                yield from self._part(part)
 
     def body(self, call: Call, *, full: bool = True) -> schema.CallBody:
-        """A call, opened; in full, with all that was recorded and that no node shows."""
+        """The body of a call; with `full`, including recorded values that no other node shows."""
         self._owner, self._pictures = f"call/{call.index}", 0
         trimmer = self._trimmer()
-        return schema.CallBody(
-            id=call.id, nodes=trimmer.nodes([*call.draw(full=full), *_progress(call)]), cut=trimmer.cut
-        )
+        nodes = trimmer.nodes([*call.draw(full=full), *_attached_records(call)])
+        return schema.CallBody(id=call.id, nodes=nodes, cut=trimmer.cut)
 
     def call(self, call: Call) -> schema.CallPart:
         """A call on one line."""
-        deed = call.tool_call
-        title = tools.title(deed)
+        tool_call = call.tool_call
+        title = tools.title(tool_call)
         name, _, rest = title.partition(" ")
         labelled = name == call.name
         return schema.CallPart(
@@ -90,177 +90,120 @@ class PartBuilder:
             label=call.name if labelled else "",
             title=rest if labelled else title,
             category=category_of(call.name),
-            state=deed.ending.state,
+            state=tool_call.outcome.state,
             is_error=call.is_error,
-            note=_note(deed.ending),
-            seconds=deed.seconds,
+            note=_outcome_note(tool_call.outcome),
+            seconds=tool_call.seconds,
             line=call.line,
-            agents=self._agents(call) if deed.agent is not None else [],
+            agents=self._agents(call) if tool_call.agent is not None else [],
         )
 
-    def text(self, text: str) -> tuple[str, int | None]:
-        """A text as far as it is sent, and its whole length where it is cut."""
+    def _part(self, part: p.MessagePart) -> Iterator[schema.Part]:
+        match part:
+            case p.MessageText():
+                if part.text.strip():
+                    text, chars = self._cut(part.text)
+                    yield schema.TextPart(text=text, chars=chars)
+            case p.MessageThinking():
+                text, chars = self._cut(part.text)
+                yield schema.ThinkingPart(text=text, chars=chars, seconds=part.seconds)
+            case p.MessageCall():
+                yield self.call(part.call)
+            case p.CompactionPoint():
+                yield self._compaction(part)
+            case _:
+                nodes = _nodes_of(part)
+                if nodes:
+                    trimmer = self._trimmer()
+                    yield schema.NodesPart(nodes=trimmer.nodes(nodes), title=_title_of(part), cut=trimmer.cut)
+
+    def _compaction(self, part: p.CompactionPoint) -> schema.CompactionPart:
+        compaction = part.compaction
+        summary, chars = self._cut(part.summary)
+        return schema.CompactionPart(
+            trigger=compaction.trigger,
+            micro=compaction.micro,
+            before=compaction.pre_tokens,
+            after=compaction.post_tokens,
+            summary=summary,
+            chars=chars,
+        )
+
+    def _cut(self, text: str) -> tuple[str, int | None]:
+        """The beginning of a text, and its whole length if it is cut."""
         if self._whole or len(text) <= CHARS:
             return text, None
         return text[:CHARS], len(text)
 
     def _trimmer(self) -> Trimmer:
-        return Trimmer(self._place, whole=self._whole)
+        return Trimmer(self._next_url, whole=self._whole)
 
-    def _place(self, picture: n.Picture) -> str | None:
+    def _next_url(self, picture: n.Picture) -> str | None:
+        """The URL of the next picture of the current message or call."""
         number = self._pictures
         self._pictures += 1
         if picture.data is None or picture.media_type not in RASTER:
             return None
-        return self._address(self._owner, number, picture)
-
-    def _nodes(self, drawn: Sequence[n.Node], title: str = "") -> schema.NodesPart:
-        trimmer = self._trimmer()
-        return schema.NodesPart(nodes=trimmer.nodes(drawn), title=title, cut=trimmer.cut)
-
-    def _text(self, text: str) -> Iterator[schema.Part]:
-        if text.strip():
-            shown, chars = self.text(text)
-            yield schema.TextPart(text=shown, chars=chars)
-
-    def _typed(self, message: Message) -> Iterator[schema.Part]:
-        yield from self._text(message.text)
-        yield from self._others(message)
-        yield from self._asides(message)
-
-    def _others(self, message: Message) -> Iterator[schema.Part]:
-        """The blocks that are no text."""
-        drawn = _other_nodes(message)
-        if drawn:
-            yield self._nodes(drawn)
-
-    def _asides(self, message: Message) -> Iterator[schema.Part]:
-        for aside in message.asides:
-            yield self._nodes([n.Prose(text=aside.text)], title=aside.tag.replace("-", " ").replace("_", " "))
-
-    def _response(self, message: Message) -> Iterator[schema.Part]:
-        calls = {call.id: call for call in message.calls}
-        seconds = message.thinking_seconds
-        for block in message.blocks:
-            if isinstance(block, Text):
-                yield from self._text(block.text if isinstance(block.text, str) else "")
-            elif isinstance(block, Thinking | RedactedThinking):
-                said, signature = getattr(block, "thinking", None), getattr(block, "signature", None)
-                shown, chars = self.text(said if isinstance(said, str) else "")
-                took = seconds.get(signature) if isinstance(signature, str) else None
-                yield schema.ThinkingPart(text=shown, chars=chars, seconds=took)
-            elif isinstance(block, CallBlock):
-                call = take_call(calls, block)
-                if call is not None:
-                    yield self.call(call)
-            elif not hasattr(block, "tool_use_id"):
-                yield self._nodes([measured(generic.block_node(block))])
-        yield from map(self.call, calls.values())
-
-    def _notice(self, message: Message) -> Iterator[schema.Part]:
-        yield from self._text(message.text)
-        yield from self._others(message)
-        yield from self._asides(message)
-        if message.role == "system":
-            yield self._nodes([n.Data(value=_details(message))], title=DETAILS)
-
-    def _output(self, message: Message) -> Iterator[schema.Part]:
-        if message.text.strip():
-            yield self._nodes([n.Terminal(text=message.text)])
-        yield from self._others(message)
-
-    def _notification(self, message: Message) -> Iterator[schema.Part]:
-        yield from self._text(message.text)
-        yield from self._others(message)
-        report, facts = reported(message)
-        drawn = [*([n.Prose(text=report)] if report else []), *n.facts(**facts)]
-        if drawn:
-            yield self._nodes(drawn, title="report")
-
-    def _meta(self, message: Message) -> Iterator[schema.Part]:
-        said = message.said
-        drawn = [*([n.Prose(text=said)] if said.strip() else []), *_other_nodes(message)]
-        if drawn:
-            yield self._nodes(drawn, title=one_line(message.text or said, TITLE) or "context")
-
-    def _compaction(self, message: Message) -> Iterator[schema.Part]:
-        found = message.conversation.compaction_of(message)
-        if found is None:
-            yield from self._notice(message)
-            return
-        summary, chars = self.text(found.summary.text if found.summary is not None else "")
-        yield schema.CompactionPart(
-            trigger=found.trigger,
-            micro=found.micro,
-            before=found.pre_tokens,
-            after=found.post_tokens,
-            summary=summary,
-            chars=chars,
-        )
-
-    def _summary(self, message: Message) -> Iterator[schema.Part]:
-        found = message.conversation.compaction_of(message)
-        if found is None:
-            yield from self._text(message.text)
-        elif found.boundary is None:
-            yield from self._compaction(message)
-        yield from self._others(message)
-
-    def _attached(self, record: dict[str, Any]) -> schema.NodesPart:
-        payload = as_dict(record.get("attachment")) or as_dict(record.get("data")) or record
-        kind = payload.get("type")
-        named = next((v for name in NAMES if isinstance(v := payload.get(name), str) and v), "")
-        words = str(kind).replace("_", " ") if isinstance(kind, str) else "attached"
-        return self._nodes(_payload(payload), title=one_line(f"{words} {named}", TITLE).strip())
-
-
-NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
-"""The fields of an attachment that say what it is."""
-
-_KINDS: dict[str, Callable[[PartBuilder, Message], Iterator[schema.Part]]] = {
-    "prompt": PartBuilder._typed,  # pyright: ignore[reportPrivateUsage]
-    "command": PartBuilder._typed,  # pyright: ignore[reportPrivateUsage]
-    "response": PartBuilder._response,  # pyright: ignore[reportPrivateUsage]
-    "output": PartBuilder._output,  # pyright: ignore[reportPrivateUsage]
-    "notification": PartBuilder._notification,  # pyright: ignore[reportPrivateUsage]
-    "meta": PartBuilder._meta,  # pyright: ignore[reportPrivateUsage]
-    "compaction": PartBuilder._compaction,  # pyright: ignore[reportPrivateUsage]
-    "summary": PartBuilder._summary,  # pyright: ignore[reportPrivateUsage]
-}
-"""How each kind of message is drawn; all others are notices."""
-
-
-def reported(message: Message) -> tuple[str | None, dict[str, str]]:
-    """What a notification tells besides its text: a report, and facts by name."""
-    fields = message.fields
-    report = fields.get("result") if fields.get("summary") else None
-    return report, {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
-
-
-def details(message: Message) -> dict[str, Any]:
-    """What a notice has besides its text; of any other message, nothing."""
-    return _details(message) if message.role == "system" and message.kind not in _KINDS else {}
-
-
-def _details(message: Message) -> dict[str, Any]:
-    record = message.conversation.native(message.records[0])
-    inner = as_dict(record.get("attachment")) or record
-    return {name: value for name, value in inner.items() if name not in ENVELOPE}
-
-
-def _other_nodes(message: Message) -> list[n.Node]:
-    """The blocks of a message that are no text."""
-    return [measured(generic.block_node(block)) for block in message.blocks if not isinstance(block, Text)]
+        return self._picture_url(self._owner, number, picture)
 
 
 def run_title(messages: Sequence[Message]) -> str:
-    """What a run of small calls did, counted: 7 reads, 2 searches."""
+    """The calls of a run, counted: 7 reads, 2 searches."""
     counts = Counter(category_of(call.name) for message in messages for call in message.calls)
-    return ", ".join(plural(count, sort) for sort, count in counts.most_common() if sort in RUNS)
+    return ", ".join(plural(count, category) for category, count in counts.most_common() if category in RUN_CATEGORIES)
 
 
-def _payload(payload: dict[str, Any]) -> list[n.Node]:
-    """What was attached: a file as its text, anything else as it stands."""
+def _nodes_of(part: p.MessagePart) -> list[n.Node]:
+    """The nodes of a part that is neither text, thinking nor a call."""
+    match part:
+        case p.MessageBlocks():
+            return _block_nodes(part.blocks)
+        case p.MetaContext():
+            return [*_prose(part.text), *_block_nodes(part.blocks)]
+        case p.CommandOutput():
+            return [n.Terminal(text=part.text)] if part.text.strip() else []
+        case p.MessageAside():
+            return [n.Prose(text=part.text)]
+        case p.NotificationReport():
+            return [*_prose(part.report or ""), *n.facts(**part.fields)]
+        case p.NoticeDetails():
+            return [n.Data(value=part.fields)]
+        case p.MessageAttachment():
+            return _attachment_nodes(part.payload)
+        case _:
+            raise TypeError(f"Unknown part: {type(part).__name__}")
+
+
+def _title_of(part: p.MessagePart) -> str:
+    """The title under which a part stays closed; empty for a part that is open."""
+    match part:
+        case p.MetaContext():
+            return one_line(part.message.text or part.text, TITLE) or "context"
+        case p.MessageAside():
+            return part.tag.replace("-", " ").replace("_", " ")
+        case p.NotificationReport():
+            return "report"
+        case p.NoticeDetails():
+            return DETAILS
+        case p.MessageAttachment():
+            kind = part.payload.get("type")
+            name = next((v for name in NAMES if isinstance(v := part.payload.get(name), str) and v), "")
+            words = kind.replace("_", " ") if isinstance(kind, str) else "attached"
+            return one_line(f"{words} {name}", TITLE).strip()
+        case _:
+            return ""
+
+
+def _prose(text: str) -> list[n.Node]:
+    return [n.Prose(text=text)] if text.strip() else []
+
+
+def _block_nodes(blocks: Sequence[Block]) -> list[n.Node]:
+    return [with_dimensions(block_node(block)) for block in blocks]
+
+
+def _attachment_nodes(payload: Mapping[str, Any]) -> list[n.Node]:
+    """An attached file as its text, anything else as JSON."""
     file = as_dict(as_dict(payload.get("content")).get("file"))
     text = file.get("content")
     if isinstance(text, str):
@@ -275,22 +218,20 @@ def _payload(payload: dict[str, Any]) -> list[n.Node]:
     return [n.Data(value={name: value for name, value in payload.items() if name != "type"})]
 
 
-SHOWN_PROGRESS = 20
-
-
-def _progress(call: Call) -> list[n.Node]:
-    """What was told of a call while it ran, closed; of much, the last."""
+def _attached_records(call: Call) -> list[n.Node]:
+    """The records attached to a call, such as its progress, in a closed section; of many, the last ones."""
     if not call.attached:
         return []
-    records = [call.conversation.native(index) for index in call.attached[-SHOWN_PROGRESS:]]
-    told = [as_dict(record.get("attachment")) or as_dict(record.get("data")) for record in records]
-    title = plural(len(call.attached), "note") + " of the client"
-    return [n.Section(title=title, nodes=[n.Data(value=item) for item in told], open=False)]
+    records = [call.conversation.bodies.native(index) for index in call.attached[-ATTACHED_SHOWN:]]
+    payloads = [as_dict(record.get("attachment")) or as_dict(record.get("data")) for record in records]
+    title = plural(len(call.attached), "attached record")
+    return [n.Section(title=title, nodes=[n.Data(value=payload) for payload in payloads], open=False)]
 
 
-def _note(ending: Ending) -> str:
-    if ending.state not in (FAILED, DENIED, INTERRUPTED):
+def _outcome_note(outcome: Outcome) -> str:
+    """How a call failed, in a few words."""
+    if outcome.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
-    code = f"exit code {ending.exit_code}" if ending.exit_code is not None else ""
-    first = one_line(ending.message.strip().split("\n")[0], TITLE) if ending.message.strip() else ""
+    code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
+    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
     return ": ".join(part for part in (code, first) if part)

@@ -1,6 +1,6 @@
-"""Pages: what the web reader and the HTML export draw, as values. The TypeScript types are generated from here.
+"""The values that the browser and exported pages draw; the TypeScript types are generated from these.
 
-A session is a long document: a list of passages, each one message or a run of small calls. Pages are slices of it.
+The timeline of a session is a list of items, each one message or a run of small calls. Pages are slices of it.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from reread.session.context_window import ContextFill
 from reread.tools.nodes import Node
 
 TITLE = 120
-"""How long a title is at most."""
+"""Characters of a title at most."""
 
 
 class Value(msgspec.Struct, kw_only=True, frozen=True):
-    """Something that is sent to the reader."""
+    """A value sent to the reader."""
 
 
 class Figures(Value, frozen=True):
-    """What was spent."""
+    """Tokens and cost."""
 
     tokens: int = 0
-    """All of them: input, cache and output."""
+    """Input, cache and output tokens."""
     output_tokens: int = 0
     cost_usd: float | None = None
-    """None where nothing could be priced."""
+    """None if no price is known."""
     unconfirmed_responses: int = 0
-    """Responses without a final token count: the figures are a lower bound."""
+    """Responses without a final token count, which make the figures a lower bound."""
     unpriced_models: list[str] = []
 
     @classmethod
     def of(cls, usage: Usage) -> Figures:
-        """What was spent, as the reader shows it."""
+        """The figures of a usage."""
         return cls(
             tokens=usage.tokens,
             output_tokens=usage.output_tokens,
@@ -48,10 +48,10 @@ class Figures(Value, frozen=True):
 
 
 class LibraryRow(Value, frozen=True):
-    """A session as a row of the library; what only its whole file can tell comes later."""
+    """A session in the library; turns, agents and figures come later, because they need the whole file."""
 
     key: str
-    """What addresses call it."""
+    """Its name in URLs."""
     id: str
     title: str
     project: str
@@ -62,9 +62,9 @@ class LibraryRow(Value, frozen=True):
     updated: datetime | None = None
     size: int = 0
     captured: bool = False
-    """Whether it is a captured stream, not a transcript."""
+    """Whether it is a captured stream and not a transcript."""
     live: bool = False
-    """Whether it is being written now."""
+    """Whether it is being written."""
     models: list[str] = []
     turns: int | None = None
     agents: int | None = None
@@ -72,7 +72,7 @@ class LibraryRow(Value, frozen=True):
 
     @classmethod
     def of(cls, key: str, header: Header) -> LibraryRow:
-        """A session as far as its header tells."""
+        """The row of a session, from its header."""
         return cls(
             key=key,
             id=header.id,
@@ -90,48 +90,48 @@ class LibraryRow(Value, frozen=True):
 
 
 class Library(Value, frozen=True):
-    """Every session, newest first."""
+    """All sessions, newest first."""
 
     sessions: list[LibraryRow]
     roots: list[str]
-    """Where they were looked for."""
+    """The folders that were searched."""
     pending: int = 0
-    """How many are still to be counted."""
+    """How many rows are not counted yet."""
     demo: bool = False
 
 
-class BranchMark(Value, frozen=True):
-    """A branch, where one can be chosen."""
+class BranchInfo(Value, frozen=True):
+    """A branch in a list of branches."""
 
     id: int
     active: bool
     title: str
-    """What it begins with."""
+    """Its first words."""
     turns: int
-    """Those that are on no other."""
+    """Turns that are on no other branch."""
     parent: int | None = None
 
 
-class AgentMark(Value, frozen=True):
-    """An agent, where it is named."""
+class AgentInfo(Value, frozen=True):
+    """An agent in a list of agents or with its call."""
 
     id: str
     type: str | None
     title: str
-    """What it was asked to do."""
+    """Its task."""
     calls: int
     errors: int
     figures: Figures
     seconds: float | None = None
     running: bool = False
     parent: str | None = None
-    """The agent that started it; None for the main thread."""
+    """The agent that started it; None for the main conversation."""
     call: str | None = None
-    """The id of the call that did."""
+    """The id of the call that started it."""
 
 
 class Overview(Value, frozen=True):
-    """A session, or one of its agents alone, as the head of its page."""
+    """The head of the page of a session or of one of its agents."""
 
     key: str
     id: str
@@ -143,93 +143,93 @@ class Overview(Value, frozen=True):
     versions: list[str]
     models: list[str]
     dialects: list[str]
-    """Those of the first and the last records."""
+    """The dialects of the first and last records."""
     started: datetime | None
     ended: datetime | None
     live: bool
     turns: int
-    """On the branch."""
+    """Turns on the branch."""
     items: int
-    """On the branch."""
+    """Items on the branch."""
     branch: int
-    branches: list[BranchMark]
-    agents: list[AgentMark]
-    """All of the session's, all depths."""
-    agent: AgentMark | None
+    branches: list[BranchInfo]
+    agents: list[AgentInfo]
+    """All agents of the session, however deeply nested."""
+    agent: AgentInfo | None
     """The agent whose page this is."""
     tools: dict[str, int]
-    """How often each tool was called."""
+    """How many times each tool was called."""
     errors: int
-    """Calls that failed, and errors of the API."""
+    """Failed calls and API errors."""
     malformed: int
     """Lines that could not be read."""
     replaced: bool = False
-    """Whether the file vanished since; what was read is still shown."""
+    """Whether the file has vanished; what was read is still shown."""
 
 
 class UsageSummary(Value, frozen=True):
-    """What a session spent: counting takes longer than the page."""
+    """The usage of a session, which takes longer to count than a page takes to load."""
 
     figures: Figures
     by_model: dict[str, Figures]
     context: list[ContextFill]
-    """Turns with a response; of many, the fullest of each stretch."""
+    """How full the context was in each turn with a response; of many turns, the fullest of each group."""
 
 
-class Cut(Value, frozen=True):
-    """A long text in a node that was not sent whole."""
+class CutNode(Value, frozen=True):
+    """A node of which only the beginning was sent."""
 
     path: list[int]
-    """The node, by its place in the list and in each section around it."""
+    """Its position in the list, and in each section around it."""
     lines: int
-    """How many it has in all."""
+    """The number of lines in the whole node."""
     chars: int
 
 
 class Part(Value, frozen=True, tag_field="part"):
-    """A piece of a passage."""
+    """A part of an item."""
 
 
 class TextPart(Part, frozen=True, tag="text"):
-    """Markdown."""
+    """A text in Markdown."""
 
     text: str
     chars: int | None = None
-    """Its whole length, where it was cut."""
+    """The length of the whole text if it was cut."""
 
 
 class ThinkingPart(Part, frozen=True, tag="thinking"):
-    """A thought; without text where only its signature was kept."""
+    """A thinking block; its text is empty if only the signature was recorded."""
 
     text: str
     chars: int | None = None
     seconds: float | None = None
-    """How long it took, where that is known."""
+    """How long it took; None if unknown."""
 
 
 class CallPart(Part, frozen=True, tag="call"):
-    """A call on one line; its body is asked for when it is opened."""
+    """A call on one line; its body is requested when it is opened."""
 
     index: int
-    """Its place among the conversation's calls: what `calls/{index}` asks for."""
+    """Its index among the conversation's calls, for `calls/{index}`."""
     id: str
     name: str
     label: str
-    """What stands before the title: the tool's name, or nothing where the title has a name of its own."""
+    """The tool's name, shown before the title; empty if the title contains a name of its own."""
     title: str
-    """What it does, without the tool's name."""
+    """What the call does, without the tool's name."""
     category: str
     """read, search, edit, run, agent, web, plan or other."""
     state: str
     """running, done, failed, denied or interrupted."""
     is_error: bool = False
-    """Whether its result says that it is one: what errors are counted and filtered by."""
+    """Whether its result is marked as an error; errors are counted and filtered by this."""
     note: str = ""
-    """How it ended, in a few words, where that says more than the state."""
+    """How it failed, in a few words."""
     seconds: float | None = None
     line: int = 0
-    agents: list[AgentMark] = []
-    """Those it started."""
+    agents: list[AgentInfo] = []
+    """The agents it started."""
 
 
 class NodesPart(Part, frozen=True, tag="nodes"):
@@ -237,185 +237,185 @@ class NodesPart(Part, frozen=True, tag="nodes"):
 
     nodes: list[Node]
     title: str = ""
-    """Where it stays closed until asked for: an aside of the client, a file that was attached."""
-    cut: list[Cut] = []
-    """What is not whole here; `whole` asks for all."""
+    """The title of a part that is closed at first, such as an attached file; empty for one that is open."""
+    cut: list[CutNode] = []
+    """The nodes that were cut; `whole` requests all of them."""
 
 
 class CompactionPart(Part, frozen=True, tag="compaction"):
-    """The conversation was summed up here."""
+    """A compaction."""
 
     trigger: str | None
     micro: bool
     before: int | None
-    """Tokens."""
+    """Tokens in the context before."""
     after: int | None
     summary: str
     chars: int | None = None
 
 
 class ForkBranch(Value, frozen=True):
-    """A branch where it parts from others."""
+    """A branch that can be chosen at a fork."""
 
     id: int
     title: str
-    """What it goes on with."""
+    """Its first words after the fork."""
 
 
 class ForkPart(Part, frozen=True, tag="fork"):
-    """Branches part here: the one that is shown, and the others."""
+    """A fork: the branches that can be chosen here."""
 
     branches: list[ForkBranch]
     shown: int
-    """The id of the one among them that is on this page."""
+    """The id of the branch that is shown."""
 
 
 class TimelineItem(Value, frozen=True):
-    """One message, or a run of small calls, as a piece of the document."""
+    """One message or a run of small calls in the timeline."""
 
     index: int
-    """Its place on the branch."""
+    """Its position on the branch."""
     key: str
-    """What links call it: the id of its first message, else something as good."""
+    """Its name in links: the id of its first message, or another unique name."""
     kind: str
-    """prompt, command, response, run, compaction; or what the client says: output, notification, interrupt, hook,
-    error, notice, summary, meta."""
+    """prompt, command, response, run or compaction; or a message from the client: output, notification, interrupt,
+    hook, error, notice or meta."""
     turn: int
-    """From 1."""
+    """Counted from 1."""
     line: int
     time: datetime | None
     parts: list[Part]
     title: str = ""
-    """Of a run: what it did, counted."""
+    """The calls of a run, counted."""
     model: str | None = None
     flags: list[str] = []
-    """error, deleted, superseded, aborted, queued."""
+    """error, deleted, superseded, aborted or queued."""
     figures: Figures | None = None
-    """At the end of a turn: what the whole turn spent."""
+    """The usage of the whole turn, if this is its last item."""
     seconds: float | None = None
-    """At the end of a turn: how long it took."""
+    """The duration of the whole turn, if this is its last item."""
 
 
-class Page(Value, frozen=True):
-    """A slice of the document."""
+class ItemPage(Value, frozen=True):
+    """A slice of the timeline."""
 
     start: int
     total: int
-    """Passages on the branch."""
+    """Items on the branch."""
     stamp: int
-    """Grows with the file: pages of another stamp may be out of date."""
+    """A number that grows with the file; pages with another stamp may be out of date."""
     items: list[TimelineItem]
 
 
-class TurnMark(Value, frozen=True):
+class OutlineTurn(Value, frozen=True):
     """A turn in the outline."""
 
     index: int
-    """From 1."""
+    """Counted from 1."""
     item: int
-    """Where it begins."""
+    """Its first item."""
     title: str
-    """The prompt's first words."""
+    """The first words of its prompt."""
     time: datetime | None
     marks: str
-    """One letter a call, in order: `.` done, `e` edit, `a` agent, `x` failed, `?` denied or stopped, `r` running."""
+    """One letter per call: `.` done, `e` edit, `a` agent, `x` failed, `?` denied or interrupted, `r` running."""
     more: int = 0
-    """Calls beyond those that have a mark."""
+    """How many calls have no letter."""
     errors: int = 0
     edits: int = 0
     agents: int = 0
     branches: int = 0
-    """Branches that leave in it, besides this one."""
+    """How many other branches start in it."""
     compacted: bool = False
 
 
 class Outline(Value, frozen=True):
-    """A slice of the turns."""
+    """A slice of the outline."""
 
     start: int
     total: int
     stamp: int
-    turns: list[TurnMark]
+    turns: list[OutlineTurn]
 
 
 class CallBody(Value, frozen=True):
-    """A call, opened."""
+    """The body of a call."""
 
     id: str
     nodes: list[Node]
-    cut: list[Cut]
-    """What is not whole here; `whole` asks for all."""
+    cut: list[CutNode]
+    """The nodes that were cut; `whole` requests all of them."""
 
 
 class RawLine(Value, frozen=True):
-    """A line as it stands in the file, with what became of it."""
+    """A line of the file and what became of it."""
 
     line: int
     offset: int
     text: str
     """The JSON as written."""
     chars: int | None
-    """Its whole length, where it was cut."""
+    """The length of the whole line if it was cut."""
     fate: str
     reason: str
 
 
 class RawLines(Value, frozen=True):
-    """The lines that a message or a call was made of."""
+    """The lines of a message or a call."""
 
     path: str | None
     lines: list[RawLine]
 
 
 class Place(Value, frozen=True):
-    """Where something stands in the document."""
+    """A place in a timeline."""
 
     item: int
     key: str
     branch: int
     agent: str | None = None
     call: int | None = None
-    """The call to open."""
+    """The index of the call to open."""
 
 
-class Hit(Value, frozen=True):
-    """A place where a text was found."""
+class SearchHit(Value, frozen=True):
+    """A place where a searched text occurs."""
 
     item: int
     key: str
     turn: int
     agent: str | None
-    """The agent in whose talk it stands, with its passage and turn; None for the one that was asked about."""
+    """The agent in whose conversation it is; None for the conversation that was searched."""
     call: int | None
     where: str
-    """prompt, text, thinking, call, or notice."""
+    """prompt, text, thinking, call or notice."""
     before: str
     match: str
     after: str
 
 
-class Hits(Value, frozen=True):
-    """What was found so far."""
+class SearchHits(Value, frozen=True):
+    """The hits found so far."""
 
-    hits: list[Hit]
+    hits: list[SearchHit]
     next: int | None
-    """Where to go on from; None when all was looked through."""
+    """The item to continue at; None if all items were searched."""
     searched: int
-    """Passages looked through so far, those of agents after those of the main thread."""
+    """Items searched so far; those of agents follow the main conversation's."""
     total: int
 
 
-class Filtered(Value, frozen=True):
-    """The passages that fit a filter, as far as they were looked through."""
+class FilterResult(Value, frozen=True):
+    """The items found so far that match a filter."""
 
     indices: list[int]
     next: int | None
-    """The passage to go on from; None when all was looked through."""
+    """The item to continue at; None if all items were filtered."""
     total: int
 
 
 class Problem(Value, frozen=True):
-    """Something that is odd about the file."""
+    """A problem found in the file."""
 
     code: str
     level: str
@@ -425,33 +425,33 @@ class Problem(Value, frozen=True):
 
 
 class Problems(Value, frozen=True):
-    """What is odd about the file, with the line of each."""
+    """The problems found in the file."""
 
     problems: list[Problem]
     more: int
-    """How many are left out."""
+    """How many more there are."""
 
 
 class TimelineUpdate(Value, frozen=True):
-    """A live session went on: from this passage on, pages are out of date."""
+    """A live session has grown or changed."""
 
     stamp: int
     branch: int
-    """The branch that is told of: where none was asked for, the active one, which may have become another."""
+    """The branch that was requested; else the active one, which may have changed."""
     items: int
     turns: int
     first: int
-    """The first passage that changed; the number of passages where none did."""
+    """The first item that changed; the number of items if none did."""
     live: bool
     agents: list[str] = []
-    """The agents that changed or appeared."""
+    """The ids of agents that are new or changed."""
     rewritten: bool = False
     gone: bool = False
-    """Whether the file vanished."""
+    """Whether the file has vanished."""
 
 
 class OpeningProgress(Value, frozen=True):
-    """How far a large file has been read."""
+    """How much of a large file has been read."""
 
     read: int
     size: int

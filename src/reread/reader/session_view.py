@@ -1,4 +1,4 @@
-"""A desk: one open session as the values that the reader asks for, kept up as the session grows."""
+"""One open session as the values that the browser requests, updated as the session grows."""
 
 from __future__ import annotations
 
@@ -11,161 +11,162 @@ from reread.base.text import plural
 from reread.base.times import parse_timestamp, seconds_between
 from reread.disk.sources import FileSource, is_being_written
 from reread.errors import Misuse, NotFound
-from reread.model.conversation import Agent, Conversation
+from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
-from reread.model.messages import Call, Message, Turn
 from reread.reader import schema
-from reread.reader.drawing import Address, PartBuilder, run_title
-from reread.reader.lookup import find_message, look_up, records_of
+from reread.reader.drawing import PartBuilder, PictureUrl, run_title
+from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
 from reread.reader.thread_view import ThreadView
 from reread.reader.timeline import Timeline
 from reread.render.format import heading
-from reread.render.markdown import conversation_markdown
-from reread.render.parts import EVERYTHING, message_parts, turn_parts
+from reread.render.markdown import sequence_markdown
+from reread.render.selection import EVERYTHING
+from reread.render.sequence import message_sequence, turn_sequence
 from reread.reports.usage_report import usage
 from reread.session.context_window import ContextFill
 from reread.session.session import Session
 from reread.tools.nodes import Picture
 
 RAW_CHARS = 100_000
-MOST_PROBLEMS = 500
+"""Characters of a raw line that are sent at first."""
+MAX_PROBLEMS = 500
 
 
-def no_address(owner: str, number: int, picture: Picture) -> str | None:
-    """Pictures as words only."""
+def no_url(owner: str, number: int, picture: Picture) -> str | None:
+    """No URL, so that pictures are shown as text."""
     return None
 
 
 class SessionView:
-    """Everything the reader asks of one session. Not for two threads at once."""
+    """Answers every request about one session; not thread-safe."""
 
-    def __init__(self, session: Session, key: str, *, address: str = "") -> None:
+    def __init__(self, session: Session, key: str, *, base_url: str = "") -> None:
         self.session = session
         self.key = key
         self.gone = False
-        """Whether the file vanished."""
-        self._address = address
-        """What the addresses of pictures begin with; empty where there are none."""
+        """Whether the file has vanished."""
+        self._base_url = base_url
+        """The session's URL, with which the URLs of its pictures begin; empty if they have none."""
         self._checked: tuple[int, schema.Problems] | None = None
-        """What was odd when the session was last checked, and its stamp then."""
+        """The problems found by the last check, and the stamp at that time."""
         self._threads: dict[int, ThreadView] = {}
-        """What is kept of each conversation, by its identity; a rewritten file makes new ones."""
+        """The view of each conversation, by its identity; a rewritten file makes new conversations."""
         self._agents: dict[Agent, tuple[int, Call | None]] = {
-            agent: _standing(agent) for agent in session.agents.values()
+            agent: _agent_state(agent) for agent in session.agents.values()
         }
 
-    # Finding things
+    # Conversations
 
     def thread(self, agent: str | None = None) -> ThreadView:
-        """The main thread, or an agent's."""
+        """The main conversation, or that of an agent."""
         found: Conversation | None = self.session.conversation
         if agent is not None:
             found = self.session.agents.get(agent)
         if found is None:
-            raise NotFound(f"this session has no agent {agent!r}")
-        return self.talk_of(found)
+            raise NotFound(f"No agent {agent!r} in this session.")
+        return self.thread_of(found)
 
     def timeline(self, agent: str | None = None, branch: int | None = None) -> Timeline:
-        """A branch of a conversation; without a number, the active one."""
+        """The timeline of a branch; of the active one if None."""
         return self.thread(agent).timeline(branch)
 
     @property
     def stamp(self) -> int:
-        """A number that is another one whenever the session is."""
+        """A number that changes whenever the session does."""
         agents = self.session.agents.values()
         return len(self.session.records) + sum(len(agent.records) for agent in agents)
 
     @property
     def live(self) -> bool:
-        """Whether one of its files is being written."""
-        paths = [self.session.path, *(folding.source.path for folding in self.session.agent_loaders.values())]
+        """True if one of its files is being written."""
+        paths = [self.session.path, *(loader.source.path for loader in self.session.agent_loaders.values())]
         return any(is_being_written(path) for path in paths if path is not None)
 
-    def grow(self) -> None:
-        """Take in what the session has since it was last looked at."""
+    def update(self) -> None:
+        """Read what was added to the session since the last update."""
         agents = self.session.agents
-        here = [self.session.conversation, *agents.values()]
-        self._threads = {id(thread): kept for thread in here if (kept := self._threads.get(id(thread))) is not None}
-        before, self._agents = self._agents, {agent: _standing(agent) for agent in agents.values()}
-        for agent, standing in self._agents.items():
-            if before.get(agent) != standing:
-                for _, call in (standing, before.get(agent, standing)):
-                    self._touch(call)
-        for kept in self._threads.values():
-            kept.grow()
+        current = [self.session.conversation, *agents.values()]
+        self._threads = {id(one): view for one in current if (view := self._threads.get(id(one))) is not None}
+        before, self._agents = self._agents, {agent: _agent_state(agent) for agent in agents.values()}
+        for agent, state in self._agents.items():
+            if before.get(agent) != state:
+                for _, call in (state, before.get(agent, state)):
+                    self._mark_changed(call)
+        for view in self._threads.values():
+            view.update()
 
-    def _touch(self, call: Call | None) -> None:
-        """The agent of a call went on: so did the call, which shows it."""
+    def _mark_changed(self, call: Call | None) -> None:
+        """Mark the message of a call as changed, because the agent shown with it did."""
         if call is not None and id(call.conversation) in self._threads:
-            self._threads[id(call.conversation)].touch(call.message)
+            self._threads[id(call.conversation)].mark_changed(call.message)
 
-    # The head of the page
+    # Overview
 
     def overview(self, agent: str | None = None, branch: int | None = None, *, lists: bool = True) -> schema.Overview:
-        """The head of a page, with or without its lists of branches and agents."""
+        """The head of a page; `lists` adds all branches and agents."""
         session, thread = self.session, self.thread(agent)
         timeline = thread.timeline(branch)
-        facts = thread.conversation.metadata
-        mark = self.agent_mark(thread.conversation) if isinstance(thread.conversation, Agent) else None
+        metadata = thread.conversation.metadata
+        info = self.agent_info(thread.conversation) if isinstance(thread.conversation, Agent) else None
         return schema.Overview(
             key=self.key,
             id=session.id,
-            title=heading(mark.title if mark is not None else session.title, schema.TITLE),
+            title=heading(info.title if info is not None else session.title, schema.TITLE),
             project=session.project,
             project_guessed=session.project_guessed,
             path=str(session.path) if session.path is not None else None,
-            git_branches=list(dict.fromkeys(facts.git_branches)),
-            versions=list(facts.versions),
-            models=list(facts.models),
+            git_branches=list(dict.fromkeys(metadata.git_branches)),
+            versions=list(metadata.versions),
+            models=list(metadata.models),
             dialects=thread.dialects(),
-            started=parse_timestamp(facts.first_stamp),
-            ended=parse_timestamp(facts.last_stamp),
+            started=parse_timestamp(metadata.first_stamp),
+            ended=parse_timestamp(metadata.last_stamp),
             live=self.live,
             turns=timeline.turns,
             items=len(timeline),
             branch=timeline.branch,
-            branches=thread.branch_marks() if lists else [],
-            agents=[self.agent_mark(found) for found in session.agents.values()] if lists else [],
-            agent=mark,
+            branches=thread.branch_infos() if lists else [],
+            agents=[self.agent_info(found) for found in session.agents.values()] if lists else [],
+            agent=info,
             tools=dict(thread.tools.most_common()),
             errors=thread.errors,
-            malformed=thread.conversation.count_fate(MALFORMED),
+            malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
         )
 
-    def agent_mark(self, agent: Agent) -> schema.AgentMark:
-        """An agent, where it is named."""
-        kept = self.talk_of(agent)
+    def agent_info(self, agent: Agent) -> schema.AgentInfo:
+        """An agent in a list of agents or with its call."""
+        view = self.thread_of(agent)
         first, last = parse_timestamp(agent.metadata.first_stamp), parse_timestamp(agent.metadata.last_stamp)
-        return schema.AgentMark(
+        return schema.AgentInfo(
             id=agent.id,
             type=agent.type,
-            title=kept.agent_title(),
+            title=view.agent_title(),
             calls=len(agent.calls),
-            errors=kept.errors,
-            figures=schema.Figures.of(kept.usage()),
+            errors=view.errors,
+            figures=schema.Figures.of(view.usage()),
             seconds=seconds_between(first, last),
             running=agent.path is not None and is_being_written(Path(agent.path)),
             parent=agent.parent.id if agent.parent is not None else None,
             call=agent.call.id if agent.call is not None else None,
         )
 
-    def talk_of(self, conversation: Conversation) -> ThreadView:
-        """What is kept of a conversation."""
-        kept = self._threads.get(id(conversation))
-        if kept is None or kept.conversation is not conversation:
-            kept = self._threads[id(conversation)] = ThreadView(conversation)
-        return kept
+    def thread_of(self, conversation: Conversation) -> ThreadView:
+        """The view of a conversation."""
+        view = self._threads.get(id(conversation))
+        if view is None or view.conversation is not conversation:
+            view = self._threads[id(conversation)] = ThreadView(conversation)
+        return view
 
-    def agent_marks(self, call: Call) -> list[schema.AgentMark]:
+    def agent_infos(self, call: Call) -> list[schema.AgentInfo]:
         """The agents that a call started."""
-        return [self.agent_mark(agent) for agent in call.agents]
+        return [self.agent_info(agent) for agent in call.agents]
 
-    def spent(self, agent: str | None = None) -> Steps[Callable[[], schema.UsageSummary]]:
-        """What was spent, and how full the context was: a function, for counting needs no desk and takes a while."""
+    def usage(self, agent: str | None = None) -> Steps[Callable[[], schema.UsageSummary]]:
+        """The usage and how full the context was: a function that takes a while, and that any thread may call."""
         context, source = (yield from self.thread(agent).context()), self.session.path or self.session
-        return lambda: _spent(source, agent, context)
+        return lambda: _usage_summary(source, agent, context)
 
     def markdown(
         self,
@@ -175,57 +176,57 @@ class SessionView:
         agent: str | None = None,
         branch: int | None = None,
     ) -> str:
-        """A message, a turn, or all of it as Markdown."""
+        """A message or a turn as Markdown."""
         thread = self.thread(agent)
         timeline = thread.timeline(branch)
         if message is not None:
             found = find_message(thread.conversation, message)
             if found is None:
-                raise NotFound(f"there is no message {message!r} here")
-            drawn = message_parts(found, EVERYTHING)
+                raise NotFound(f"No message {message!r} in this conversation.")
+            items = message_sequence(found)
         elif turn is not None:
-            start, end = timeline.turn_messages(_turn(timeline, turn))
-            drawn = turn_parts(thread.conversation, [Turn(turn, None, timeline.messages[start:end])])
+            start, end = timeline.turn_messages(_known_turn(timeline, turn))
+            items = turn_sequence(thread.conversation, [Turn(turn, None, timeline.messages[start:end])])
         else:
-            raise Misuse("say which message or which turn")
-        return "\n".join(conversation_markdown(drawn, EVERYTHING)).strip() + "\n"
+            raise Misuse("Nothing to copy; name a message or a turn.")
+        return "\n".join(sequence_markdown(items, EVERYTHING)).strip() + "\n"
 
     def problems(self) -> Callable[[], schema.Problems]:
-        """What is odd about the main file: a function, for checking reads all of it, and needs no desk."""
+        """The problems of the main file: a function that reads all of it, and that any thread may call."""
         stamp, session = self.stamp, self.session
 
-        def checked() -> schema.Problems:
+        def check() -> schema.Problems:
             if self._checked is None or self._checked[0] != stamp:
                 self._checked = (stamp, _problems(session))
             return self._checked[1]
 
-        return checked
+        return check
 
-    # The document
+    # Items
 
     def page(
         self, start: int, count: int, *, agent: str | None = None, branch: int | None = None, whole: bool = False
-    ) -> schema.Page:
-        """A slice of the document."""
+    ) -> schema.ItemPage:
+        """Some items of a timeline."""
         thread = self.thread(agent)
         timeline = thread.timeline(branch)
         builder = self.builder(agent, whole=whole)
         indices = range(len(timeline))[max(0, start) : max(0, start) + count]
         items = [self.item(thread, timeline, index, builder) for index in indices]
-        return schema.Page(start=max(0, start), total=len(timeline), stamp=self.stamp, items=items)
+        return schema.ItemPage(start=max(0, start), total=len(timeline), stamp=self.stamp, items=items)
 
-    def builder(self, agent: str | None, *, whole: bool = False, address: Address | None = None) -> PartBuilder:
-        """What draws the messages of a conversation."""
-        return PartBuilder(address or self._addresses(agent), self.agent_marks, whole=whole)
+    def builder(self, agent: str | None, *, whole: bool = False, picture_url: PictureUrl | None = None) -> PartBuilder:
+        """A builder for the parts of a conversation's messages."""
+        return PartBuilder(picture_url or self._picture_urls(agent), self.agent_infos, whole=whole)
 
-    def _addresses(self, agent: str | None) -> Address:
-        if not self._address:
-            return no_address
+    def _picture_urls(self, agent: str | None) -> PictureUrl:
+        if not self._base_url:
+            return no_url
         query = f"?agent={quote(agent, safe='')}" if agent is not None else ""
-        return lambda owner, number, picture: f"{self._address}/pictures/{owner}/{number}{query}"
+        return lambda owner, number, picture: f"{self._base_url}/pictures/{owner}/{number}{query}"
 
     def item(self, thread: ThreadView, timeline: Timeline, index: int, builder: PartBuilder) -> schema.TimelineItem:
-        """One passage."""
+        """One item of a timeline."""
         members = timeline.item(index)
         first = members[0]
         run = timeline.is_run(index)
@@ -238,7 +239,7 @@ class SessionView:
         return schema.TimelineItem(
             index=index,
             key=timeline.key(index),
-            kind="run" if run else _kind(first),
+            kind="run" if run else _item_kind(first),
             turn=turn,
             line=first.line,
             time=first.timestamp,
@@ -251,44 +252,44 @@ class SessionView:
         )
 
     def outline(self, start: int, count: int, *, agent: str | None = None, branch: int | None = None) -> schema.Outline:
-        """A slice of the turns."""
+        """Some turns of the outline."""
         thread = self.thread(agent)
         timeline = thread.timeline(branch)
         numbers = range(1, timeline.turns + 1)[max(0, start) : max(0, start) + count]
-        turns = [thread.turn_mark(timeline, number) for number in numbers]
+        turns = [thread.outline_turn(timeline, number) for number in numbers]
         return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
 
     def call(self, index: int, *, agent: str | None = None, whole: bool = False) -> schema.CallBody:
-        """A call, opened."""
+        """The body of a call."""
         return self.builder(agent, whole=whole).body(self._call(agent, index))
 
     def _call(self, agent: str | None, index: int) -> Call:
         calls = self.thread(agent).conversation.calls
         if not 0 <= index < len(calls):
-            raise NotFound(f"there is no call {index}")
+            raise NotFound(f"No call {index}; this conversation has {plural(len(calls), 'call')}.")
         return calls[index]
 
     def picture(self, owner: str, index: int, number: int, *, agent: str | None = None) -> Picture:
-        """A picture of a message or a call."""
+        """A picture of a message or a call, by its number."""
         found: dict[int, Picture] = {}
 
-        def note(_: str, at: int, picture: Picture) -> str | None:
+        def collect(_: str, at: int, picture: Picture) -> str | None:
             found[at] = picture
             return None
 
-        builder = self.builder(agent, address=note)
+        builder = self.builder(agent, picture_url=collect)
         if owner == "call":
             builder.body(self._call(agent, index))
         else:
             messages = self.thread(agent).conversation.messages
             if not 0 <= index < len(messages):
-                raise NotFound(f"there is no message {index}")
+                raise NotFound(f"No message {index}; this conversation has {plural(len(messages), 'message')}.")
             list(builder.parts(messages[index]))
         if number not in found:
-            raise NotFound(f"there is no picture {number} in that {owner}")
+            raise NotFound(f"No picture {number} in this {owner}.")
         return found[number]
 
-    # Lines and places
+    # Raw lines and places
 
     def lines(
         self,
@@ -299,11 +300,11 @@ class SessionView:
         agent: str | None = None,
         whole: bool = False,
     ) -> schema.RawLines:
-        """The lines that a message or a call was made of, or one by its number."""
+        """The raw lines of a message or a call, or one line by its number."""
         conversation = self.thread(agent).conversation
-        indices = records_of(conversation, message, call, line)
+        indices = find_records(conversation, message, call, line)
         if not indices:
-            raise NotFound("no line is known of that")
+            raise NotFound("No such message, call or line in this conversation.")
         path = conversation.path if isinstance(conversation, Agent) and conversation.path else self.session.path
         return schema.RawLines(
             path=str(path) if path is not None else None,
@@ -320,18 +321,18 @@ class SessionView:
         agent: str | None = None,
         branch: int | None = None,
     ) -> schema.Place:
-        """Where something stands: in the conversation that is asked about, else in an agent's."""
+        """Where a message, call, line or turn is: in the given conversation, else in one of the others."""
         thread = self.thread(agent)
         if turn is not None:
             timeline = thread.timeline(branch)
-            return self._placed(agent, timeline, timeline.turn_item(_turn(timeline, turn)))
+            return self._place_at(agent, timeline, timeline.turn_item(_known_turn(timeline, turn)))
         others = [None, *self.session.agents] if line is None else []
         for name in [agent, *(other for other in others if other != agent)]:
             conversation = self.thread(name).conversation
-            found, made = look_up(conversation, message, call, line)
+            found, found_call = find_place(conversation, message, call, line)
             if found is not None:
-                return self._place_of(name, found, made, branch if name == agent else None)
-        raise NotFound("there is nothing of that name here")
+                return self._place_of(name, found, found_call, branch if name == agent else None)
+        raise NotFound("No such message, call or line in this session.")
 
     def _place_of(self, agent: str | None, message: Message, call: Call | None, branch: int | None) -> schema.Place:
         thread = self.thread(agent)
@@ -341,22 +342,22 @@ class SessionView:
             timeline = thread.timeline(message.branch)
             at = timeline.item_of(message)
         if at is None:
-            raise NotFound("that message is on no branch")
-        return self._placed(agent, timeline, at, call)
+            raise NotFound("This message is on no branch.")
+        return self._place_at(agent, timeline, at, call)
 
-    def _placed(self, agent: str | None, timeline: Timeline, item: int, call: Call | None = None) -> schema.Place:
+    def _place_at(self, agent: str | None, timeline: Timeline, item: int, call: Call | None = None) -> schema.Place:
         index = call.index if call is not None else None
         return schema.Place(item=item, key=timeline.key(item), branch=timeline.branch, agent=agent, call=index)
 
 
-def _turn(timeline: Timeline, turn: int) -> int:
-    """The number of a turn that there is."""
+def _known_turn(timeline: Timeline, turn: int) -> int:
+    """The number of a turn, if it exists."""
     if not 0 < turn <= timeline.turns:
-        raise NotFound(f"there is no turn {turn}: this branch has {plural(timeline.turns, 'turn')}")
+        raise NotFound(f"No turn {turn}; this branch has {plural(timeline.turns, 'turn')}.")
     return turn
 
 
-def _spent(source: Path | Session, agent: str | None, context: list[ContextFill]) -> schema.UsageSummary:
+def _usage_summary(source: Path | Session, agent: str | None, context: list[ContextFill]) -> schema.UsageSummary:
     report = usage(source, by=["agent", "model"])
     rows = [row for row in report.rows if agent is None or row["agent"] == agent]
     by_model: dict[str, list[Usage]] = {}
@@ -364,26 +365,26 @@ def _spent(source: Path | Session, agent: str | None, context: list[ContextFill]
         by_model.setdefault(str(row["model"]), []).append(row.usage)
     return schema.UsageSummary(
         figures=schema.Figures.of(report.totals if agent is None else total(row.usage for row in rows)),
-        by_model={model: schema.Figures.of(total(spent)) for model, spent in by_model.items()},
+        by_model={model: schema.Figures.of(total(usages)) for model, usages in by_model.items()},
         context=context,
     )
 
 
 def _problems(session: Session) -> schema.Problems:
-    """What is odd about a session's file, which is opened once more: this one may grow meanwhile."""
+    """The problems of a session's file, which is opened again because this session may grow meanwhile."""
     path = session.path
-    apart = Session(FileSource(path), roots=session.roots) if path is not None and path.exists() else session
-    found = apart.problems
-    shown = [schema.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MOST_PROBLEMS]]
+    copy = Session(FileSource(path), roots=session.roots) if path is not None and path.exists() else session
+    found = copy.problems
+    shown = [schema.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MAX_PROBLEMS]]
     return schema.Problems(problems=shown, more=len(found) - len(shown))
 
 
-def _standing(agent: Agent) -> tuple[int, Call | None]:
-    """What of an agent shows where it is named."""
+def _agent_state(agent: Agent) -> tuple[int, Call | None]:
+    """What an agent's entry depends on."""
     return len(agent.records), agent.call
 
 
-def _kind(message: Message) -> str:
+def _item_kind(message: Message) -> str:
     return "compaction" if message.kind == "summary" else message.kind
 
 
@@ -394,7 +395,7 @@ def _flags(message: Message) -> Iterable[str]:
 
 def _raw_line(conversation: Conversation, index: int, whole: bool) -> schema.RawLine:
     record = conversation.records[index]
-    fate = conversation.fate(index)
+    fate = conversation.ledger[index]
     raw = record.raw
     text = (raw if whole else raw[: RAW_CHARS * 4]).decode("utf-8", "replace")
     cut = not whole and (len(text) > RAW_CHARS or len(raw) > RAW_CHARS * 4)

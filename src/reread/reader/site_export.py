@@ -1,4 +1,4 @@
-"""Sites: several sessions as a folder of pages with an index, of which only what changed is written again."""
+"""Several sessions as a folder of HTML pages with an index; unchanged pages are not written again."""
 
 from __future__ import annotations
 
@@ -10,52 +10,54 @@ from pathlib import Path
 
 import msgspec
 
-from reread import __version__
 from reread.base import jsontext
+from reread.base.format import date_text, tokens_text
 from reread.base.text import plural
+from reread.base.version import __version__
 from reread.catalog.summaries import read_header
-from reread.disk.atomic import write_whole
+from reread.disk.atomic import write_atomic
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable
-from reread.reader.counts import count_session
 from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
-from reread.reader.keys import key_for
+from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
-from reread.render.format import count_text, date_text, model_text
-from reread.render.parts import EVERYTHING, Selection
+from reread.reader.session_keys import session_key
+from reread.render.format import model_text
 from reread.render.sanitize import safe
-from reread.session.session import Session, wanted_of
+from reread.render.selection import EVERYTHING, Selection
+from reread.session.session import Session
 
 FORMAT = 1
-INDEX, NOTES, ASSETS = "index.html", "site.json", "assets"
+INDEX, MANIFEST, ASSETS = "index.html", "site.json", "assets"
 STYLE = Path(__file__).with_name("site.css")
 POLICY = "default-src 'none'; style-src 'self' file:; base-uri 'none'; form-action 'none'"
 
 
-class Written(msgspec.Struct):
-    """A page of the site, and what it was made from."""
+class SitePage(msgspec.Struct):
+    """A page of the site and the session it was made from."""
 
     path: str
     state: str
+    """The state of the session's files; empty if the page has to be written again."""
     row: LibraryRow
 
 
-class Notes(msgspec.Struct):
-    """What the site holds; kept beside its pages."""
+class Manifest(msgspec.Struct):
+    """The pages of a site, stored in its folder."""
 
     made_with: str = ""
-    """Changes when every page has to be written again."""
-    pages: dict[str, Written] = {}
+    """A hash of everything that affects every page."""
+    pages: dict[str, SitePage] = {}
 
 
-class Site(msgspec.Struct, frozen=True):
-    """What writing a site did."""
+class SiteResult(msgspec.Struct, frozen=True):
+    """What `write_site` did."""
 
     index: str
     written: int
     unchanged: int
     faults: list[str]
-    """Sessions that could not be read, and why."""
+    """The sessions that could not be read, each with the reason."""
 
 
 def write_site(
@@ -64,8 +66,8 @@ def write_site(
     selection: Selection = EVERYTHING,
     *,
     progress: Callable[[int], None] = lambda _: None,
-) -> Site:
-    """Write a page for each session and an index of all; pages of sessions that are gone stay."""
+) -> SiteResult:
+    """Write a page for each session and an index of all; pages of deleted sessions are kept."""
     try:
         return _SiteWriter(folder, selection).write(sessions, progress)
     except OSError as error:
@@ -77,72 +79,72 @@ class _SiteWriter:
         self.folder = folder
         self.selection = selection
         self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
-        self.notes = _read_notes(folder / NOTES)
+        self.manifest = _read_manifest(folder / MANIFEST)
         made_with = self._made_with()
-        if self.notes.made_with != made_with:
-            self.notes = msgspec.structs.replace(self.notes, made_with=made_with)
-            for page in self.notes.pages.values():
+        if self.manifest.made_with != made_with:
+            self.manifest = msgspec.structs.replace(self.manifest, made_with=made_with)
+            for page in self.manifest.pages.values():
                 page.state = ""
 
-    def write(self, sessions: Sequence[Path], progress: Callable[[int], None]) -> Site:
-        """Write what changed, then the index."""
+    def write(self, sessions: Sequence[Path], progress: Callable[[int], None]) -> SiteResult:
+        """Write the pages that changed, then the index."""
         self._write_assets()
         assets = shared_assets(ASSETS)
-        known = {page.path: key for key, page in self.notes.pages.items()}
-        taken = {key: Path(page.path) for key, page in self.notes.pages.items()}
+        known = {page.path: key for key, page in self.manifest.pages.items()}
+        taken = {key: Path(page.path) for key, page in self.manifest.pages.items()}
         written, faults = 0, list[str]()
         for path in sessions:
-            place = path.absolute()
-            key = known.get(_noted(place)) or key_for(place, taken)
-            taken[key] = place
+            absolute = path.absolute()
+            key = known.get(_path_text(absolute)) or session_key(absolute, taken)
+            taken[key] = absolute
             try:
-                written += self._write_page(key, place, assets)
+                written += self._write_page(key, absolute, assets)
             except RereadError as fault:
-                faults.append(str(fault) if fault.path is not None else f"{place}: {fault}")
+                faults.append(str(fault) if fault.path is not None else f"{absolute}: {fault}")
             progress(1)
-        write_whole(self.folder / NOTES, [msgspec.json.format(jsontext.dumps(self.notes))])
-        rows = {key: page.row for key, page in self.notes.pages.items()}
-        write_whole(self.folder / INDEX, (line.encode() for line in index_html(rows)))
-        return Site(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
+        write_atomic(self.folder / MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
+        rows = {key: page.row for key, page in self.manifest.pages.items()}
+        write_atomic(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        return SiteResult(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
-        """Write a session's page, unless it is there and the session as it was."""
+        """Write a session's page unless it exists and the session is unchanged."""
         session = Session(FileSource(path))
-        known, page = self.notes.pages.get(key), self.folder / f"{key}.html"
-        state = repr(wanted_of(session).state)
+        known, page = self.manifest.pages.get(key), self.folder / f"{key}.html"
+        state = repr(session.usage_inputs.state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_whole(page, session_html(session, self.selection, assets=assets, home=INDEX))
-        row = count_session(session).on(LibraryRow.of(key, read_header(path)))
-        self.notes.pages[key] = Written(_noted(path), state, row)
+        write_atomic(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
+        self.manifest.pages[key] = SitePage(_path_text(path), state, row)
         return True
 
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
         for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
-            write_whole(self.folder / ASSETS / name, [text.encode()])
+            write_atomic(self.folder / ASSETS / name, [text.encode()])
 
     def _made_with(self) -> str:
-        said = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
-        return hashlib.blake2b(said, digest_size=16).hexdigest()
+        inputs = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
+        return hashlib.blake2b(inputs, digest_size=16).hexdigest()
 
 
-def _noted(path: Path) -> str:
-    """A path as text that can be kept, also where its name is no UTF-8."""
+def _path_text(path: Path) -> str:
+    """A path as text, even if its name is not valid UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _read_notes(path: Path) -> Notes:
+def _read_manifest(path: Path) -> Manifest:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Notes)
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
-        return Notes()
+        return Manifest()
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise Unreadable(f"{path}: is not what an earlier export wrote: {error}; name another folder") from error
+        raise Unreadable(f"Cannot read {path}: {error}; choose another folder.") from error
 
 
 def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
-    """The index: sessions by project, newest first."""
+    """The index: all sessions by project, the newest first."""
     newest = sorted(
         rows.items(), key=lambda item: item[1].updated.timestamp() if item[1].updated else 0.0, reverse=True
     )
@@ -166,9 +168,9 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
 
 
 def _index_row(key: str, row: LibraryRow) -> str:
-    spent = row.figures
-    cost = f"${spent.cost_usd:,.2f}" if spent is not None and spent.cost_usd is not None else ""
-    tokens = count_text(spent.tokens) if spent is not None else ""
+    figures = row.figures
+    cost = f"${figures.cost_usd:,.2f}" if figures is not None and figures.cost_usd is not None else ""
+    tokens = tokens_text(figures.tokens) if figures is not None else ""
     cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
     models = " ".join(map(model_text, row.models))
     agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""

@@ -1,4 +1,4 @@
-"""Steps: long work done a little at a time."""
+"""Long work in small steps, so that a session can be updated and other requests served between them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
 Steps: TypeAlias = Generator[None, None, T]
-"""Long work in small steps, between which the session may grow."""
+"""Work that yields after each step and returns its result."""
 
 
-def at_once(steps: Steps[T]) -> T:
-    """The result of work in steps, without a pause."""
+def run_steps(steps: Steps[T]) -> T:
+    """Run all steps without a pause and return the result."""
     while True:
         try:
             next(steps)

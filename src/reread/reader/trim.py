@@ -1,4 +1,4 @@
-"""Trimming: nodes made fit to send, long texts cut and pictures as addresses."""
+"""Limit the size of nodes sent to the browser: long texts are cut, and pictures become URLs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.reader.schema import Cut
+from reread.reader.schema import CutNode
 from reread.tools import nodes
 from reread.tools.nodes import Node
 
 LINES, CHARS, ITEMS = 200, 20_000, 500
-"""How much of a text or a list is sent at once."""
+"""How many lines and characters of a text, or items of a list, are sent."""
 DEPTH = 40
-"""How deep a JSON value is sent as it is; what lies deeper is sent as text."""
+"""How deep a JSON value is sent as it is; deeper values are sent as text."""
+HUNK_LINE = 20
+"""What a line of a diff counts in addition to its characters."""
 
-Address = Callable[[nodes.Picture], str | None]
-"""Where the bytes of a picture can be had; None where a reader must not load them."""
+PictureUrl = Callable[[nodes.Picture], str | None]
+"""The URL of a picture; None if the browser must not load it."""
 
 
 class Trimmer:
-    """Makes nodes fit to send, and notes what was cut."""
+    """Trims nodes, and records what was cut."""
 
-    def __init__(self, address: Address, *, whole: bool = False) -> None:
-        self.cut: list[Cut] = []
-        self._address = address
+    def __init__(self, picture_url: PictureUrl, *, whole: bool = False) -> None:
+        self.cut: list[CutNode] = []
+        self._picture_url = picture_url
         self._whole = whole
 
     def nodes(self, drawn: Sequence[Node], path: tuple[int, ...] = ()) -> list[Node]:
@@ -37,7 +39,7 @@ class Trimmer:
         if isinstance(node, nodes.Section):
             return msgspec.structs.replace(node, nodes=self.nodes(node.nodes, path))
         if isinstance(node, nodes.Picture):
-            return msgspec.structs.replace(node, data=None, url=self._address(node))
+            return msgspec.structs.replace(node, data=None, url=self._picture_url(node))
         if isinstance(node, nodes.Data):
             return self._data(node, path)
         field = FIELDS.get(type(node))
@@ -48,7 +50,7 @@ class Trimmer:
         if short is value:
             return node
         lines, chars = _extent(value)
-        self.cut.append(Cut(path=list(path), lines=lines, chars=chars))
+        self.cut.append(CutNode(path=list(path), lines=lines, chars=chars))
         return msgspec.structs.replace(node, **{field: short})
 
     def _data(self, node: nodes.Data, path: tuple[int, ...]) -> Node:
@@ -56,7 +58,7 @@ class Trimmer:
         value = budget.spend(node.value, DEPTH)
         if budget.left < 0:
             chars = len(jsontext.dumps(node.value))
-            self.cut.append(Cut(path=list(path), lines=1, chars=chars))
+            self.cut.append(CutNode(path=list(path), lines=1, chars=chars))
         return nodes.Data(value=value)
 
 
@@ -76,7 +78,7 @@ FIELDS: dict[type[Node], str] = {
 
 
 def short_text(text: str, lines: int = LINES, chars: int = CHARS) -> str:
-    """The beginning of a text, whole lines where that can be; the text itself where it is short."""
+    """The beginning of a text, in whole lines if possible; the text itself if it is short."""
     end = -1
     for _ in range(lines):
         end = text.find("\n", end + 1)
@@ -88,10 +90,10 @@ def short_text(text: str, lines: int = LINES, chars: int = CHARS) -> str:
 
 
 def short_list(items: list[Any]) -> list[Any]:
-    """The first items that are not too many nor too large; the list itself where all are in."""
+    """The first items, limited in number and total size; the list itself if all of them fit."""
     left, kept = CHARS * 4, 0
     for item in items[:ITEMS]:
-        left -= len(item.lines) * 20 if isinstance(item, nodes.Hunk) else 0
+        left -= len(item.lines) * HUNK_LINE if isinstance(item, nodes.Hunk) else 0
         left -= _size(item)
         if left < 0 and kept:
             break
@@ -102,7 +104,7 @@ def short_list(items: list[Any]) -> list[Any]:
 
 
 def _short_item(item: Any) -> Any:
-    """An item that is large by itself, cut."""
+    """An item with its own long texts cut."""
     if isinstance(item, nodes.Hunk):
         return msgspec.structs.replace(item, lines=[line[:CHARS] for line in item.lines[:LINES]])
     if isinstance(item, list):
@@ -116,6 +118,7 @@ def _short_item(item: Any) -> Any:
 
 
 def _size(item: Any) -> int:
+    """The number of characters in an item of a list."""
     if isinstance(item, nodes.Hunk):
         return sum(map(len, item.lines))
     if isinstance(item, list):
@@ -125,7 +128,7 @@ def _size(item: Any) -> int:
 
 
 def _extent(value: str | list[Any]) -> tuple[int, int]:
-    """How many lines a text or a list has in all, and how many characters."""
+    """The number of lines and characters in a text or a list."""
     if isinstance(value, str):
         return value.count("\n") + 1, len(value)
     lines = sum(len(item.lines) if isinstance(item, nodes.Hunk) else 1 for item in value)
@@ -139,7 +142,7 @@ class _Budget:
         self.left = left
 
     def spend(self, value: Any, depth: int) -> Any:
-        """The value as far as the budget goes."""
+        """As much of the value as the budget allows."""
         if isinstance(value, str):
             shown = value[: max(0, self.left)]
             self.left -= len(value)

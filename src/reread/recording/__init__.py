@@ -1,1 +1,1 @@
-"""Capture a run of Claude Code, keep its stream exactly, and play it back."""
+"""Capture runs of Claude Code, and replay them."""

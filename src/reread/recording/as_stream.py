@@ -1,4 +1,4 @@
-"""Printouts: a session that was never captured, as the lines that Claude Code would have printed of it."""
+"""Turn a session into the lines that Claude Code would have printed."""
 
 from __future__ import annotations
 
@@ -10,74 +10,72 @@ from typing import Any
 from reread.base import jsontext
 from reread.base.times import parse_timestamp
 from reread.catalog.stored_line import StoredLine
-from reread.model.conversation import Agent, Conversation
-from reread.model.messages import Message, Turn
+from reread.model.conversation import Agent, Conversation, Message, Turn
 from reread.records.decode import Record
 from reread.records.dialects import stream_json
 from reread.session.session import Session
 
-LONG_AGO = datetime.fromtimestamp(0, UTC)
+UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
+
+TimedMessage = tuple[datetime, dict[str, Any]]
 
 
 def as_stream(session: Session) -> Iterator[StoredLine]:
-    """The lines in the order of their times; what was printed in the first place is given as it stands."""
+    """Yield the lines in order of time; a session that is a printed stream already is returned unchanged."""
     if stream_json.NAME in session.dialects:
         for record in session.records:
-            yield _entry(session, record.raw, parse_timestamp(record.envelope.timestamp))
+            yield _line(session, record.raw, parse_timestamp(record.envelope.timestamp))
         return
-    yield _entry(session, jsontext.dumps(_init(session)), session.started)
-    threads = [_main(session), *(_thread(agent, session.id) for agent in session.agents.values() if agent.path)]
-    for when, value in heapq.merge(*threads, key=lambda told: told[0]):
-        yield _entry(session, jsontext.dumps(value), when if when != LONG_AGO else None)
+    yield _line(session, jsontext.dumps(_init(session)), session.started)
+    threads = [_main_thread(session), *(_agent_thread(a, session.id) for a in session.agents.values() if a.path)]
+    for time, message in heapq.merge(*threads, key=lambda timed: timed[0]):
+        yield _line(session, jsontext.dumps(message), time if time != UNKNOWN_TIME else None)
 
 
-def _entry(session: Session, raw: bytes, when: datetime | None) -> StoredLine:
-    return StoredLine("", session.id, "", when, raw)
+def _line(session: Session, raw: bytes, time: datetime | None) -> StoredLine:
+    return StoredLine("", session.id, "", time, raw)
 
 
-Told = tuple[datetime, dict[str, Any]]
+def _main_thread(session: Session) -> Iterator[TimedMessage]:
+    """Yield the main thread's messages, with the result of each turn before the next prompt."""
+    turn_by_last_record = {turn.messages[-1].records[-1]: turn for turn in session.turns if turn.messages}
+    prompts = {turn.prompt.records[0] for turn in session.turns if turn.prompt is not None}
+    ended: Turn | None = None
+    time = UNKNOWN_TIME
+    for index, time, message in _printed_records(session.conversation, session.id, None):
+        if ended is not None and index in prompts:
+            yield time, _result(session, ended)
+            ended = None
+        if message is not None:
+            yield time, message
+        ended = turn_by_last_record.get(index, ended)
+    if ended is not None:
+        yield time, _result(session, ended)
 
 
-def _main(session: Session) -> Iterator[Told]:
-    """The main thread, with the result of each turn before the next."""
-    ends = {turn.messages[-1].records[-1]: turn for turn in session.turns if turn.messages}
-    waiting: Turn | None = None
-    starts = {turn.prompt.records[0] for turn in session.turns if turn.prompt is not None}
-    when = LONG_AGO
-    for index, when, value in _printed(session.conversation, session.id, None):
-        if waiting is not None and index in starts:
-            yield when, _result(session, waiting)
-            waiting = None
-        if value is not None:
-            yield when, value
-        waiting = ends.get(index, waiting)
-    if waiting is not None:
-        yield when, _result(session, waiting)
+def _agent_thread(agent: Agent, session_id: str) -> Iterator[TimedMessage]:
+    call_id = agent.call.id if agent.call is not None else None
+    for _, time, message in _printed_records(agent, session_id, call_id):
+        if message is not None:
+            yield time, message
 
 
-def _thread(agent: Agent, session: str) -> Iterator[Told]:
-    call = agent.call.id if agent.call is not None else None
-    for _, when, value in _printed(agent, session, call):
-        if value is not None:
-            yield when, value
-
-
-def _printed(
-    conversation: Conversation, session: str, call: str | None
+def _printed_records(
+    conversation: Conversation, session_id: str, call_id: str | None
 ) -> Iterator[tuple[int, datetime, dict[str, Any] | None]]:
-    """Every record with the time by which it was there, printed where it is one that is."""
-    when = LONG_AGO
+    """Yield each record's index, the latest time so far, and its printed form; None if it is not printed."""
+    time = UNKNOWN_TIME
     for index, record in enumerate(conversation.records):
-        when = max(when, parse_timestamp(record.envelope.timestamp) or when)
-        value = stream_json.printed(record.native)
-        if value is not None:
-            value |= {"session_id": value.get("session_id") or session, "parent_tool_use_id": call}
-            if record.type == "user" and not _answers(record) and not value.get("isSynthetic"):
-                value["isReplay"] = True
-        yield index, when, value
+        time = max(time, parse_timestamp(record.envelope.timestamp) or time)
+        message = stream_json.from_native(record.native)
+        if message is not None:
+            message |= {"session_id": message.get("session_id") or session_id, "parent_tool_use_id": call_id}
+            if record.type == "user" and not _has_tool_result(record) and not message.get("isSynthetic"):
+                message["isReplay"] = True
+        yield index, time, message
 
 
-def _answers(record: Record) -> bool:
+def _has_tool_result(record: Record) -> bool:
     content = record.envelope.message.content if record.envelope.message is not None else None
     return isinstance(content, list) and any(block.type == "tool_result" for block in content)
 
@@ -97,13 +95,12 @@ def _init(session: Session) -> dict[str, Any]:
 
 
 def _result(session: Session, turn: Turn) -> dict[str, Any]:
-    """How a turn ended, by what the transcript tells of it."""
+    """Return the result message of a turn, as far as the transcript has it."""
     last = next((message for message in reversed(turn.messages) if message.role == "assistant"), None)
-    failed = last is None or last.kind == "error"
     return {
         "type": "result",
         "subtype": "success" if last is not None else "error_during_execution",
-        "is_error": failed,
+        "is_error": last is None or last.kind == "error",
         "duration_ms": _milliseconds(turn.messages),
         "num_turns": sum(message.kind == "response" for message in turn.messages),
         "result": last.text if last is not None else "",

@@ -1,4 +1,4 @@
-"""Processes: a command started so that what it prints can be read, with signals and a terminal's size passed on."""
+"""Start a command whose output can be read, and forward signals, keys and the terminal size to it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from types import FrameType
 from reread.errors import NotFound
 
 FORWARDED = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH")
-KEYBOARD = ("SIGINT", "SIGQUIT", "SIGWINCH")
-"""What a terminal sends to all its processes: the command has got it too."""
-BY_SIGNAL = 128
+FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGWINCH")
+"""Signals that a terminal sends to all its processes: the command gets them without us."""
+SIGNAL_EXIT_CODE = 128
+"""A shell reports a command that a signal ended as this plus the signal's number."""
 END_OF_INPUT = b"\x04"
 POSIX = os.name == "posix"
 
@@ -25,36 +26,36 @@ POSIX = os.name == "posix"
 class Child:
     """A running command."""
 
-    def __init__(self, process: subprocess.Popen[bytes], out: int, master: int | None = None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], output_fd: int, master: int | None = None) -> None:
         self.process = process
-        self.out = out
-        """Where to read what it prints."""
+        self.output_fd = output_fd
+        """Where to read its standard output."""
         self.master = master
-        """Its terminal, where it has one of its own."""
+        """The master side of its terminal, if it has one of its own."""
 
     @property
-    def errors(self) -> int:
-        """Where to read what it prints aside."""
+    def error_fd(self) -> int:
+        """Where to read its error output."""
         return self.process.stderr.fileno() if self.process.stderr is not None else -1
 
     def close_output(self) -> None:
-        """Read no more of what it prints: if it goes on printing, it learns that nobody listens."""
+        """Close its standard output: it gets a broken pipe if it writes more."""
         if self.master is not None:
             os.close(self.master)
         elif self.process.stdout is not None:
             self.process.stdout.close()
 
     def close(self) -> None:
-        """Let go of the rest, once it has ended."""
+        """Close its other pipes, once it has ended."""
         for pipe in (self.process.stderr, self.process.stdin):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
     def exit_code(self) -> int:
-        """How it ended, as a shell says it; waits for that."""
+        """Wait until it ends and return its exit code as a shell reports it."""
         code = self.process.wait()
-        return code if code >= 0 else BY_SIGNAL - code
+        return code if code >= 0 else SIGNAL_EXIT_CODE - code
 
     def send(self, number: int) -> None:
         """Send it a signal, if it still runs."""
@@ -90,22 +91,23 @@ def start(
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=terminal,
-            preexec_fn=_take_terminal if terminal else None,  # before there are threads
+            preexec_fn=_make_controlling_terminal if terminal else None,  # safe: no thread runs yet
         )
     except FileNotFoundError as error:
-        missing = cwd if cwd and error.filename == cwd else argv[0]
-        raise NotFound(f"{missing}: no such command or folder; is it installed, and on PATH?") from None
+        if cwd and error.filename == cwd:
+            raise NotFound(f"No such folder: {cwd}; choose one that exists.") from None
+        raise NotFound(f"No such command: {argv[0]}; check that it is installed and on PATH.") from None
     except OSError as error:
-        raise NotFound(f"{argv[0]}: cannot be started: {error.strerror or error}") from error
+        raise NotFound(f"Cannot start {argv[0]}: {error.strerror or error}.") from error
     finally:
         if slave is not None:
             os.close(slave)
-    out = master if master is not None else process.stdout.fileno() if process.stdout else -1
-    return Child(process, out, master)
+    output_fd = master if master is not None else process.stdout.fileno() if process.stdout else -1
+    return Child(process, output_fd, master)
 
 
-def _take_terminal() -> None:
-    """In the new process: make its standard input the terminal that controls it."""
+def _make_controlling_terminal() -> None:
+    """In the new process, make standard input its controlling terminal."""
     import fcntl
     import termios
 
@@ -113,7 +115,7 @@ def _take_terminal() -> None:
 
 
 def open_terminal() -> tuple[int, int]:
-    """A new terminal of the size of ours, which passes what is printed on as it is."""
+    """Open a terminal of the size of ours that does not change the output; return its master and slave side."""
     import pty
     import termios
 
@@ -126,7 +128,7 @@ def open_terminal() -> tuple[int, int]:
 
 
 def copy_window_size(terminal: int) -> None:
-    """Give a terminal the size of the one we are shown on."""
+    """Set a terminal's size to that of our own."""
     import fcntl
     import termios
 
@@ -136,12 +138,12 @@ def copy_window_size(terminal: int) -> None:
 
 
 @contextlib.contextmanager
-def passing_keys(terminal: int, keyboard: int = 0) -> Generator[None]:
-    """Pass each key on as it is pressed, while what is printed is still shown line by line."""
+def forward_keys(terminal: int, keyboard: int = 0) -> Generator[None]:
+    """Forward each key as it is pressed, while output to our own terminal is still processed."""
     import termios
     import tty
 
-    threading.Thread(target=_pass_keys, args=(keyboard, terminal), daemon=True).start()
+    threading.Thread(target=_copy_keys, args=(keyboard, terminal), daemon=True).start()
     if not os.isatty(keyboard):
         yield
         return
@@ -153,11 +155,11 @@ def passing_keys(terminal: int, keyboard: int = 0) -> Generator[None]:
         termios.tcsetattr(keyboard, termios.TCSADRAIN, modes)
         yield
     finally:
-        with contextlib.suppress(termios.error):  # the terminal is gone
+        with contextlib.suppress(termios.error):  # the terminal is closed
             termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
 
 
-def _pass_keys(keyboard: int, terminal: int) -> None:
+def _copy_keys(keyboard: int, terminal: int) -> None:
     with contextlib.suppress(OSError):
         while keys := os.read(keyboard, 1024):
             os.write(terminal, keys)
@@ -165,23 +167,23 @@ def _pass_keys(keyboard: int, terminal: int) -> None:
 
 
 @contextlib.contextmanager
-def forwarding(send: Callable[[int], None], *, shared: bool = True) -> Generator[None]:
-    """Pass on the signals that we get, while the body runs in the main thread.
+def forward_signals(send: Callable[[int], None], *, shares_terminal: bool = True) -> Generator[None]:
+    """Forward the signals that we get, while the body runs in the main thread.
 
-    Where the command shares our terminal, what that sends because of a key goes to both: it is not passed on again.
+    If the command shares our terminal, a signal that a key press causes reaches both, and is not sent again.
     """
     numbers = {number for name in FORWARDED if (number := getattr(signal, name, None)) is not None}
-    keyboard = {getattr(signal, name) for name in KEYBOARD if shared and hasattr(signal, name)}
+    from_terminal = {getattr(signal, name) for name in FROM_TERMINAL if shares_terminal and hasattr(signal, name)}
     has_info = hasattr(signal, "sigwaitinfo")
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if number not in keyboard or has_info or not _in_foreground():
+        if number not in from_terminal or has_info or not _in_foreground():
             send(number)
 
     before = {number: signal.signal(number, handle) for number in numbers}
     if has_info:
         signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-        threading.Thread(target=_pass_on, args=(send, numbers, keyboard), daemon=True).start()
+        threading.Thread(target=_forward_each, args=(send, numbers, from_terminal), daemon=True).start()
     try:
         yield
     finally:
@@ -191,16 +193,16 @@ def forwarding(send: Callable[[int], None], *, shared: bool = True) -> Generator
             signal.signal(number, handler)
 
 
-def _pass_on(send: Callable[[int], None], numbers: set[int], keyboard: set[int]) -> None:
+def _forward_each(send: Callable[[int], None], numbers: set[int], from_terminal: set[int]) -> None:
     while True:
         info = signal.sigwaitinfo(numbers)
-        from_terminal = info.si_code > 0  # the kernel sent it, no process did
-        if info.si_signo not in keyboard or not from_terminal:
+        sent_by_kernel = info.si_code > 0  # and so not by a process
+        if info.si_signo not in from_terminal or not sent_by_kernel:
             send(info.si_signo)
 
 
 def _in_foreground() -> bool:
-    """Whether keys pressed on our terminal reach us, and so the command."""
+    """True if keys pressed on our terminal send signals to us, and so to the command."""
     try:
         fd = os.open("/dev/tty", os.O_RDONLY)
     except OSError:

@@ -1,9 +1,8 @@
-"""The player: captured conversations, and transcripts that never were, played back at the pace they came."""
+"""Replay captured conversations, and sessions that were never captured, at the recorded pace."""
 
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -13,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from reread.base.text import plural
-from reread.base.times import parse_time
-from reread.catalog.store import StoredConversation, stores
+from reread.catalog.store import stores
+from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import OUT, StoredLine
 from reread.disk import layout
 from reread.errors import Misuse, NotFound
@@ -24,42 +23,41 @@ from reread.session.session import Session
 from reread.session.session import open as open_session
 
 INSTANT = float("inf")
-LATE = 1.0
-"""Seconds that a replay may lag behind and still catch up; after a longer stop it goes on from there."""
-_SPAN = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
+MAX_LAG = 1.0
+"""Seconds that a replay may be late and still catch up; after a longer stop it continues from there."""
 
-Bound = float | datetime
-"""A place in a recording: seconds of its own time, or a moment."""
+Position = float | datetime
+"""A position in a recording: seconds from its start, or a point in time."""
 
 
 class PlaybackStep(msgspec.Struct, frozen=True):
     """When one line is played."""
 
     wait: float
-    """Seconds after the line before it."""
-    at: float
-    """Seconds into the recording: its own time, without the pauses between runs."""
+    """Seconds after the previous line."""
+    elapsed: float
+    """Seconds from the start of the recording at the recorded pace, without the time between runs."""
 
 
 def playback_schedule(
-    moments: Iterable[tuple[datetime | None, int]], *, speed: float = 1, max_gap: float | None = None
+    times: Iterable[tuple[datetime | None, int]], *, speed: float = 1, max_gap: float | None = None
 ) -> Iterator[PlaybackStep]:
-    """The clock of a replay: when each line is played, from when it came and in which run.
+    """Compute when each line is played, from its time and the number of its run.
 
-    A gap is cut to `max_gap` seconds and then divided by the speed. The time between runs is not waited for, and a
-    clock that went backwards, or a line without a time, gives no gap.
+    A gap is cut to `max_gap` seconds and then divided by the speed. There is no gap between runs, after a clock that
+    went backwards, or before a line without a time.
     """
-    before: datetime | None = None
-    run, at = -1, 0.0
-    for when, number in moments:
+    latest: datetime | None = None
+    run, elapsed = -1, 0.0
+    for timestamp, number in times:
         gap = 0.0
-        if when is not None:
-            if before is not None and number == run:
-                gap = max(0.0, (when - before).total_seconds())
-            before = max(before, when) if before is not None and number == run else when
-        at += gap
+        if timestamp is not None:
+            if latest is not None and number == run:
+                gap = max(0.0, (timestamp - latest).total_seconds())
+            latest = max(latest, timestamp) if latest is not None and number == run else timestamp
+        elapsed += gap
         run = number
-        yield PlaybackStep((gap if max_gap is None else min(gap, max_gap)) / speed, at)
+        yield PlaybackStep((gap if max_gap is None else min(gap, max_gap)) / speed, elapsed)
 
 
 def replay(
@@ -67,62 +65,61 @@ def replay(
     *,
     speed: float = 1,
     max_gap: float | None = None,
-    start: Bound | None = None,
-    stop: Bound | None = None,
+    start: Position | None = None,
+    stop: Position | None = None,
     run: int | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Iterator[StoredLine]:
-    """What was printed, line by line, each when its time has come; `speed` of infinity plays it at once.
+    """Yield the printed lines, each when its time has come; a `speed` of infinity does not wait.
 
-    `start` and `stop` choose a part: seconds into the recording, or moments. `run` is one run's number, from 1. A
-    transcript that was never captured is played as the lines that its session would have printed.
+    `start` and `stop` choose a part: seconds into the recording, or points in time. `run` is the number of one run,
+    from 1. A session that was never captured is replayed as the lines that Claude Code would have printed.
     """
     if not speed > 0:
-        raise Misuse("a speed is more than nothing: 1 is the recorded pace, 4 four times as fast")
+        raise Misuse("--speed must be greater than 0.")
     recording = find_recording(source, root=root)
     if run is not None:
         _check_run(recording, run)
     due = time.monotonic()
-    began = False
-    for entry, beat in _timed(_entries(recording), speed, max_gap):
-        if run not in (None, entry.run) or _is_before(entry, beat, start):
+    started = False
+    for line, step in _with_steps(_printed_lines(recording), speed, max_gap):
+        if run not in (None, line.run) or _is_before(line, step, start):
             continue
-        if stop is not None and not _is_before(entry, beat, stop):
+        if stop is not None and not _is_before(line, step, stop):
             continue
         now = time.monotonic()
-        due = max(due + beat.wait, now - LATE) if began else now
-        began = True
+        due = max(due + step.wait, now - MAX_LAG) if started else now
+        started = True
         if due > now:
             sleep(due - now)
-        yield entry
+        yield line
 
 
-def _timed(
-    entries: Iterable[StoredLine], speed: float, max_gap: float | None
+def _with_steps(
+    lines: Iterable[StoredLine], speed: float, max_gap: float | None
 ) -> Iterator[tuple[StoredLine, PlaybackStep]]:
-    mine, clocks = tee(entries)
-    return zip(
-        mine, playback_schedule(((it.timestamp, it.run) for it in clocks), speed=speed, max_gap=max_gap), strict=True
-    )
+    lines, timed = tee(lines)
+    steps = playback_schedule(((line.timestamp, line.run) for line in timed), speed=speed, max_gap=max_gap)
+    return zip(lines, steps, strict=True)
 
 
-def _is_before(entry: StoredLine, beat: PlaybackStep, bound: Bound | None) -> bool:
-    if isinstance(bound, datetime):
-        return entry.timestamp is not None and entry.timestamp < bound
-    return bound is not None and beat.at < bound
+def _is_before(line: StoredLine, step: PlaybackStep, position: Position | None) -> bool:
+    if isinstance(position, datetime):
+        return line.timestamp is not None and line.timestamp < position
+    return position is not None and step.elapsed < position
 
 
-def _entries(recording: StoredConversation | Session) -> Iterator[StoredLine]:
+def _printed_lines(recording: StoredConversation | Session) -> Iterator[StoredLine]:
     if isinstance(recording, Session):
         return as_stream(recording)
-    return (entry for entry in recording.entries() if entry.stream == OUT)
+    return (line for line in recording.lines() if line.stream == OUT)
 
 
 def _check_run(recording: StoredConversation | Session, run: int) -> None:
     count = len(recording.runs) if isinstance(recording, StoredConversation) else 1
     if not 0 < run <= count:
-        raise Misuse(f"there is no run {run}: this conversation has {plural(count, 'run')}")
+        raise Misuse(f"No run {run}; this conversation has {plural(count, 'run')}.")
 
 
 def find_recording(
@@ -130,36 +127,19 @@ def find_recording(
     *,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> StoredConversation | Session:
-    """What can be replayed under a name: a captured conversation, else a session."""
+    """Find what to replay: a captured conversation, else a session."""
     if isinstance(source, Capture):
         source.wait()
-        return source.kept
+        return source.stored
     if isinstance(source, StoredConversation | Session):
         return source
     path = layout.expand_path(source)
     if isinstance(source, Path) or os.path.isfile(path):
-        kept = StoredConversation(path)
-        return kept if os.path.isfile(path) and kept.is_captured else open_session(source, root=root)
+        stored = StoredConversation(path)
+        return stored if os.path.isfile(path) and stored.is_captured else open_session(source, root=root)
     for store in stores(root):
         try:
             return store.open(source)
         except NotFound:
             continue
     return open_session(source, root=root)
-
-
-def parse_span(text: str) -> float:
-    """Seconds, from `2s`, `1m30s`, `500ms` or a number."""
-    found = _SPAN.fullmatch(text.strip().lower())
-    if found is None or not text.strip():
-        raise Misuse(f"{text!r} is no span of time: say 2s, 500ms or 1m30s")
-    hours, minutes, rest, unit = found.groups()
-    return float(hours or 0) * 3600 + float(minutes or 0) * 60 + float(rest or 0) * (0.001 if unit == "ms" else 1)
-
-
-def parse_bound(text: str) -> Bound:
-    """A place in a recording: a span from its start, or a moment."""
-    try:
-        return parse_span(text)
-    except Misuse:
-        return parse_time(text)

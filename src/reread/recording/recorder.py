@@ -1,37 +1,35 @@
-"""The recorder: runs a command or reads a stream, passes on what comes at once, and keeps every line of it."""
+"""Run a command or read a stream, pass its output on at once, and record every line."""
 
 from __future__ import annotations
 
 import os
-import re
 import select
 import subprocess
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from io import BytesIO
-from pathlib import Path, PurePath
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
-from reread.catalog.store import DEFAULT, RESULT, ConversationWriter, Store, StoredConversation
+from reread.base.claude_argv import takes_stream_json, with_stream_json
+from reread.base.text import plural
+from reread.catalog.store import DEFAULT, Store
+from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import ERR, IN, OUT
+from reread.catalog.writer import RESULT, ConversationWriter
 from reread.errors import Misuse, Unwritable
 from reread.recording.child import POSIX, Child, start
 from reread.records.decode import Decoder, Record
+from reread.records.lines import LineSplitter
 
 CHUNK = 1 << 16
-LONGEST = 1 << 26
-"""A line longer than this is kept in pieces: they are as good to replay, and memory stays bounded."""
-QUIET = 2.0
-"""Seconds without a word after which a stream is given up whose command has ended: a child of its own holds it open."""
-PULSE = 0.25
-STREAM_JSON = "stream-json"
-
-_PRINT = re.compile(r"--print|-[cv]*p[cv]*")
-
-Notice = Callable[[str], None]
+MAX_LINE = 1 << 26
+"""A longer line is recorded in pieces: a replay emits the same bytes, and memory stays bounded."""
+LINGER_SECONDS = 2.0
+"""How long a stream may be silent after its command has ended: a child of the command may keep it open."""
+POLL_SECONDS = 0.25
 
 
 def capture(
@@ -46,26 +44,30 @@ def capture(
     env: Mapping[str, str] | None = None,
     fsync: str = RESULT,
 ) -> Capture:
-    """Run a command, or read a binary stream, and keep every line; iterate for its records as they come.
+    """Run a command, or read a binary stream, and record every line; iterate over the capture for records.
 
-    A conversation that exists is gone on with: another run is added to it.
+    If the conversation exists, another run is added to it.
     """
     return Capture(
         source,
-        Recorder(Store(root), conversation or fresh_id(), workspace=workspace, agent=agent, fsync=fsync, strict=True),
+        Recorder(Store(root), conversation or new_id(), workspace=workspace, agent=agent, fsync=fsync, strict=True),
         title=title,
         cwd=str(cwd) if cwd is not None else None,
         env=env,
     )
 
 
-def fresh_id() -> str:
-    """An id for a new conversation."""
+def new_id() -> str:
+    """Return an id for a new conversation."""
     return str(uuid.uuid4())
 
 
 class Recorder:
-    """Keeps lines in a conversation as long as the store takes them; unless strict, its failure ends nothing else."""
+    """Record lines in a conversation for as long as the store can be written.
+
+    If it cannot, the rest is dropped and `error` is set, so that a full disk does not end the command. A strict
+    recorder raises if the conversation cannot be opened.
+    """
 
     def __init__(
         self,
@@ -76,50 +78,46 @@ class Recorder:
         agent: str = DEFAULT,
         fsync: str = RESULT,
         strict: bool = False,
-        notice: Notice = lambda _: None,
+        notify: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.conversation = conversation
         self.path = store.path_of(conversation, workspace=workspace, agent=agent)
-        self.fault: Unwritable | None = None
-        """Why the rest was not kept."""
-        self._notice = notice
-        self._strict = strict
+        self.error: Unwritable | None = None
+        """Why the rest was not recorded."""
+        self._notify = notify
         self._writer: ConversationWriter | None = None
         try:
             self._writer = store.writer(conversation, workspace=workspace, agent=agent, fsync=fsync)
         except Unwritable as error:
+            if strict:
+                raise
             self._fail(error)
         else:
-            if self._writer.repaired:
-                notice(self._writer.repaired)
+            if self._writer.repair:
+                notify(self._writer.repair)
 
-    @property
-    def lines(self) -> int:
-        """How many lines have been kept."""
-        return self._writer.lines if self._writer is not None else 0
+    def start_run(self, argv: Sequence[str], cwd: str | None, title: str | None) -> None:
+        """Record that a run starts."""
+        self._try(lambda writer: writer.start_run(argv, cwd=cwd, title=title))
 
-    def begin(self, argv: Sequence[str], cwd: str | None, title: str | None) -> None:
-        """Note that a run begins."""
-        self._try(lambda writer: writer.begin(argv, cwd=cwd, title=title))
-
-    def keep(self, lines: Sequence[bytes], stream: str) -> None:
-        """Keep some lines, each with its end."""
+    def record(self, lines: Sequence[bytes], stream: str) -> None:
+        """Record lines, each with its line end."""
         if lines:
             self._try(lambda writer: writer.extend(lines, stream=stream))
 
-    def finish(self, exit_code: int | None) -> None:
-        """Note that the run ended, and let go of the conversation."""
-        self._try(lambda writer: writer.finish(exit_code))
+    def end_run(self, exit_code: int | None) -> None:
+        """Record that the run has ended, and close the conversation."""
+        self._try(lambda writer: writer.end_run(exit_code))
         if self._writer is not None:
             self._writer.close()
 
-    def give_up(self) -> None:
-        """Let go of a conversation in which no run began; one that holds nothing is not left behind."""
+    def abandon(self) -> None:
+        """Close a conversation in which no run has started; an empty file is deleted."""
         if self._writer is not None:
             self._writer.close(discard_empty=True)
 
     def _try(self, write: Callable[[ConversationWriter], None]) -> None:
-        if self._writer is None or self.fault is not None:
+        if self._writer is None or self.error is not None:
             return
         try:
             write(self._writer)
@@ -127,104 +125,124 @@ class Recorder:
             self._fail(error)
 
     def _fail(self, error: Unwritable) -> None:
-        if self._strict and self._writer is None:
-            raise error
-        self.fault = error
-        self._notice(f"{error}; {self.lines} lines of this run were kept, what follows is passed on but not kept")
+        self.error = error
+        lines = plural(self._writer.line_count if self._writer is not None else 0, "line")
+        self._notify(str(error))
+        self._notify(f"Recorded {lines} of this run; the rest is passed on but not recorded.")
+
+
+class _StreamRecorder:
+    """Split one stream of a command into lines and record them."""
+
+    def __init__(self, recorder: Recorder, stream: str) -> None:
+        self._recorder = recorder
+        self._stream = stream
+        self._splitter = LineSplitter(MAX_LINE)
+
+    def feed(self, chunk: bytes) -> None:
+        """Record the lines that a chunk completes."""
+        self._recorder.record(self._splitter.feed(chunk), self._stream)
+
+    def flush(self) -> None:
+        """Record a last line without line end."""
+        if tail := self._splitter.flush():
+            self._recorder.record([tail], self._stream)
 
 
 class Capture:
-    """A run that is being captured: iterate it for its records, or `chunks()` for what it prints as it prints it.
+    """A run that is being captured: iterate over it for its records, or over `chunks()` for its output as it comes.
 
-    As a context manager it ends the command where the body is left before that has ended.
+    As a context manager, it terminates the command if the body is left while the command still runs.
     """
 
     def __init__(
         self,
         source: Sequence[str] | IO[bytes] | int,
-        keeper: Recorder,
+        recorder: Recorder,
         *,
         title: str | None = None,
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
-        keep_input: bool | None = None,
-        feed: int | None = None,
-        echo_errors: int | None = None,
+        record_input: bool | None = None,
+        input_fd: int | None = None,
+        error_fd: int | None = None,
         terminal: bool = False,
     ) -> None:
-        self.keeper = keeper
+        self.recorder = recorder
         self.exit_code: int | None = None
-        """How the command ended, once it has: as a shell says it."""
+        """The command's exit code as a shell reports it; None while it runs."""
         self.child: Child | None = None
-        self._echo_errors = echo_errors
-        self._said = ChunkSplitter()
-        self._input = feed
-        argv = with_stream_json(_words(source))
+        self._input_fd = input_fd
+        """Where to read the input of a command whose input is recorded."""
+        self._error_fd = error_fd
+        """Where to write the command's error output."""
+        self._input = _StreamRecorder(recorder, IN)
+        argv = with_stream_json(_command(source))
         try:
             if argv:
-                talks = takes_stream_json(argv) if keep_input is None else keep_input
-                stdin = subprocess.PIPE if talks else None
+                pipe_input = takes_stream_json(argv) if record_input is None else record_input
+                stdin = subprocess.PIPE if pipe_input else None
                 self.child = start(argv, cwd=cwd, env=env, stdin=stdin, terminal=terminal)
-            self._out = self.child.out if self.child is not None else _descriptor(source)
+            self._output_fd = self.child.output_fd if self.child is not None else _descriptor(source)
         except BaseException:
-            keeper.give_up()
+            recorder.abandon()
             raise
-        keeper.begin(argv, cwd or _here(), title)
-        self._pieces = self._run()
+        recorder.start_run(argv, cwd or _working_folder(), title)
+        self._chunks = self._run()
 
     @property
     def conversation(self) -> str:
-        """The id of the conversation that it is kept in."""
-        return self.keeper.conversation
+        """The id of the conversation it is recorded in."""
+        return self.recorder.conversation
 
     @property
-    def kept(self) -> StoredConversation:
-        """The conversation that it is kept in."""
-        return StoredConversation(self.keeper.path)
+    def stored(self) -> StoredConversation:
+        """The conversation it is recorded in."""
+        return StoredConversation(self.recorder.path)
 
     def __iter__(self) -> Iterator[Record]:
         decoder = Decoder()
-        for chunk in self._pieces:
+        for chunk in self._chunks:
             yield from decoder.feed(chunk)
         yield from decoder.flush()
-        if self.keeper.fault is not None:
-            raise self.keeper.fault
+        if self.recorder.error is not None:
+            raise self.recorder.error
 
     def chunks(self) -> Iterator[bytes]:
-        """What is printed, in the pieces in which it comes; the whole lines among them have been kept by then."""
-        return self._pieces
+        """Yield the output in the pieces in which it comes; each complete line has been recorded by then."""
+        return self._chunks
 
     def wait(self) -> int | None:
-        """Let it run to its end; gives the exit code."""
-        for _ in self._pieces:
+        """Wait until the run ends and return the exit code."""
+        for _ in self._chunks:
             pass
         return self.exit_code
 
     def send(self, data: bytes) -> None:
-        """Tell the command something on its standard input, and keep that too."""
+        """Write to the command's standard input, and record it."""
         if self.child is None or self.child.process.stdin is None:
-            raise Misuse("only a command that runs with --input-format stream-json takes input")
-        self.keeper.keep(self._said.feed(data), IN)
+            raise Misuse("Cannot send input; only a command that runs with --input-format stream-json takes it.")
+        self._input.feed(data)
         write_all(self.child.process.stdin.fileno(), data)
 
     def close_input(self) -> None:
-        """Say that no more input comes."""
+        """Close the command's standard input."""
         if self.child is not None and self.child.process.stdin is not None:
-            self.keeper.keep(self._said.flush(), IN)
+            self._input.flush()
             self.child.process.stdin.close()
 
     def close(self) -> None:
-        """Stop reading, and end the command if it still runs."""
+        """Stop reading, and terminate the command if it still runs."""
         if self.exit_code is None and self.child is not None:
             self.child.process.terminate()
             self.wait()
-        self._pieces.close()
+        self._chunks.close()
         if self.exit_code is None:
             self._end(None)
 
-    def hang_up(self) -> None:
-        """Stop reading: a command that goes on printing learns that nobody listens. Waits for its end."""
-        self._pieces.close()
+    def stop_reading(self) -> None:
+        """Close the command's output, so that it gets a broken pipe if it writes more, and wait until it ends."""
+        self._chunks.close()
 
     def __enter__(self) -> Capture:
         return self
@@ -233,17 +251,18 @@ class Capture:
         self.close()
 
     def _run(self) -> Generator[bytes]:
-        lines = ChunkSplitter()
+        """Record and yield the output until it ends; error output and input are handled in threads."""
+        output = _StreamRecorder(self.recorder, OUT)
         errors = None
         if self.child is not None:
-            errors = _in_background(self._take_errors, self.child.errors)
-            if self._input is not None and self.child.process.stdin is not None:
-                _in_background(self._feed, self._input)
+            errors = _in_thread(self._record_errors, self.child.error_fd)
+            if self._input_fd is not None and self.child.process.stdin is not None:
+                _in_thread(self._forward_input, self._input_fd)
         try:
-            for chunk in _chunks(self._out, self.child):
-                self.keeper.keep(lines.feed(chunk), OUT)
+            for chunk in _read_chunks(self._output_fd, self.child):
+                output.feed(chunk)
                 yield chunk
-            self.keeper.keep(lines.flush(), OUT)
+            output.flush()
         finally:
             self._end(errors)
 
@@ -255,105 +274,79 @@ class Capture:
             if errors is not None:
                 errors.join()
             self.child.close()
-        self.keeper.finish(self.exit_code)
+        self.recorder.end_run(self.exit_code)
 
-    def _take_errors(self, errors: int) -> None:
-        lines = ChunkSplitter()
-        for chunk in _chunks(errors, self.child):
-            self.keeper.keep(lines.feed(chunk), ERR)
-            if self._echo_errors is not None:
-                with suppress(OSError):  # nobody listens any more
-                    write_all(self._echo_errors, chunk)
-        self.keeper.keep(lines.flush(), ERR)
+    def _record_errors(self, source: int) -> None:
+        errors = _StreamRecorder(self.recorder, ERR)
+        for chunk in _read_chunks(source, self.child):
+            errors.feed(chunk)
+            if self._error_fd is not None:
+                with suppress(OSError):  # nobody reads it any more
+                    write_all(self._error_fd, chunk)
+        errors.flush()
 
-    def _feed(self, source: int) -> None:
-        with suppress(OSError):  # the command has closed its end
-            for chunk in _chunks(source, None):
+    def _forward_input(self, source: int) -> None:
+        with suppress(OSError):  # the command has closed its input
+            for chunk in _read_chunks(source, None):
                 self.send(chunk)
         with suppress(OSError):
             self.close_input()
 
 
-class ChunkSplitter:
-    """Chunks in, whole lines out; a line that grows beyond all measure comes in pieces."""
-
-    def __init__(self) -> None:
-        self._pending: list[bytes] = []
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that a chunk completes, each with its end."""
-        cut = chunk.rfind(b"\n") + 1
-        rest = chunk[cut:]
-        lines = BytesIO(b"".join([*self._pending, chunk[:cut]])).readlines() if cut else []
-        if cut:
-            self._pending, self._size = [], 0
-        if rest:
-            self._pending.append(rest)
-            self._size += len(rest)
-        return lines + self.flush() if self._size > LONGEST else lines
-
-    def flush(self) -> list[bytes]:
-        """What has no end."""
-        rest = b"".join(self._pending)
-        self._pending, self._size = [], 0
-        return [rest] if rest else []
-
-
-def _chunks(fd: int, child: Child | None) -> Iterator[bytes]:
-    """What can be read, as it comes; of a command, until some time after it ended."""
-    quiet = 0.0
+def _read_chunks(fd: int, child: Child | None) -> Iterator[bytes]:
+    """Yield what can be read as it comes; a command's stream ends at the latest some time after the command."""
+    silence = 0.0
     while True:
-        if child is not None and POSIX and not _is_ready(fd):
-            quiet += PULSE if child.process.poll() is not None else 0
-            if quiet >= QUIET:
+        if child is not None and POSIX and not _is_readable(fd):
+            silence += POLL_SECONDS if child.process.poll() is not None else 0
+            if silence >= LINGER_SECONDS:
                 return
             continue
         try:
             chunk = os.read(fd, CHUNK)
-        except OSError:  # so a terminal says that nobody holds its other end
+        except OSError:  # how a terminal reports that its other end is closed
             return
         if not chunk:
             return
-        quiet = 0.0
+        silence = 0.0
         yield chunk
 
 
-def _is_ready(fd: int) -> bool:
+def _is_readable(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    return bool(poll.poll(PULSE * 1000))
+    return bool(poll.poll(POLL_SECONDS * 1000))
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of it, however little the other end takes at a time."""
+    """Write all of the data, in as many writes as it takes."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
-def _in_background(work: Callable[[int], None], fd: int) -> threading.Thread:
+def _in_thread(work: Callable[[int], None], fd: int) -> threading.Thread:
     thread = threading.Thread(target=work, args=(fd,), daemon=True)
     thread.start()
     return thread
 
 
-def _here() -> str | None:
+def _working_folder() -> str | None:
     try:
         return str(Path.cwd())
-    except OSError:  # the folder that we run in was deleted
+    except OSError:  # it has been deleted
         return None
 
 
-def _words(source: Sequence[str] | IO[bytes] | int) -> list[str]:
-    """A command's words; none where the source is a stream."""
+def _command(source: Sequence[str] | IO[bytes] | int) -> list[str]:
+    """Return the words of a command; empty if the source is a stream."""
     if isinstance(source, int) or hasattr(source, "read"):
         return []
     if isinstance(source, str | bytes):
-        raise Misuse("give the command as a list of words: ['claude', '-p', '…']")
+        raise Misuse("The command is a string; use a list of words: ['claude', '-p', '…'].")
     words = list(cast(Sequence[str], source))
     if not words:
-        raise Misuse("name a command to run")
+        raise Misuse("The command is empty; use a list of words: ['claude', '-p', '…'].")
     return words
 
 
@@ -363,37 +356,4 @@ def _descriptor(source: Any) -> int:
     try:
         return source.fileno()
     except (AttributeError, OSError):
-        raise Misuse("give a stream that the system knows: an open file or a pipe, in binary mode") from None
-
-
-def with_stream_json(argv: list[str]) -> list[str]:
-    """A command that prints its messages: `claude -p` is told to, unless it was told something else."""
-    if not argv or PurePath(argv[0]).stem.lower() != "claude" or not any(_PRINT.fullmatch(word) for word in argv):
-        return argv
-    added: list[str] = []
-    form = option(argv, "--output-format")
-    if form is None:
-        added += ["--output-format", STREAM_JSON]
-    if form in (None, STREAM_JSON) and "--verbose" not in argv:
-        added.append("--verbose")
-    return [argv[0], *added, *argv[1:]]
-
-
-def takes_stream_json(argv: Sequence[str]) -> bool:
-    """Whether a command is told its messages on standard input."""
-    return option(argv, "--input-format") == STREAM_JSON
-
-
-def wants_terminal(argv: Sequence[str]) -> bool:
-    """Whether a command is likely to talk with a person rather than to print messages."""
-    return STREAM_JSON not in " ".join(with_stream_json(list(argv)))
-
-
-def option(argv: Sequence[str], name: str) -> str | None:
-    """The value that a command line gives an option."""
-    for word, following in zip(argv, [*argv[1:], None], strict=True):
-        if word == name:
-            return following
-        if word.startswith(f"{name}="):
-            return word.removeprefix(f"{name}=")
-    return None
+        raise Misuse("Cannot read this stream; use an open file or a pipe in binary mode.") from None

@@ -1,5 +1,5 @@
-"""One line at a time: bytes to lines, lines to records, records to typed values in the native dialect.
+"""Bytes to lines, lines to records, records to typed values in the native format; no I/O.
 
-`decode` does no I/O: feed it bytes. `dialects` translates what other programs write; `types` has a struct for each
-type of record.
+`decode` is the entrance: feed it bytes. `dialects` translates other formats; `types` has a struct for each type of
+record.
 """

@@ -1,6 +1,6 @@
-"""Content blocks: what a message is made of, typed as the API and the client write them.
+"""Typed content blocks of messages, as the API and the client write them.
 
-Every field is optional; one whose value has another shape than its type says holds that value as written.
+Every field is optional. A field whose value does not have the declared type holds that value as written.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Content: TypeAlias = Annotated[
         },
     ),
 ]
-"""A text, a block or a list of blocks, as written; `to_blocks` reads it."""
+"""A string, a block or a list of blocks, as written; `to_blocks` converts it."""
 
 CONVERT_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError)
-"""What a strict conversion may raise; lone surrogates in a key, for one, are a UnicodeError."""
+"""What a strict conversion may raise; a lone surrogate in a key, for example, raises UnicodeError."""
 
 StructT = TypeVar("StructT", bound=Struct)
 
 
 class BlockPart(Struct, frozen=True, kw_only=True):
-    """A part of a block or record that has a shape of its own."""
+    """An object inside a block or record."""
 
 
 class CacheControl(BlockPart, frozen=True, kw_only=True):
-    """Up to where a prompt is to be cached."""
+    """A cache breakpoint of a prompt."""
 
     type: str | None = None
     ttl: str | None = None
@@ -55,13 +55,13 @@ class Block(Struct, frozen=True, kw_only=True):
 
 
 class UnknownBlock(Block, frozen=True, kw_only=True):
-    """A block of a type that has no struct, or a value that is no block at all."""
+    """A block of an unknown type, or a value that is not a block at all."""
 
     value: Any = None
 
 
 class Citation(BlockPart, frozen=True, kw_only=True):
-    """Where a statement comes from."""
+    """The source of a statement."""
 
     type: str | None = None
     cited_text: str | None = None
@@ -94,8 +94,8 @@ class Caller(BlockPart, frozen=True, kw_only=True):
     tool_id: str | None = None
 
 
-class Source(BlockPart, frozen=True, kw_only=True):
-    """Where the bytes of an image or document are: in here, behind a URL, or in an uploaded file."""
+class ContentSource(BlockPart, frozen=True, kw_only=True):
+    """The bytes of an image or document, or where they are: a URL or an uploaded file."""
 
     type: str | None = None
     media_type: str | None = None
@@ -106,7 +106,7 @@ class Source(BlockPart, frozen=True, kw_only=True):
 
 
 class Text(Block, frozen=True, kw_only=True):
-    """Something said."""
+    """Text of a message."""
 
     type: str = "text"
     text: str | None = None
@@ -114,7 +114,7 @@ class Text(Block, frozen=True, kw_only=True):
 
 
 class Thinking(Block, frozen=True, kw_only=True):
-    """Something thought; the text is empty, with a signature, where it was not recorded."""
+    """The model's thinking; the text is empty, with a signature, if it was not recorded."""
 
     type: str = "thinking"
     thinking: str | None = None
@@ -122,14 +122,14 @@ class Thinking(Block, frozen=True, kw_only=True):
 
 
 class RedactedThinking(Block, frozen=True, kw_only=True):
-    """Something thought that is encrypted."""
+    """Encrypted thinking."""
 
     type: str = "redacted_thinking"
     data: str | None = None
 
 
 class CallBlock(Block, frozen=True, kw_only=True):
-    """What every call has."""
+    """Base of all blocks that call a tool."""
 
     id: str | None = None
     name: str | None = None
@@ -152,20 +152,20 @@ class ServerToolUse(CallBlock, frozen=True, kw_only=True):
 
 
 class McpToolUse(CallBlock, frozen=True, kw_only=True):
-    """A call of an MCP tool that the API reaches itself."""
+    """A call of an MCP tool by the API itself."""
 
     type: str = "mcp_tool_use"
     server_name: str | None = None
 
 
 class ResultBlock(Block, frozen=True, kw_only=True):
-    """What every answer to a call has."""
+    """Base of all blocks with the result of a call."""
 
     tool_use_id: str | None = None
 
 
 class ToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What a call of the client's tools gave."""
+    """The result of a call of one of the client's tools."""
 
     type: str = "tool_result"
     content: Content = None
@@ -179,7 +179,7 @@ class ToolResult(ResultBlock, frozen=True, kw_only=True):
 
 
 class McpToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What a call of an MCP tool gave."""
+    """The result of an MCP tool that the API called."""
 
     type: str = "mcp_tool_result"
     content: Content = None
@@ -192,7 +192,7 @@ class McpToolResult(ResultBlock, frozen=True, kw_only=True):
 
 
 class McpTool(BlockPart, frozen=True, kw_only=True):
-    """A tool that an MCP server offers."""
+    """A tool of an MCP server."""
 
     name: str | None = None
     description: str | None = None
@@ -200,7 +200,7 @@ class McpTool(BlockPart, frozen=True, kw_only=True):
 
 
 class McpToolListing(Block, frozen=True, kw_only=True):
-    """The tools that an MCP server offers."""
+    """The tools of an MCP server."""
 
     type: str = "mcp_tool_listing"
     mcp_server_name: str | None = None
@@ -208,40 +208,40 @@ class McpToolListing(Block, frozen=True, kw_only=True):
 
 
 class ImageTransformations(BlockPart, frozen=True, kw_only=True):
-    """What may be done to an image that is too large."""
+    """What the API may do with an image that is too large."""
 
     oversized_image: str | None = None
 
 
 class Image(Block, frozen=True, kw_only=True):
-    """A picture; MCP servers write `data` and `mimeType` where the API has a source."""
+    """An image. MCP servers write `data` and `mimeType` instead of a source."""
 
     type: str = "image"
-    source: Source | None = None
+    source: ContentSource | None = None
     data: str | None = None
     mimeType: str | None = None
     transformations: ImageTransformations | None = None
 
     @property
-    def picture(self) -> Source:
-        """The source, whichever way it was written."""
-        if isinstance(self.source, Source):
+    def picture(self) -> ContentSource:
+        """The source, however it is written."""
+        if isinstance(self.source, ContentSource):
             return self.source
-        return Source(type="base64", media_type=self.mimeType, data=self.data)
+        return ContentSource(type="base64", media_type=self.mimeType, data=self.data)
 
 
 class Document(Block, frozen=True, kw_only=True):
-    """A PDF or text given to the model."""
+    """A PDF or text document given to the model."""
 
     type: str = "document"
-    source: Source | None = None
+    source: ContentSource | None = None
     title: str | None = None
     context: str | None = None
     citations: CitationsConfig | None = None
 
 
 class SearchResult(Block, frozen=True, kw_only=True):
-    """A passage found by a search of the client's own."""
+    """A passage found by the client's own search."""
 
     type: str = "search_result"
     source: str | None = None
@@ -251,14 +251,14 @@ class SearchResult(Block, frozen=True, kw_only=True):
 
 
 class ToolReference(Block, frozen=True, kw_only=True):
-    """A tool that a search for tools found."""
+    """A tool found by a tool search."""
 
     type: str = "tool_reference"
     tool_name: str | None = None
 
 
 class WebSearchResult(BlockPart, frozen=True, kw_only=True):
-    """A page that a web search found, or the error in place of all of them."""
+    """A page found by a web search, or the error instead of all results."""
 
     type: str | None = None
     url: str | None = None
@@ -269,7 +269,7 @@ class WebSearchResult(BlockPart, frozen=True, kw_only=True):
 
 
 class WebSearchToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What a web search gave."""
+    """The result of a web search."""
 
     type: str = "web_search_tool_result"
     content: list[WebSearchResult] | WebSearchResult | None = None
@@ -277,7 +277,7 @@ class WebSearchToolResult(ResultBlock, frozen=True, kw_only=True):
 
 
 class WebFetchResult(BlockPart, frozen=True, kw_only=True):
-    """A page that was fetched, or the error in place of it."""
+    """A fetched page, or the error instead of it."""
 
     type: str | None = None
     url: str | None = None
@@ -287,7 +287,7 @@ class WebFetchResult(BlockPart, frozen=True, kw_only=True):
 
 
 class WebFetchToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What fetching a page gave."""
+    """The result of fetching a page."""
 
     type: str = "web_fetch_tool_result"
     content: WebFetchResult | None = None
@@ -295,7 +295,7 @@ class WebFetchToolResult(ResultBlock, frozen=True, kw_only=True):
 
 
 class AdvisorResult(BlockPart, frozen=True, kw_only=True):
-    """What the advisor said, sealed or not, or the error in place of it."""
+    """The advisor's answer, encrypted or not, or the error instead of it."""
 
     type: str | None = None
     text: str | None = None
@@ -305,21 +305,21 @@ class AdvisorResult(BlockPart, frozen=True, kw_only=True):
 
 
 class AdvisorToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What a stronger model advised."""
+    """Advice from a stronger model."""
 
     type: str = "advisor_tool_result"
     content: AdvisorResult | None = None
 
 
 class OutputFile(BlockPart, frozen=True, kw_only=True):
-    """A file that running code left behind."""
+    """A file written by executed code."""
 
     type: str | None = None
     file_id: str | None = None
 
 
 class CodeExecutionResult(BlockPart, frozen=True, kw_only=True):
-    """What running code gave, or the error in place of it."""
+    """The output of executed code, or the error instead of it."""
 
     type: str | None = None
     stdout: str | None = None
@@ -332,21 +332,21 @@ class CodeExecutionResult(BlockPart, frozen=True, kw_only=True):
 
 
 class CodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What running code in the API's sandbox gave."""
+    """The result of running code in the API's sandbox."""
 
     type: str = "code_execution_tool_result"
     content: CodeExecutionResult | None = None
 
 
 class BashCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What a command in the API's sandbox gave."""
+    """The result of a shell command in the API's sandbox."""
 
     type: str = "bash_code_execution_tool_result"
     content: CodeExecutionResult | None = None
 
 
 class TextEditorResult(BlockPart, frozen=True, kw_only=True):
-    """What viewing, creating or changing a file gave, or the error in place of it."""
+    """The result of viewing, creating or changing a file, or the error instead of it."""
 
     type: str | None = None
     content: str | None = None
@@ -365,14 +365,14 @@ class TextEditorResult(BlockPart, frozen=True, kw_only=True):
 
 
 class TextEditorCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What the text editor in the API's sandbox gave."""
+    """The result of the text editor in the API's sandbox."""
 
     type: str = "text_editor_code_execution_tool_result"
     content: TextEditorResult | None = None
 
 
 class ToolSearchResult(BlockPart, frozen=True, kw_only=True):
-    """The tools that were found, or the error in place of them."""
+    """The tools found, or the error instead of them."""
 
     type: str | None = None
     tool_references: Content = None
@@ -381,21 +381,21 @@ class ToolSearchResult(BlockPart, frozen=True, kw_only=True):
 
 
 class ToolSearchToolResult(ResultBlock, frozen=True, kw_only=True):
-    """What a search for tools by the API gave."""
+    """The result of a tool search by the API."""
 
     type: str = "tool_search_tool_result"
     content: ToolSearchResult | None = None
 
 
 class ContainerUpload(Block, frozen=True, kw_only=True):
-    """A file put into the API's sandbox."""
+    """A file uploaded to the API's sandbox."""
 
     type: str = "container_upload"
     file_id: str | None = None
 
 
-class Compaction(Block, frozen=True, kw_only=True):
-    """The summary that replaces what came before, made by the API."""
+class CompactionBlock(Block, frozen=True, kw_only=True):
+    """A summary by the API that replaces everything before it."""
 
     type: str = "compaction"
     content: str | None = None
@@ -405,7 +405,7 @@ class Compaction(Block, frozen=True, kw_only=True):
 
 
 class FallbackModel(BlockPart, frozen=True, kw_only=True):
-    """A model that answered, or did not."""
+    """The model before or after a fallback."""
 
     model: str | None = None
 
@@ -418,7 +418,7 @@ class FallbackTrigger(BlockPart, frozen=True, kw_only=True):
 
 
 class Fallback(Block, frozen=True, kw_only=True):
-    """Where another model took over."""
+    """The point where another model took over."""
 
     type: str = "fallback"
     from_: FallbackModel | None = field(default=None, name="from")
@@ -427,7 +427,7 @@ class Fallback(Block, frozen=True, kw_only=True):
 
 
 class ToolChange(BlockPart, frozen=True, kw_only=True):
-    """The tool, or the server whose tools, came or went."""
+    """The tool, or the server with its tools, that was added or removed."""
 
     type: str | None = None
     name: str | None = None
@@ -450,7 +450,7 @@ class ToolRemoval(Block, frozen=True, kw_only=True):
 
 
 class BrowserTab(BlockPart, frozen=True, kw_only=True):
-    """An open tab."""
+    """An open browser tab."""
 
     tab_id: str | None = None
     title: str | None = None
@@ -459,7 +459,7 @@ class BrowserTab(BlockPart, frozen=True, kw_only=True):
 
 
 class BrowserChange(BlockPart, frozen=True, kw_only=True):
-    """A tab that opened, or what became of a download."""
+    """A tab that opened, or the outcome of a download."""
 
     type: str | None = None
     tab_id: str | None = None
@@ -471,49 +471,31 @@ class BrowserChange(BlockPart, frozen=True, kw_only=True):
 
 
 class BrowserState(Block, frozen=True, kw_only=True):
-    """What the browser shows."""
+    """The tabs of the browser, and what changed in it."""
 
     type: str = "browser_state"
     tabs: list[BrowserTab] | None = None
     state_changes: list[BrowserChange] | None = None
 
 
-BLOCKS: dict[str, type[Block]] = {
-    kind().type: kind
-    for kind in (
-        Text,
-        Thinking,
-        RedactedThinking,
-        ToolUse,
-        ToolResult,
-        Image,
-        Document,
-        SearchResult,
-        ToolReference,
-        ServerToolUse,
-        WebSearchToolResult,
-        WebFetchToolResult,
-        AdvisorToolResult,
-        CodeExecutionToolResult,
-        BashCodeExecutionToolResult,
-        TextEditorCodeExecutionToolResult,
-        ToolSearchToolResult,
-        McpToolUse,
-        McpToolResult,
-        McpToolListing,
-        ContainerUpload,
-        Compaction,
-        Fallback,
-        ToolAddition,
-        ToolRemoval,
-        BrowserState,
-    )
-}
-"""Every block type that has a struct."""
+def structs_by_type(base: type[StructT]) -> dict[str, type[StructT]]:
+    """Return the subclasses of a struct at any depth by the default of their `type` field; bases have none."""
+    found: dict[str, type[StructT]] = {}
+    todo = [base]
+    while todo:
+        struct = todo.pop(0)
+        todo += struct.__subclasses__()
+        if kind := cast(Any, struct()).type:
+            found.setdefault(kind, struct)
+    return found
+
+
+BLOCKS = structs_by_type(Block)
+"""Every known type of block."""
 
 
 def to_blocks(content: Any) -> list[Block]:
-    """The blocks of a message's or a result's content, in whatever shape it was written."""
+    """Return the content of a message or result as blocks, whatever shape it has."""
     if content is None:
         return []
     values = cast(list[Any], content) if isinstance(content, list) else [content]
@@ -521,7 +503,7 @@ def to_blocks(content: Any) -> list[Block]:
 
 
 def to_block(value: Any) -> Block:
-    """One block; a bare string is a text."""
+    """Return one value as a block; a bare string is a text."""
     if isinstance(value, str):
         return Text(text=value)
     if not isinstance(value, dict):
@@ -535,7 +517,7 @@ def to_block(value: Any) -> Block:
 
 
 def to_struct(value: dict[str, Any], struct: type[StructT]) -> StructT:
-    """An object as that struct; where it does not fit, field by field, and what still does not as it is."""
+    """Convert an object to a struct; field by field if it does not fit, keeping values of other types as written."""
     try:
         return msgspec.convert(value, struct)
     except CONVERT_ERRORS:
@@ -544,7 +526,7 @@ def to_struct(value: dict[str, Any], struct: type[StructT]) -> StructT:
 
 
 def _to_type(value: Any, hint: Any) -> Any:
-    """A value with the structs that a type has for it; a leaf is what it is, of the right type or not."""
+    """Convert the objects in a value to the structs that a type has for them; keep all other values as written."""
     for option in union_members(hint):
         origin, args = get_origin(option), get_args(option)
         if isinstance(value, list) and origin is list:
@@ -558,10 +540,10 @@ def _to_type(value: Any, hint: Any) -> Any:
 
 @cache
 def fields_of(struct: type[Struct]) -> tuple[FieldInfo, ...]:
-    """The fields of a struct; msgspec evaluates their annotations each time it is asked."""
+    """Return the fields of a struct, cached because msgspec evaluates their annotations on every call."""
     return msgspec.structs.fields(struct)
 
 
 def union_members(hint: Any) -> tuple[Any, ...]:
-    """The members of a union; of anything else, that alone."""
+    """Return the members of a union; of any other type, the type itself."""
     return get_args(hint) if get_origin(hint) in (UnionType, Union) else (hint,)

@@ -1,4 +1,4 @@
-"""Lines to records: a fast road for healthy native lines, a slow road that loses nothing of any other."""
+"""Decode lines into records: a fast path for healthy native lines, a slow path that loses nothing of any other."""
 
 from __future__ import annotations
 
@@ -11,48 +11,28 @@ import msgspec
 
 from reread.base import jsontext
 from reread.records import dialects
+from reread.records.arrays import ArraySplitter, is_array
 from reread.records.envelope import RecordEnvelope, decode_envelope, to_envelope
-from reread.records.lines import LineSplitter, ReadAt
+from reread.records.lines import IndexedLineSplitter, ReadAt
+from reread.records.recover import split_line
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
-BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
-"""Names that a record and a content block share."""
 
-_JUNK = r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*+"
-"""What may surround a record: white space, runs of NUL, a byte order mark (read as Latin-1)."""
-_PADDING = re.compile(_JUNK)
-_OBJECT_OR_END = re.compile(_JUNK + r"(?:\{|\Z)")
-_RECORD_START = re.compile(r'\{\s*"\w+"\s*:')
-_NAMES_TYPE = re.compile(rb'"type"\s*+:\s*+"|"claudeMessage"\s*+:')
-"""What every record contains: rules out most other objects without decoding them."""
-_BETWEEN_BRACES = re.compile(
-    r'(?:[^"\\{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?=[ \t\r\n]*+[]:,}]))*+',
-    re.DOTALL,
-)
-"""Text up to the next brace, whole strings included.
-
-Stops at what no JSON contains: a backslash outside a string, or a string not followed by punctuation.
-"""
-_ELEMENT = re.compile(r"[^ \t\r\n,]")
-_DELIMITER = re.compile(r"[,\[\]{}]")
-_BOM = b"\xef\xbb\xbf"
-_VALUE = b'{["-0123456789tfn]'
-"""What the first element of an array, or its end, begins with; a line of a log has other letters."""
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 
 
 class Record(msgspec.Struct, gc=False, eq=False):
-    """One JSON object of one line: where it stands, its bytes, and what it says when asked."""
+    """One JSON object of a line, with its position; decoded on demand."""
 
     line: int
-    """The number of the line it begins on, from 1."""
+    """Number of the line it starts on, from 1."""
     offset: int
-    """Where its bytes begin in the file."""
+    """Offset of its first byte in the file."""
     body: bytes
-    """Its bytes, with the line end where it is the whole line."""
+    """Its bytes, including the line end if it is the whole line."""
     _type: str = ""
-    _head: RecordEnvelope | None = None
+    _envelope: RecordEnvelope | None = None
     _dialect: str = dialects.NATIVE
     _fault: str | None = None
 
@@ -63,31 +43,31 @@ class Record(msgspec.Struct, gc=False, eq=False):
 
     @property
     def envelope(self) -> RecordEnvelope:
-        """What folding needs to know of it."""
-        if self._head is None:
-            self._head, self._dialect, self._fault = decode_body(self.body)
-        return self._head
+        """The fields that folding needs."""
+        if self._envelope is None:
+            self._envelope, self._dialect, self._fault = decode_body(self.body)
+        return self._envelope
 
     @property
     def type(self) -> str:
-        """Its type in the native tongue; `malformed` where it could not be read."""
+        """Its type in the native format; `malformed` if it cannot be read."""
         return self._type or self.envelope.type
 
     @property
     def dialect(self) -> str:
-        """The name of the dialect it is written in."""
+        """Name of the dialect it is written in."""
         _ = self.envelope
         return self._dialect
 
     @property
     def fault(self) -> str | None:
-        """Why it could not be read, where it could not."""
+        """Why it cannot be read; None if it can."""
         _ = self.envelope
         return self._fault
 
     @property
     def value(self) -> Any:
-        """The JSON as written; None where there is none."""
+        """The JSON as written; None if it is not JSON."""
         try:
             return jsontext.loads(self.body)
         except ValueError:
@@ -95,7 +75,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
 
     @property
     def native(self) -> dict[str, Any]:
-        """The object in the native tongue, every string of it encodable; empty where it could not be read."""
+        """The object in the native format, without lone surrogates; empty if it cannot be read."""
         try:
             value = jsontext.loads_clean(self.body)
         except ValueError:
@@ -104,14 +84,14 @@ class Record(msgspec.Struct, gc=False, eq=False):
 
     @property
     def entry(self) -> Entry:
-        """The typed value in the native tongue."""
+        """The typed value in the native format."""
         if self.fault:
             return Malformed(reason=self.fault, text=self.raw.decode("utf-8", "replace"))
         return to_entry(self.native)
 
 
 class Records(Sequence[Record]):
-    """The records of one source: positions in memory, bytes read when asked."""
+    """The records of one source: positions in memory, bytes read on demand."""
 
     def __init__(self, read: ReadAt) -> None:
         self.read = read
@@ -120,23 +100,23 @@ class Records(Sequence[Record]):
         self._lengths = array("I")
 
     def add(self, line: int, offset: int, length: int) -> None:
-        """Remember where one more record stands."""
+        """Append the position of one record."""
         self._lines.append(line)
         self._offsets.append(offset)
         self._lengths.append(length)
 
     def add_lines(self, number: int, starts: array[int], lines: Sequence[bytes]) -> None:
-        """Remember where whole lines stand, each of them one record, of which the first has that number."""
+        """Append the positions of consecutive lines, each of them one record; `number` is that of the first."""
         self._lines.extend(range(number, number + len(lines)))
         self._offsets.extend(starts[number - 1 :])
         self._lengths.extend(map(len, lines))
 
     def line(self, index: int) -> int:
-        """The line a record begins on."""
+        """Return the number of the line that a record starts on."""
         return self._lines[index]
 
-    def place(self, index: int) -> tuple[int, int, int]:
-        """The line that a record begins on, where its bytes begin, and how many there are."""
+    def position(self, index: int) -> tuple[int, int, int]:
+        """Return the line number, offset and length of a record."""
         return self._lines[index], self._offsets[index], self._lengths[index]
 
     def __len__(self) -> int:
@@ -158,157 +138,85 @@ class Records(Sequence[Record]):
 
 
 LinesHandler = Callable[[int, "array[int]", list[bytes], list[RecordEnvelope]], None]
-"""Takes in whole lines with their heads, each line one record: the first line's number, where all lines begin."""
+"""Handles consecutive lines, each of them one record: number of the first, offsets of all lines, bytes, envelopes."""
 
 
 class Decoder:
-    """Bytes in, records out; no I/O. Feed it chunks of any size, then flush it once for a torn tail.
+    """Decodes bytes into records without I/O: feed it chunks of any size, then flush it once.
 
-    Lines that are healthy go to `take`, where given, rather than out as records: it is for who wants every head.
+    With `on_lines`, chunks whose lines are all healthy go to that function instead of being returned as records, which
+    is faster for a caller that needs every envelope.
     """
 
-    def __init__(self, take: LinesHandler | None = None) -> None:
-        self._take = take
-        self._cutter = LineSplitter()
-        self._head: list[bytes] = []
-        """The first bytes, until they tell whether this is a document or lines."""
-        self._document: _ArrayDecoder | None = None
+    def __init__(self, on_lines: LinesHandler | None = None) -> None:
+        self._on_lines = on_lines
+        self._splitter = IndexedLineSplitter()
+        self._first_bytes: list[bytes] = []
+        """Bytes held back until they tell whether this is an array or lines."""
+        self._array: ArraySplitter | None = None
         self._feed = self._feed_first
 
     @property
     def starts(self) -> array[int]:
-        """The offset of each line so far."""
-        return self._cutter.starts
+        """Offsets of all lines so far."""
+        return self._splitter.starts
 
     @property
     def size(self) -> int:
-        """How many bytes have been given out as lines."""
-        return self._cutter.offset
+        """Number of bytes in these lines."""
+        return self._splitter.offset
 
     def feed(self, data: bytes) -> list[Record]:
-        """The records that `data` completes."""
+        """Return the records that `data` completes."""
         return self._feed(data)
 
     def flush(self) -> list[Record]:
-        """What the bytes after the last line end hold."""
-        out = self._feed_lines(b"".join(self._head))
-        self._head.clear()
-        tail = self._cutter.flush()
-        if self._document is not None:
-            return out + self._document.flush(self._cutter)
+        """Return the records in the bytes after the last line end."""
+        out = self._feed_lines(b"".join(self._first_bytes))
+        self._first_bytes.clear()
+        tail = self._splitter.flush()
+        if self._array is not None:
+            return out + self._decode_elements(self._array.flush())
         if tail:
-            out += decode_lines([tail], [len(self._cutter.starts)], [self._cutter.starts[-1]])
+            out += decode_lines([tail], [len(self.starts)], [self.starts[-1]])
         return out
 
     def _feed_first(self, data: bytes) -> list[Record]:
-        self._head.append(data)
+        self._first_bytes.append(data)
         if not data.strip():
             return []
-        self._head = [b"".join(self._head)]
-        is_document = _is_array(self._head[0])
-        if is_document is None:
+        data = b"".join(self._first_bytes)
+        is_one_array = is_array(data)
+        if is_one_array is None:
+            self._first_bytes = [data]
             return []
-        data = self._head.pop()
-        self._feed = self._feed_document if is_document else self._feed_lines
+        self._first_bytes.clear()
+        if is_one_array:
+            self._array = ArraySplitter()
+        self._feed = self._feed_array if is_one_array else self._feed_lines
         return self._feed(data)
 
     def _feed_lines(self, data: bytes) -> list[Record]:
-        starts = self._cutter.starts
+        starts = self.starts
         number = len(starts) + 1
-        lines = self._cutter.feed(data)
-        envelopes = decode_envelopes(lines) if self._take is not None else None
-        if self._take is None or envelopes is None:
+        lines = self._splitter.feed(data)
+        envelopes = decode_envelopes(lines) if self._on_lines is not None else None
+        if self._on_lines is None or envelopes is None:
             return decode_lines(lines, range(number, number + len(lines)), starts[number - 1 :])
-        self._take(number, starts, lines, envelopes)
+        self._on_lines(number, starts, lines, envelopes)
         return []
 
-    def _feed_document(self, data: bytes) -> list[Record]:
-        self._document = self._document or _ArrayDecoder()
-        self._cutter.feed(data)
-        return self._document.feed(data, self._cutter)
+    def _feed_array(self, data: bytes) -> list[Record]:
+        self._splitter.feed(data)
+        return self._decode_elements(self._array.feed(data)) if self._array is not None else []
 
-
-def _is_array(data: bytes) -> bool | None:
-    """Whether a file is one JSON array; None while its first bytes do not tell."""
-    start = data.removeprefix(_BOM).lstrip()
-    if not start:
-        return None
-    if start[:1] != b"[":
-        return None if _BOM.startswith(data) else False
-    inner = start[1:].lstrip()
-    return None if not inner else inner[:1] in _VALUE
-
-
-class _ArrayDecoder:
-    """A JSON array whose objects are records, read element by element; no byte is looked at twice."""
-
-    def __init__(self) -> None:
-        self._base = 0
-        """Where the next bytes stand in the file."""
-        self._opened = False
-        self._begin = 0
-        """Where the element that has not ended yet begins."""
-        self._pieces: list[str] = []
-        """What there is of it, as Latin-1, so that positions are offsets."""
-        self._find_end: Callable[[str, int], int] | None = None
-        """Where it ends, from a place in the next text on, or -1; None between elements."""
-
-    def feed(self, data: bytes, cutter: LineSplitter) -> list[Record]:
-        """The records of the elements that `data` completes."""
-        bodies: list[bytes] = []
-        begins: list[int] = []
-        text, at = data.decode("latin-1"), 0
-        if not self._opened:
-            at, self._opened = text.index("[") + 1, True
-        while at < len(text):
-            if self._find_end is None:
-                at = self._open(text, at)
-                continue
-            end = self._find_end(text, at)
-            self._pieces.append(text[at:end] if end >= 0 else text[at:])
-            if end < 0:
-                break
-            bodies.append(self._body())
-            begins.append(self._begin)
-            at = end
-        self._base += len(text)
-        return decode_lines(bodies, map(cutter.line_at, begins), begins)
-
-    def flush(self, cutter: LineSplitter) -> list[Record]:
-        """What the element holds that has been read so far."""
-        body = self._body()
-        return decode_lines([body], [cutter.line_at(self._begin)], [self._begin]) if body else []
-
-    def _body(self) -> bytes:
-        body = "".join(self._pieces).encode("latin-1")
-        self._pieces.clear()
-        self._find_end = None
-        return body
-
-    def _open(self, text: str, at: int) -> int:
-        """Go to the next element; gives where to read on."""
-        element = _ELEMENT.search(text, at)
-        if element is None:
-            return len(text)
-        at = element.start()
-        if text[at] == "]":
-            return at + 1
-        self._begin = self._base + at
-        if text[at] in '{["':
-            self._find_end = jsontext.ValueScanner().find_end
-            return at
-        self._find_end = _scalar_end
-        self._pieces.append(text[at])
-        return at + 1
-
-
-def _scalar_end(text: str, at: int) -> int:
-    end = _DELIMITER.search(text, at)
-    return end.start() if end else -1
+    def _decode_elements(self, elements: list[tuple[int, bytes]]) -> list[Record]:
+        starts = [start for start, _ in elements]
+        return decode_lines([element for _, element in elements], map(self._splitter.line_at, starts), starts)
 
 
 class _TypeFields(msgspec.Struct, gc=False):
-    """The least that tells what type a record has, whatever its other fields are."""
+    """The fields that tell a healthy native record from any other."""
 
     sessionId: str | None = None
     type: str = ""
@@ -318,13 +226,13 @@ _decode_type = msgspec.json.Decoder(_TypeFields).decode
 
 
 def decode_lines(lines: Iterable[bytes], numbers: Iterable[int], starts: Iterable[int]) -> list[Record]:
-    """The records of whole lines, with their numbers and offsets."""
+    """Return the records of whole lines, given with their numbers and offsets."""
     out: list[Record] = []
-    add, glance, native, sessionless = out.append, _decode_type, NATIVE_TYPES, dialects.SESSIONLESS
+    add, decode_type, native, sessionless = out.append, _decode_type, NATIVE_TYPES, dialects.SESSIONLESS
     for body, number, start in zip(lines, numbers, starts, strict=True):
         try:
-            seen = glance(body)
-            if (kind := seen.type) in (sessionless if seen.sessionId is None else native):
+            fields = decode_type(body)
+            if (kind := fields.type) in (sessionless if fields.sessionId is None else native):
                 add(Record(number, start, body, kind))
             else:
                 add(Record(number, start, body))
@@ -335,7 +243,7 @@ def decode_lines(lines: Iterable[bytes], numbers: Iterable[int], starts: Iterabl
 
 
 def decode_envelopes(lines: list[bytes]) -> list[RecordEnvelope] | None:
-    """The head of each line; None where one of them is not exactly one record."""
+    """Return the envelope of each line; None if one of them is not exactly one record."""
     try:
         envelopes = list(map(decode_envelope, lines))
     except jsontext.DECODE_ERRORS:
@@ -347,7 +255,7 @@ def decode_envelopes(lines: list[bytes]) -> list[RecordEnvelope] | None:
 
 
 def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
-    """The head, the dialect and the fault of the record that stands in exactly these bytes."""
+    """Return the envelope, the dialect and the fault of the record in exactly these bytes."""
     try:
         envelope = decode_envelope(body)
         if envelope.type in (dialects.SESSIONLESS if envelope.sessionId is None else NATIVE_TYPES):
@@ -364,72 +272,7 @@ def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
     return to_envelope(native), dialect, None
 
 
-def slow_records(raw: bytes, line: int, offset: int) -> list[Record]:
-    """Return every record of a line that the fast path refused: spliced, torn, padded, foreign or broken."""
-    text = raw.decode("latin-1")  # one character a byte, so that positions are offsets
-    out: list[Record] = []
-    at = _skip_padding(text, 0)
-    while at < len(text):
-        start, end = _next_object(text, raw, at)
-        if at < start:
-            out.append(Record(line, offset + at, raw[at:start].rstrip(b" \t\r\n\x00")))
-        if start < end:
-            out.append(Record(line, offset + start, raw[start:end]))
-        at = _skip_padding(text, end)
-    return out or [Record(line, offset, raw)]
-
-
-def _skip_padding(text: str, at: int) -> int:
-    found = _PADDING.match(text, at)
-    return found.end() if found else at
-
-
-def _next_object(text: str, raw: bytes, at: int) -> tuple[int, int]:
-    """Return the extent of the next whole object; an empty one at the end of the line if there is none.
-
-    An object that begins at `at` needs to be JSON. Before any other there is a torn piece, whose nested objects are
-    JSON too, so it needs to be a record with nothing but another object behind it.
-
-    Takes linear time on any input. The scan never goes back: the text of a torn string hides the next record until
-    the scan meets the first quote of that record, where it takes it for the end of the string and stops. It also
-    decodes no byte twice: whatever encloses an object that another one follows directly is not JSON.
-    """
-    opened = [at] if text[at] == "{" else []
-    here = at + 1
-    while True:
-        if not opened:
-            found = _RECORD_START.search(text, here)
-            if found is None:
-                break
-            opened, here = [found.start()], found.start() + 1
-        found = _BETWEEN_BRACES.match(text, here)
-        here = found.end() + 1 if found else len(text)
-        if here > len(text):
-            break
-        if text[here - 1] == "{":
-            opened.append(here - 1)
-        elif text[here - 1] == "}":
-            start = opened.pop()
-            if start == at:
-                if jsontext.is_json(text[start:here]):
-                    return start, here
-            elif _OBJECT_OR_END.match(text, here):
-                if _RECORD_START.match(text, start) and _is_record(raw[start:here]):
-                    return start, here
-                opened.clear()
-        else:
-            opened.clear()
-    return len(text), len(text)
-
-
-def _is_record(data: bytes) -> bool:
-    if not _NAMES_TYPE.search(data):
-        return False
-    try:
-        value = jsontext.loads_clean(data)
-    except ValueError:
-        return False
-    kind = dialects.translate(value)[1].get("type")
-    if not isinstance(kind, str) or kind not in RECORDS:
-        return False
-    return value.get("type") not in BLOCK_TYPES or "uuid" in value or "message" in value
+def slow_records(body: bytes, line: int, offset: int) -> list[Record]:
+    """Return every record of a line that the fast path refused; at least one, malformed if need be."""
+    records = [Record(line, offset + start, body[start:end]) for start, end in split_line(body)]
+    return records or [Record(line, offset, body)]

@@ -1,4 +1,4 @@
-"""Heads: what folding needs to know of a record, decoded without its body."""
+"""The fields of a record that folding needs, decoded without the rest of its body."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from msgspec import Raw, Struct
 from reread.base import jsontext
 
 NOTHING = Raw()
+"""The default of a raw field: no JSON at all."""
+MAX_LEVELS = 16
 
 
 class CacheCreationFields(Struct, gc=False):
-    """Cache writes by how long they live."""
+    """Tokens written to the cache, by lifetime."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
 class ServerToolFields(Struct, gc=False):
-    """How often the API's own tools ran."""
+    """Number of runs of the API's own tools."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
 class UsageFields(Struct, gc=False):
-    """The tokens of one API response, as its row states them."""
+    """The tokens of one API response, as written in the record."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -43,7 +45,7 @@ class UsageFields(Struct, gc=False):
 
 
 class BlockEnvelope(Struct, gc=False):
-    """A content block without its content; `text` is JSON, not yet decoded."""
+    """A content block without its content; `text` is JSON that is not decoded yet."""
 
     type: str = ""
     id: str | None = None
@@ -64,7 +66,10 @@ class MessageEnvelope(Struct, gc=False):
 
 
 class RecordEnvelope(Struct, gc=False):
-    """A record without its body. Names are the file's own, the usual ones in the file's own order: that is fast."""
+    """A record without its body.
+
+    Field names are those of the file, and the common ones come in the order of the file, which decodes faster.
+    """
 
     parentUuid: str | None = None
     isSidechain: bool | None = None
@@ -105,7 +110,7 @@ class RecordEnvelope(Struct, gc=False):
 
 
 class AttachmentEnvelope(Struct):
-    """An attachment without its content."""
+    """An attachment, without its content."""
 
     type: str = ""
     commandMode: str | None = None
@@ -116,7 +121,7 @@ class AttachmentEnvelope(Struct):
 
 
 class ProgressEnvelope(Struct):
-    """A progress payload without its content."""
+    """The payload of a progress record, without its content."""
 
     type: str = ""
     agentId: str | None = None
@@ -124,7 +129,7 @@ class ProgressEnvelope(Struct):
 
 
 class EventEnvelope(Struct):
-    """An event of the API's stream without its content."""
+    """An event of the API's stream, without its content."""
 
     type: str = ""
     message: MessageEnvelope | None = None
@@ -133,7 +138,7 @@ class EventEnvelope(Struct):
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the response ended, where the event says so."""
+        """Why the response ended; None if the event does not say."""
         delta = jsontext.loads_clean(bytes(self.delta)) if self.delta else None
         reason = cast(dict[str, Any], delta).get("stop_reason") if isinstance(delta, dict) else None
         return reason if isinstance(reason, str) else None
@@ -142,12 +147,12 @@ class EventEnvelope(Struct):
 _Payload = TypeVar("_Payload", AttachmentEnvelope, ProgressEnvelope, EventEnvelope)
 
 decode_envelope = msgspec.json.Decoder(RecordEnvelope).decode
-"""The fast road: raises where any field is not of the type that healthy files have."""
+"""Fast path: raises one of `jsontext.DECODE_ERRORS` if a field does not have the type that healthy files have."""
 _decode_usage = msgspec.json.Decoder(UsageFields | None).decode
 
 
 def decode_payload(raw: Raw, shape: type[_Payload]) -> _Payload:
-    """A payload's head; an empty one where it has another shape."""
+    """Return the envelope of a payload; only its type if it has another shape."""
     try:
         return msgspec.json.decode(raw, type=shape)
     except jsontext.DECODE_ERRORS:
@@ -157,31 +162,33 @@ def decode_payload(raw: Raw, shape: type[_Payload]) -> _Payload:
 
 
 def to_envelope(value: dict[str, Any]) -> RecordEnvelope:
-    """The head of any object; where a field does not fit it is left out, never raised."""
+    """Return the envelope of any object; drop fields that do not have the expected type."""
     try:
         return decode_envelope(jsontext.dumps(value, deep=False))
+    except RecursionError:
+        value = _prune(value)
     except jsontext.DECODE_ERRORS:
         pass
-    fit = _valid_fields(value, RecordEnvelope)
+    valid = _valid_fields(value, RecordEnvelope)
     message = value.get("message")
     if isinstance(message, dict):
-        fit["message"] = _valid_message(cast(dict[str, Any], message))
-    try:
-        return decode_envelope(jsontext.dumps(fit, deep=False))
-    except RecursionError:  # nested deeper than the decoder goes: what lies near the surface is worth having
-        return decode_envelope(jsontext.dumps({name: _without_nesting(item) for name, item in fit.items()}))
+        valid["message"] = _valid_message(cast(dict[str, Any], message))
+    return decode_envelope(jsontext.dumps(valid))
 
 
-def _without_nesting(item: Any) -> Any:
-    """A value without what is nested in it."""
-    if isinstance(item, dict):
-        flat = cast(dict[str, Any], item).items()
-        return {name: inner for name, inner in flat if not isinstance(inner, dict | list)}
-    return None if isinstance(item, list) else item
+def _prune(value: Any, levels: int = MAX_LEVELS) -> Any:
+    """Replace with None what is nested deeper than any field of an envelope, and so too deep for the decoder."""
+    if not isinstance(value, dict | list):
+        return value
+    if levels == 0:
+        return None
+    if isinstance(value, list):
+        return [_prune(item, levels - 1) for item in cast(list[Any], value)]
+    return {name: _prune(item, levels - 1) for name, item in cast(dict[str, Any], value).items()}
 
 
 def parse_usage(raw: Raw) -> UsageFields | None:
-    """The usage that a row states, whatever shape it has."""
+    """Return the usage of a record, whatever its shape; None if there is none."""
     if not raw:
         return None
     try:
@@ -192,20 +199,20 @@ def parse_usage(raw: Raw) -> UsageFields | None:
 
 
 def to_usage(usage: dict[str, Any]) -> UsageFields:
-    """The usage of any object; where a field does not fit it is left out, never raised."""
-    return msgspec.json.decode(jsontext.dumps(_valid_usage(usage)), type=UsageFields)
+    """Return the usage in any object; drop fields that do not have the expected type."""
+    return msgspec.json.decode(jsontext.dumps(_valid_usage(_prune(usage))), type=UsageFields)
 
 
 def _valid_message(message: dict[str, Any]) -> dict[str, Any]:
-    fit = _valid_fields(message, MessageEnvelope)
+    valid = _valid_fields(message, MessageEnvelope)
     content = message.get("content")
     if isinstance(content, str):
-        fit["content"] = content
+        valid["content"] = content
     elif isinstance(content, list):
-        fit["content"] = [_valid_block(block) for block in cast(list[Any], content)]
+        valid["content"] = [_valid_block(block) for block in cast(list[Any], content)]
     elif isinstance(content, dict):
-        fit["content"] = [_valid_block(content)]
-    return fit
+        valid["content"] = [_valid_block(content)]
+    return valid
 
 
 def _valid_block(block: Any) -> dict[str, Any]:
@@ -215,20 +222,20 @@ def _valid_block(block: Any) -> dict[str, Any]:
 
 
 def _valid_usage(usage: dict[str, Any]) -> dict[str, Any]:
-    fit = _valid_fields(usage, UsageFields)
+    valid = _valid_fields(usage, UsageFields)
     for name, nested in (("cache_creation", CacheCreationFields), ("server_tool_use", ServerToolFields)):
         inner = usage.get(name)
         if isinstance(inner, dict):
-            fit[name] = _valid_fields(cast(dict[str, Any], inner), nested)
-    return fit
+            valid[name] = _valid_fields(cast(dict[str, Any], inner), nested)
+    return valid
 
 
 _COUNT = int | None
-"""The type of a count: where it was written as 10.0 it is still one."""
+"""The type of a count, which may also be written as 10.0."""
 
 
 def _valid_fields(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
-    fit: dict[str, Any] = {}
+    valid: dict[str, Any] = {}
     for field in msgspec.structs.fields(shape):
         if field.name not in value:
             continue
@@ -238,7 +245,7 @@ def _valid_fields(value: dict[str, Any], shape: type[Struct]) -> dict[str, Any]:
         if field.type is not Raw:
             try:
                 msgspec.convert(item, field.type)
-            except (msgspec.ValidationError, RecursionError):
+            except msgspec.ValidationError:
                 continue
-        fit[field.name] = item
-    return fit
+        valid[field.name] = item
+    return valid

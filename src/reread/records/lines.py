@@ -1,4 +1,4 @@
-"""Bytes to lines: a line ends with a newline byte and nothing else; what has no end yet stays pending."""
+"""Split bytes into lines at newline bytes, and read the lines of a source on demand."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import msgspec
 
 NEWLINE = 0x0A
 ReadAt = Callable[[int, int], bytes]
-"""Reads `length` bytes at `offset`, wherever the bytes live."""
+"""Reads `length` bytes at `offset` from any source."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One physical line, exactly as it stands, its line end included."""
+    """One physical line, with its line end."""
 
     number: int
     offset: int
@@ -25,39 +25,64 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class LineSplitter:
-    """Cuts a stream of chunks into lines, line ends included; knows where each began."""
+    """Split a stream of chunks into lines, line ends included.
 
-    def __init__(self, offset: int = 0) -> None:
-        self.starts = array("Q")
-        """The offset of each line given out so far."""
-        self.offset = offset
-        """Where the pending line begins."""
+    With `max_length`, a line that grows longer than that is returned in pieces, so that memory stays bounded.
+    """
+
+    def __init__(self, max_length: int | None = None) -> None:
+        self._max_length = max_length
         self._pending: list[bytes] = []
+        self._pending_size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes."""
-        if b"\n" not in data:
-            if data:
-                self._pending.append(data)
+        """Return the lines that `data` completes."""
+        if not data:
             return []
-        buffer = BytesIO(data)  # cuts at newline bytes alone, and twice as fast as bytes.split
-        self._pending.append(buffer.readline())
-        lines = [b"".join(self._pending), *buffer.readlines()]
-        self._pending.clear()
-        if data[-1] != NEWLINE:
-            self._pending.append(lines.pop())
-        *starts, self.offset = accumulate(map(len, lines), initial=self.offset)
-        self.starts.extend(starts)
+        lines = BytesIO(data).readlines()  # cuts at newline bytes alone, and twice as fast as bytes.split
+        rest = lines.pop() if data[-1] != NEWLINE else b""
+        if lines and self._pending:
+            lines[0] = b"".join((*self._pending, lines[0]))
+            self._pending, self._pending_size = [], 0
+        if rest:
+            self._pending.append(rest)
+            self._pending_size += len(rest)
+            if self._max_length is not None and self._pending_size > self._max_length:
+                lines.append(self.flush())
+        return lines
+
+    def flush(self) -> bytes:
+        """Return the bytes after the last line end, as a last line without one."""
+        tail = b"".join(self._pending)
+        self._pending, self._pending_size = [], 0
+        return tail
+
+
+class IndexedLineSplitter(LineSplitter):
+    """A line splitter that records the offset of each line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.starts = array("Q")
+        """The offset of each line returned so far."""
+        self.offset = 0
+        """The offset of the pending line."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that `data` completes."""
+        lines = super().feed(data)
+        if lines:
+            *starts, self.offset = accumulate(map(len, lines), initial=self.offset)
+            self.starts.extend(starts)
         return lines
 
     def line_at(self, offset: int) -> int:
-        """The number of the line that an offset stands in; the pending line counts."""
+        """Return the number of the line that contains an offset; the pending line counts."""
         return bisect_right(self.starts, offset) + (offset >= self.offset)
 
     def flush(self) -> bytes:
-        """The pending bytes, given out as a last line without end."""
-        tail = b"".join(self._pending)
-        self._pending.clear()
+        """Return the bytes after the last line end, as a last line without one."""
+        tail = super().flush()
         if tail:
             self.starts.append(self.offset)
             self.offset += len(tail)
@@ -65,7 +90,7 @@ class LineSplitter:
 
 
 class Lines(Sequence[Line]):
-    """The lines of one source, read when asked."""
+    """The lines of one source, read on demand."""
 
     def __init__(self, starts: array[int], end: Callable[[], int], read: ReadAt) -> None:
         self._starts = starts

@@ -1,4 +1,4 @@
 """Sessions as text: terminal, Markdown, JSON, tables and listings.
 
-Everything that came from a file passes `sanitize` on its way out.
+Everything from a file passes through `sanitize` before it is printed.
 """

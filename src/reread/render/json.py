@@ -1,4 +1,4 @@
-"""The public values as JSON: the same names as in Python."""
+"""The public values as JSON, with the same names as in Python."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from typing import Any
 import msgspec
 
 from reread.base import jsontext
-from reread.model.conversation import Agent, Change, Conversation
-from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
-from reread.records.blocks import Block, CallBlock, RedactedThinking, Thinking
-from reread.render.parts import EVERYTHING, Selection, agents_below, selected_turns
+from reread.model.changes import Change
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
+from reread.model.parts import TOOLS, block_kind
+from reread.records.blocks import Block
+from reread.render.agents import agents_below
+from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
 
 
 def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterator[bytes]:
-    """What is chosen of a session as JSON, in pieces, so that a large one need not fit in memory."""
-    turns = selected_turns(session.conversation, selection) if selection.narrows else None
+    """The selection of a session as JSON, in pieces, so that a large one need not fit in memory."""
+    turns = selected_turns(session.conversation, selection) if selection.is_excerpt else None
     yield b"{"
-    yield from _pairs(_facts(session))
+    yield from _pairs(_session_fields(session))
     yield from _conversation(session.conversation, selection, turns)
     yield b',\n"agents": {'
     agents = agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls))
-    for n, agent in enumerate(agents if selection.shows("tools") else ()):
+    for n, agent in enumerate(agents if selection.shows(TOOLS) else ()):
         yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
-        yield from _pairs(agent_facts(agent))
+        yield from _pairs(_agent_fields(agent))
         yield from _conversation(agent, selection, None)
         yield b"}"
     yield b"}}\n"
@@ -36,7 +38,7 @@ def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
         yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
 
 
-def _facts(session: Session) -> dict[str, Any]:
+def _session_fields(session: Session) -> dict[str, Any]:
     return {
         "id": session.id,
         "ids": session.ids,
@@ -54,14 +56,13 @@ def _facts(session: Session) -> dict[str, Any]:
         "slugs": session.slugs,
         "permission_modes": session.permission_modes,
         "pr_links": session.pr_links,
-        "outcomes": session.results,
+        "results": session.results,
         "usage": session.usage,
         "problems": session.problems,
     }
 
 
-def agent_facts(agent: Agent) -> dict[str, Any]:
-    """What is known of an agent besides what it said."""
+def _agent_fields(agent: Agent) -> dict[str, Any]:
     return {
         "id": agent.id,
         "type": agent.type,
@@ -75,11 +76,11 @@ def agent_facts(agent: Agent) -> dict[str, Any]:
 
 
 def _conversation(conversation: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> Iterator[bytes]:
-    """A conversation; of chosen turns only what is in them, for the rest tells of the whole file."""
+    """A conversation; only its messages, calls and turns if some turns are selected."""
     messages = conversation.messages if turns is None else [message for turn in turns for message in turn.messages]
     calls = conversation.calls if turns is None else [call for turn in turns for call in turn.calls]
     yield from _array("messages", (value for m in messages if (value := _selected_value(m, selection)) is not None))
-    shown = calls if selection.shows("tools") else ()
+    shown = calls if selection.shows(TOOLS) else ()
     yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
     yield from _array("turns", map(turn_value, conversation.turns if turns is None else turns), last=turns is not None)
     if turns is None:
@@ -89,23 +90,12 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
 
 
 def _selected_value(message: Message, selection: Selection) -> dict[str, Any] | None:
-    """A message with the blocks that are wanted; None where none of it is."""
-    if selection.only == "prompts" and message.kind not in TURN_STARTERS:
-        return None
-    blocks = [block for block in message.blocks if selection.shows(_block_kind(message, block))]
+    """A message with its selected blocks; None if only some kinds are selected and it has none of them."""
+    blocks = [block for block in message.blocks if selection.shows(block_kind(message, block))]
     if selection.only is not None and not blocks:
         return None
     value = message_value(message, blocks)
-    return value if selection.shows("tools") else {**value, "calls": []}
-
-
-def _block_kind(message: Message, block: Block) -> str:
-    """The word by which a selection takes a block or leaves it."""
-    if isinstance(block, CallBlock):
-        return "tools"
-    if isinstance(block, Thinking | RedactedThinking):
-        return "thinking"
-    return "prompts" if message.role == "user" else "text"
+    return value if selection.shows(TOOLS) else {**value, "calls": []}
 
 
 def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[bytes]:
@@ -116,7 +106,7 @@ def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[
 
 
 def message_value(message: Message, blocks: Sequence[Block] | None = None) -> dict[str, Any]:
-    """A message, with all its blocks or these."""
+    """A message, with all its blocks or the given ones."""
     return {
         "id": message.id,
         "role": message.role,
@@ -136,7 +126,7 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> di
 
 
 def block_value(block: Block) -> dict[str, Any]:
-    """A content block, without the fields that it does not have."""
+    """A content block, without empty fields."""
     value = plain(block)
     return {key: item for key, item in value.items() if item is not None}
 
@@ -160,7 +150,7 @@ def call_value(call: Call, *, full: bool = False) -> dict[str, Any]:
 
 
 def turn_value(turn: Turn) -> dict[str, Any]:
-    """A turn: its prompt whole, the rest by id."""
+    """A turn: its prompt, and its messages and calls by id."""
     return {
         "index": turn.index,
         "prompt": message_value(turn.prompt) if turn.prompt is not None else None,
@@ -171,7 +161,7 @@ def turn_value(turn: Turn) -> dict[str, Any]:
 
 
 def branch_value(branch: Branch) -> dict[str, Any]:
-    """A branch: its messages by id."""
+    """A branch, with its messages by id."""
     return {
         "id": branch.id,
         "active": branch.active,
@@ -183,7 +173,7 @@ def branch_value(branch: Branch) -> dict[str, Any]:
 
 
 def compaction_value(compaction: Compaction) -> dict[str, Any]:
-    """A compaction with the client's own figures."""
+    """A compaction with the figures that the client recorded."""
     return {
         "line": compaction.line,
         "trigger": compaction.trigger,
@@ -197,7 +187,7 @@ def compaction_value(compaction: Compaction) -> dict[str, Any]:
 
 
 def change_value(change: Change) -> dict[str, Any]:
-    """What one record changed, with the message or the call as it stands now."""
+    """What one record changed, with the current state of the message or call."""
     return {
         "kind": change.kind,
         "line": change.line,

@@ -1,4 +1,4 @@
-"""Safety: nothing of a transcript reaches a terminal as an escape code, or a reader unseen."""
+"""Make text from transcripts safe to print: escape codes and invisible characters become visible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands: titles, links, clipboard
-    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control, application programs
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control and application program commands
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences
     r"|\x1b[ -/]*[0-~]?"  # all others
 )
@@ -16,24 +16,24 @@ _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 
 
 def safe(text: str) -> str:
-    """Text with every control character and every direction override made visible."""
-    return _CONTROL.sub(_visible, _one_line_end(text))
+    """Text with control characters and direction overrides made visible."""
+    return _CONTROL.sub(_visible, _unix_line_ends(text))
 
 
 def safe_json(text: str) -> str:
-    """The same JSON, with every control character and direction override in its strings written as a number."""
+    """The same JSON, with control characters and direction overrides escaped."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def plain_output(text: str) -> str:
-    """What a program printed, without colours and other codes; of a line drawn over, its last state."""
-    text = _drawn_over(text)
+    """The output of a program without escape codes; an overwritten line is shown in its last state."""
+    text = _last_states(text)
     return safe(_ESCAPES.sub("", text) if "\x1b" in text else text)
 
 
 def coloured_output(text: str) -> str:
-    """What a program printed with its colour codes and no other."""
-    shown = _drawn_over(text)
+    """The output of a program with its colour codes, but no other escape codes."""
+    shown = _last_states(text)
     out: list[str] = []
     at = 0
     for code in _ESCAPES.finditer(shown):
@@ -45,12 +45,12 @@ def coloured_output(text: str) -> str:
     return "".join(out)
 
 
-def _one_line_end(text: str) -> str:
+def _unix_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
-def _drawn_over(text: str) -> str:
-    return _OVERWRITTEN.sub("", _one_line_end(text)) if "\r" in text else text
+def _last_states(text: str) -> str:
+    return _OVERWRITTEN.sub("", _unix_line_ends(text)) if "\r" in text else text
 
 
 def _visible(found: re.Match[str]) -> str:

@@ -1,52 +1,50 @@
-"""A session on a terminal: prose as prose, calls as one line with what they did below."""
+"""A session in the terminal: Markdown rendered, each call on one line with its result below."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.ansi import AnsiDecoder
 from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.syntax import Syntax
-from rich.table import Table as RichTable
 from rich.text import Text
 from rich.theme import Theme
 
 from reread.base.coerce import as_dict
+from reread.base.format import date_text, duration_text, time_text
 from reread.base.text import plural
-from reread.model.conversation import Agent, Change
-from reread.model.messages import Call
+from reread.model import parts as p
+from reread.model.changes import Change
+from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
-from reread.render import parts as p
-from reread.render.format import (
-    BOXES,
-    MARKS,
-    count_text,
-    date_text,
-    model_text,
-    picture_text,
-    result_text,
-    seconds_text,
-    time_text,
-    unread_text,
-    usage_text,
+from reread.render.agents import agents_at_end, is_shown_at_end
+from reread.render.format import MARKS, model_text, result_text, unread_text, usage_text
+from reread.render.sanitize import safe
+from reread.render.selection import Selection
+from reread.render.sequence import (
+    BranchStart,
+    ForkList,
+    ResponseEnd,
+    SequenceItem,
+    TurnStart,
+    compaction_title,
+    conversation_sequence,
+    is_drawn,
 )
-from reread.render.sanitize import coloured_output, plain_output, safe
-from reread.render.terminal_images import inline
-from reread.render.tree import data_lines, file_lines
+from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.session import Session
-from reread.tools import nodes
+from reread.tools.generic import block_node
+from reread.tools.nodes import Node
 
 THEME = Theme(
     {
         "prompt": "bold",
         "bar": "cyan",
         "quiet": "dim",
-        "thought": "dim italic",
+        "thinking": "dim italic",
         "ok": "green",
         "failed": "red",
         "odd": "yellow",
@@ -60,59 +58,67 @@ THEME = Theme(
         "markdown.code_block": "cyan",
     }
 )
-SHORT = 10
-"""Lines of a result that are shown unless all are asked for."""
-THOUGHT = 3
-LONG_LIST = 12
+SHORT_TEXT = 3
+"""Lines of thinking, a notice or a summary shown without `full`."""
+SHORT_TITLE = 60
+"""Characters of a branch's first message shown where it starts."""
 STATES = {True: "ok", False: "failed", None: "odd"}
-LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
+NOTICES = {"error": "failed", "interrupt": "odd"}
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the command line, as for everything else that is printed."""
+        """Raise, so that the command line handles a closed pipe as it does for all other output."""
         raise
 
 
 def make_console(**options: Any) -> Console:
-    """A console that takes nothing in a text for markup, and never writes a link."""
+    """A console that takes nothing in a text for markup and never writes a hyperlink."""
     return _Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
 
 
 class TerminalView:
-    """Draws parts on a console."""
+    """Draws sessions, the items of a sequence and nodes as `rich` renderables."""
 
-    def __init__(self, selection: p.Selection, *, pictures: str | None = None) -> None:
+    def __init__(self, selection: Selection, *, pictures: str | None = None) -> None:
         self.selection = selection
         self._pictures = pictures
-        """How the terminal shows pictures, where it can."""
+        self._nodes = NodeView(full=selection.full, pictures=pictures)
 
     def session(self, session: Session) -> Iterator[RenderableType]:
-        """A session from its title to its end."""
-        parts = p.parts(session.conversation, self.selection)
+        """A session from its title to its totals."""
+        items = conversation_sequence(session.conversation, self.selection)
         yield Text(safe(session.title or "(no title)"), style="bold")
         yield Text(safe(" · ".join(_facts(session))), style="quiet")
-        for part in parts:
-            yield from self.part(part)
+        for item in items:
+            yield from self.item(item)
         if self.selection.only is None and self.selection.turns == (1, None):
-            for agent, why in p.apart(session, self.selection):
+            for agent, reason in agents_at_end(session, self.selection):
                 yield Text()
-                yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {why}"))
+                yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {reason}"))
                 yield from self._nested(agent)
-            yield from _spent(session)
+            yield from _totals(session)
 
-    def part(self, part: p.Part) -> Iterator[RenderableType]:
-        """One part."""
-        yield from _DRAW[type(part)](self, part)
+    def item(self, item: SequenceItem) -> Iterator[RenderableType]:
+        """One item of a sequence."""
+        yield from _ITEMS[type(item)](self, item)
 
-    def turn_start(self, part: p.TurnStart) -> Iterator[RenderableType]:
-        """Room between turns."""
+    def turn_start(self, item: TurnStart) -> Iterator[RenderableType]:
+        """An empty line between turns."""
         yield Text()
 
-    def prompt(self, part: p.Prompt) -> Iterator[RenderableType]:
-        """What a person typed, with a bar beside it."""
-        message = part.message
-        text = safe(message.text).strip() or "(nothing typed)"
+    def text(self, part: p.MessageText) -> Iterator[RenderableType]:
+        """A prompt, a text of a response or a notice."""
+        if part.kind == p.PROMPTS:
+            yield from self._prompt(part.message, part.text)
+        elif part.kind == p.TEXT:
+            yield Markdown(safe(part.text.strip()), hyperlinks=False, code_theme="ansi_dark")
+        else:
+            yield from self.notice(part)
+
+    def _prompt(self, message: Message, text: str) -> Iterator[RenderableType]:
+        """A prompt with a bar beside it."""
+        text = safe(text).strip() or "(empty prompt)"
         if "deleted" in message.flags:
             text = f"(deleted) {text}"
         when = time_text(message.timestamp)
@@ -122,69 +128,59 @@ class TerminalView:
                 shown.append(f"  {when}", style="quiet")
             yield shown
 
-    def said(self, part: p.Said) -> Iterator[RenderableType]:
-        """A piece of an answer."""
-        yield Markdown(safe(part.text.strip()), hyperlinks=False, code_theme="ansi_dark")
+    def notice(self, part: p.MessageText | p.CommandOutput) -> Iterator[RenderableType]:
+        """A notice from the client, or the output of a local command."""
+        kind = part.message.kind
+        yield from self._short_text(f"· {kind}: ", safe(part.text).strip() or kind, NOTICES.get(kind, "quiet"))
 
-    def thought(self, part: p.Thought) -> Iterator[RenderableType]:
-        """A thought, dimmed."""
-        lines = (safe(part.text).strip() or "thinking (not recorded)").split("\n")
-        shown = lines if self.selection.full else lines[:THOUGHT]
-        took = f"{seconds_text(part.seconds)}  " if part.seconds is not None else ""
-        yield Text(f"∴ {took}" + "\n  ".join(shown), style="thought")
-        yield from self._hidden(len(lines) - len(shown), 2)
+    def thinking(self, part: p.MessageThinking) -> Iterator[RenderableType]:
+        """Thinking, dimmed."""
+        took = f"{duration_text(part.seconds)}  " if part.seconds is not None else ""
+        yield from self._short_text(f"∴ {took}", safe(part.text).strip() or "thinking (not recorded)", "thinking")
 
-    def shown(self, part: p.Shown) -> Iterator[RenderableType]:
+    def _short_text(self, prefix: str, text: str, style: str) -> Iterator[RenderableType]:
+        """The first lines of a safe text, indented by two."""
+        lines = text.split("\n")
+        shown = lines if self.selection.full else lines[:SHORT_TEXT]
+        yield Text(prefix + "\n  ".join(shown), style=style)
+        yield from hidden_lines(len(lines) - len(shown), 2)
+
+    def blocks(self, part: p.MessageBlocks) -> Iterator[RenderableType]:
         """Pictures and other blocks."""
-        yield from self._indented(part.nodes)
+        yield from self._nodes.indented(map(block_node, part.blocks))
 
-    def did(self, part: p.Did) -> Iterator[RenderableType]:
-        """A call, what it did below it, and its agent below that."""
+    def call(self, part: p.MessageCall) -> Iterator[RenderableType]:
+        """A call, its result below it and its agents below that."""
         call = part.call
         yield call_line(call)
-        yield from self._indented(call.draw(full=self.selection.full))
+        yield from self._nodes.indented(call.draw(full=self.selection.full))
         for agent in call.agents:
-            if p.is_deep(agent):
+            if is_shown_at_end(agent):
                 yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
             else:
                 yield from self._nested(agent)
 
-    def notice(self, part: p.Notice) -> Iterator[RenderableType]:
-        """Something the client says."""
-        message = part.message
-        lines = (safe(message.text).strip() or message.kind).split("\n")
-        shown = lines if self.selection.full else lines[:THOUGHT]
-        style = "failed" if message.kind == "error" else "odd" if message.kind == "interrupt" else "quiet"
-        yield Text(f"· {message.kind}: " + "\n  ".join(shown), style=style)
-        yield from self._hidden(len(lines) - len(shown), 2)
+    def compaction(self, part: p.CompactionPoint) -> Iterator[RenderableType]:
+        """A horizontal rule with the figures, and the summary below it."""
+        yield Rule(Text(compaction_title(part.compaction), style="odd"), style="odd")
+        if part.summary:
+            yield from self._short_text("  ", safe(part.summary).strip(), "quiet")
 
-    def compacted(self, part: p.Compacted) -> Iterator[RenderableType]:
-        """A rule across, with the figures and the summary."""
-        compaction = part.compaction
-        figures = [count_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
-        words = ["compacted", compaction.trigger or "", " → ".join(figures) + " tokens" if figures else ""]
-        yield Rule(Text(" · ".join(word for word in words if word), style="odd"), style="odd")
-        if compaction.summary is not None:
-            lines = safe(compaction.summary.text).strip().split("\n")
-            shown = lines if self.selection.full else lines[:THOUGHT]
-            yield Text("  " + "\n  ".join(shown), style="quiet")
-            yield from self._hidden(len(lines) - len(shown), 2)
-
-    def forked(self, part: p.Forked) -> Iterator[RenderableType]:
-        """Where branches leave."""
-        for branch in part.branches:
+    def fork(self, item: ForkList) -> Iterator[RenderableType]:
+        """The branches that start here."""
+        for branch in item.branches:
             first = branch.own[0].text if branch.own else ""
-            state = "the one shown" if branch.active else f"--branch {branch.id} shows it"
-            line = " ".join(first.split())[:60]
-            yield Text(safe(f"⑂ branch {branch.id} leaves here ({state}): {line}"), style="odd")
+            state = "shown" if branch.active else f"show it with --branch {branch.id}"
+            line = " ".join(first.split())[:SHORT_TITLE]
+            yield Text(safe(f"⑂ branch {branch.id} starts here ({state}): {line}"), style="odd")
 
-    def abandoned(self, part: p.Abandoned) -> Iterator[RenderableType]:
-        """A rule across, above what was said on another branch."""
-        yield Rule(Text(f"⑂ branch {part.branch.id}, which was left", style="odd"), style="odd")
+    def branch_start(self, item: BranchStart) -> Iterator[RenderableType]:
+        """A horizontal rule above the messages of another branch."""
+        yield Rule(Text(f"⑂ branch {item.branch.id} (abandoned)", style="odd"), style="odd")
 
-    def ended(self, part: p.Ended) -> Iterator[RenderableType]:
-        """What an answer took."""
-        message = part.message
+    def response_end(self, item: ResponseEnd) -> Iterator[RenderableType]:
+        """The model, time and usage of a response."""
+        message = item.message
         words = [model_text(message.model), time_text(message.timestamp)]
         usage = message.usage
         if usage.responses:
@@ -192,190 +188,30 @@ class TerminalView:
         words += sorted(message.flags)
         yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
 
+    def node(self, node: Node) -> Iterator[RenderableType]:
+        """One node of a call."""
+        yield from self._nodes.draw(node)
+
     def _nested(self, agent: Agent) -> Iterator[RenderableType]:
-        inner = TerminalView(self.selection.of_agents, pictures=self._pictures)
-        drawn = itertools.chain.from_iterable(inner.part(part) for part in p.parts(agent, inner.selection))
+        inner = TerminalView(self.selection.for_agents, pictures=self._pictures)
+        items = conversation_sequence(agent, inner.selection)
+        drawn = itertools.chain.from_iterable(map(inner.item, items))
         yield Padding(Group(*drawn), (0, 0, 0, 4))
-
-    def _indented(self, drawn: Iterable[nodes.Node]) -> Iterator[RenderableType]:
-        for node in drawn:
-            for item in self.node(node):
-                yield Padding(item, (0, 0, 0, 4))
-
-    def node(self, node: nodes.Node) -> Iterator[RenderableType]:
-        """One node."""
-        yield from _NODES[type(node)](self, node)
-
-    def _hidden(self, count: int, indent: int = 0) -> Iterator[RenderableType]:
-        if count > 0:
-            yield Text(" " * indent + f"… {plural(count, 'more line')} (--full)", style="quiet")
-
-    def _cut(self, lines: Sequence[str]) -> tuple[Sequence[str], int]:
-        if self.selection.full or len(lines) <= SHORT + 2:
-            return lines, 0
-        return lines[:SHORT], len(lines) - SHORT
-
-    def prose(self, node: nodes.Prose) -> Iterator[RenderableType]:
-        """Markdown."""
-        lines, hidden = self._cut(safe(node.text).strip().split("\n"))
-        yield Markdown("\n".join(lines), hyperlinks=False, code_theme="ansi_dark")
-        yield from self._hidden(hidden)
-
-    def code(self, node: nodes.Code) -> Iterator[RenderableType]:
-        """Source, with its line numbers."""
-        lines, hidden = self._cut(node.text.rstrip("\n").split("\n"))
-        text = plain_output("\n".join(lines))
-        if node.marks:
-            marked = Text(text)
-            for mark in node.marks:
-                marked.highlight_words([mark], style="mark", case_sensitive=False)
-            yield marked
-        elif node.language or node.start is not None:
-            yield Syntax(
-                text,
-                node.language or "text",
-                theme="ansi_dark",
-                background_color="default",
-                line_numbers=node.start is not None,
-                start_line=node.start or 1,
-                word_wrap=True,
-            )
-        else:
-            yield Text(text)
-        yield from self._hidden(hidden)
-
-    def diff(self, node: nodes.Diff) -> Iterator[RenderableType]:
-        """Changed lines with their numbers."""
-        rows = [row for hunk in node.hunks for row in _diff_rows(hunk)]
-        shown = rows if self.selection.full or len(rows) <= 2 * SHORT + 2 else rows[: 2 * SHORT]
-        width = max((len(str(number)) for number, _ in shown), default=1)
-        for number, line in shown:
-            style = {"+": "added", "-": "removed"}.get(line[:1], "")
-            yield Text.assemble((f"{number or '':>{width}} ", "number"), (safe(line), style))
-        yield from self._hidden(len(rows) - len(shown))
-
-    def terminal(self, node: nodes.Terminal) -> Iterator[RenderableType]:
-        """A command, or what it printed in its own colours."""
-        if node.stream == "in":
-            yield Text("$ " + safe(node.text).replace("\n", "\n  "), style="bold")
-            return
-        lines, hidden = self._cut(node.text.rstrip("\n").split("\n"))
-        for line in AnsiDecoder().decode(coloured_output("\n".join(lines))):
-            if node.stream == "err":
-                line.stylize_before("err")
-            yield line
-        yield from self._hidden(hidden)
-
-    def files(self, node: nodes.Files) -> Iterator[RenderableType]:
-        """Files, as a tree when there are many."""
-        lines, hidden = self._cut([safe(line) for line in file_lines(node.entries, tree=len(node.entries) > LONG_LIST)])
-        yield Text("\n".join(lines))
-        yield from self._hidden(hidden)
-
-    def checklist(self, node: nodes.Checklist) -> Iterator[RenderableType]:
-        """Things to do, what changed in bold."""
-        for item in node.items:
-            style = "quiet" if item.state in ("done", "cancelled") else ""
-            note = f"  ({item.note})" if item.note else ""
-            text = Text(safe(f"{BOXES.get(item.state, '☐')} {item.text}{note}"), style=style)
-            if item.changed:
-                text.stylize("bold not dim")
-            yield text
-
-    def choice_node(self, node: nodes.Choice) -> Iterator[RenderableType]:
-        """A question, the chosen answers marked."""
-        header = f"[{node.header}] " if node.header else ""
-        yield Text(safe(f"{header}{node.question}"), style="bold")
-        on, off = ("☑", "☐") if node.multiple else ("◉", "○")
-        for option in node.options:
-            text = f"{on if option.chosen else off} {option.label}"
-            yield Text(safe(text), style="ok" if option.chosen else "")
-            for detail in (option.description, option.preview):
-                if detail:
-                    yield Text(safe("    " + detail.replace("\n", "\n    ")), style="quiet")
-        if node.answer:
-            yield Text(safe(f"→ {node.answer}"), style="ok")
-
-    def table(self, node: nodes.Table) -> Iterator[RenderableType]:
-        """Rows and columns."""
-        drawn = RichTable(*(safe(column) for column in node.columns), box=None, pad_edge=False, header_style="quiet")
-        shown = node.rows if self.selection.full else node.rows[: SHORT * 2]
-        for row in shown:
-            drawn.add_row(*(Text(safe(cell)) for cell in row))
-        yield drawn
-        yield from self._hidden(len(node.rows) - len(shown))
-
-    def picture(self, node: nodes.Picture) -> Iterator[RenderableType]:
-        """A picture in words, and itself where the terminal can show it."""
-        yield Text(safe(f"▣ {picture_text(node)}"), style="quiet")
-        drawn = inline(node, self._pictures)
-        if drawn is not None:
-            yield drawn
-
-    def facts(self, node: nodes.Facts) -> Iterator[RenderableType]:
-        """Names and values."""
-        for fact in node.items:
-            yield Text.assemble((safe(f"{fact.name}: "), "quiet"), safe(fact.value))
-
-    def links(self, node: nodes.Links) -> Iterator[RenderableType]:
-        """Addresses, as text."""
-        for target in node.targets:
-            title = f"{safe(target.title)}  " if target.title else ""
-            yield Text.assemble(title, (safe(target.url), "underline"))
-
-    def note(self, node: nodes.Note) -> Iterator[RenderableType]:
-        """A remark."""
-        lines, hidden = self._cut(plain_output(node.text).split("\n"))
-        yield Text("\n".join(lines), style=LEVELS.get(node.level, "quiet"))
-        yield from self._hidden(hidden)
-
-    def data(self, node: nodes.Data) -> Iterator[RenderableType]:
-        """A JSON value as an indented tree."""
-        lines, hidden = self._cut([safe(line) for line in data_lines(node.value)])
-        yield Text("\n".join(lines))
-        yield from self._hidden(hidden)
-
-    def section(self, node: nodes.Section) -> Iterator[RenderableType]:
-        """Nodes under a heading."""
-        if not node.open and not self.selection.full:
-            return
-        yield Text(safe(node.title), style="quiet")
-        for inner in node.nodes:
-            for item in self.node(inner):
-                yield Padding(item, (0, 0, 0, 2))
 
 
 Draw = Callable[[TerminalView, Any], Iterator[RenderableType]]
 
-_DRAW: dict[type[p.Part], Draw] = {
-    p.TurnStart: TerminalView.turn_start,
-    p.Prompt: TerminalView.prompt,
-    p.Said: TerminalView.said,
-    p.Thought: TerminalView.thought,
-    p.Shown: TerminalView.shown,
-    p.Did: TerminalView.did,
-    p.Notice: TerminalView.notice,
-    p.Compacted: TerminalView.compacted,
-    p.Forked: TerminalView.forked,
-    p.Abandoned: TerminalView.abandoned,
-    p.Ended: TerminalView.ended,
-}
-
-_NODES: dict[type[nodes.Node], Draw] = {
-    nodes.Prose: TerminalView.prose,
-    nodes.Code: TerminalView.code,
-    nodes.Diff: TerminalView.diff,
-    nodes.Terminal: TerminalView.terminal,
-    nodes.Files: TerminalView.files,
-    nodes.Checklist: TerminalView.checklist,
-    nodes.Choice: TerminalView.choice_node,
-    nodes.Table: TerminalView.table,
-    nodes.Picture: TerminalView.picture,
-    nodes.Facts: TerminalView.facts,
-    nodes.Links: TerminalView.links,
-    nodes.Note: TerminalView.note,
-    nodes.Data: TerminalView.data,
-    nodes.Section: TerminalView.section,
+_ITEMS: dict[type[SequenceItem], Draw] = {
+    TurnStart: TerminalView.turn_start,
+    p.MessageText: TerminalView.text,
+    p.CommandOutput: TerminalView.notice,
+    p.MessageThinking: TerminalView.thinking,
+    p.MessageBlocks: TerminalView.blocks,
+    p.MessageCall: TerminalView.call,
+    p.CompactionPoint: TerminalView.compaction,
+    ResponseEnd: TerminalView.response_end,
+    ForkList: TerminalView.fork,
+    BranchStart: TerminalView.branch_start,
 }
 
 
@@ -386,7 +222,7 @@ def call_line(call: Call) -> Text:
     for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
-        line.append(f"  {seconds_text(call.duration)}", style="quiet")
+        line.append(f"  {duration_text(call.duration)}", style="quiet")
     return line
 
 
@@ -395,38 +231,22 @@ def _facts(session: Session) -> list[str]:
     return [fact for fact in [*facts, date_text(session.started)] if fact]
 
 
-def _spent(session: Session) -> Iterator[RenderableType]:
-    """What the session took: at the end, for it is not known before all of it was read."""
+def _totals(session: Session) -> Iterator[RenderableType]:
+    """How the session ended and its usage, which are known only after all of it was read."""
     usage = session.usage
-    for n, outcome in enumerate(session.results):
-        text = safe(result_text(outcome))
-        yield Text(f"\n{text}" if n == 0 else text, style="failed" if outcome.is_error else "quiet")
+    for n, result in enumerate(session.results):
+        text = safe(result_text(result))
+        yield Text(f"\n{text}" if n == 0 else text, style="failed" if result.is_error else "quiet")
     if usage.responses:
         yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
-    if lines := p.unread(session):
+    if lines := session.ledger.fates.get("malformed", 0):
         yield Text(f"\n{unread_text(lines)}", style="odd")
 
 
-def _diff_rows(hunk: nodes.Hunk) -> Iterator[tuple[int | None, str]]:
-    """Each line of a hunk with its number: the old one for removed lines, else the new one."""
-    old, new = hunk.old_start, hunk.new_start
-    for line in hunk.lines:
-        sign = line[:1]
-        if sign == "-":
-            yield old, line
-            old += 1
-        elif sign == "\\":
-            yield None, line
-        else:
-            yield new, line
-            new += 1
-            old += sign != "+"
-
-
 def change_lines(change: Change, view: TerminalView) -> Iterator[RenderableType]:
-    """What one record changed, for someone who watches."""
+    """What one record changed, for `tail`."""
     if change.kind == "rewritten":
-        yield Text(f"(the file was rewritten from line {change.line} on)", style="odd")
+        yield Text(f"(file rewritten from line {change.line})", style="odd")
         return
     drawn = _changed(change, view)
     if change.agent is not None:
@@ -439,19 +259,25 @@ def change_lines(change: Change, view: TerminalView) -> Iterator[RenderableType]
 
 def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
     if change.call is not None:
-        yield from view.did(p.Did(change.call))
+        yield from view.call(p.MessageCall(change.call.message, p.TOOLS, change.call))
     elif change.record is not None and change.record.type == "stream_event":
         piece = delta_text(change.record)
         if piece:
             yield Text(safe(piece), end="")
     elif change.message is not None and change.record is not None:
-        for part in p.record_parts(change.message, change.record, view.selection):
-            if not isinstance(part, p.Ended):
-                yield from view.part(part)
+        streamed = change.message.partial is not None
+        for part in p.record_parts(change.message, change.record):
+            if is_drawn(part, view.selection) and _is_new(part, streamed=streamed):
+                yield from view.item(part)
+
+
+def _is_new(part: p.MessagePart, *, streamed: bool) -> bool:
+    """False for the text of a streamed response, drawn as it came, and for a call that is drawn with its result."""
+    return part.call.answer < 0 if isinstance(part, p.MessageCall) else not streamed
 
 
 def delta_text(record: Record) -> str:
-    """The piece of an answer that an event of a stream brings; a line end where a block ends."""
+    """The piece of a response in a stream event; a line end if the event ends a block."""
     event = as_dict(record.native.get("event"))
     if event.get("type") == "content_block_stop":
         return "\n"

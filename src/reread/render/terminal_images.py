@@ -1,4 +1,4 @@
-"""Pictures inside a terminal that can show them: kitty's and iTerm's ways."""
+"""Pictures in terminals that can show them, with the protocols of kitty and iTerm."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from rich.segment import ControlType, Segment
 
 from reread.tools.nodes import Picture
 
-LARGEST = 8 << 20
-"""Characters of base64 beyond which a picture stays a line of words."""
+MAX_CHARS = 8 << 20
+"""Characters of base64 above which a picture is not shown."""
 PIECE = 4096
-"""What kitty takes at once."""
+"""Characters of base64 that kitty accepts in one escape code."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
-def protocol(environment: Mapping[str, str] = os.environ) -> str | None:
-    """How this terminal shows pictures; None where it cannot."""
+def picture_protocol(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The protocol with which this terminal shows pictures; None if it cannot."""
     if environment.get("KITTY_WINDOW_ID") or environment.get("TERM") == "xterm-kitty":
         return "kitty"
     return "iterm" if environment.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else None
 
 
-class Inline:
-    """A picture as the terminal's own code; only clean base64 is ever put into one."""
+class InlinePicture:
+    """A picture as an escape code; only valid base64 is ever put into one."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -36,14 +36,14 @@ class Inline:
         yield Segment.line()
 
 
-def inline(picture: Picture, how: str | None) -> Inline | None:
-    """A picture for that kind of terminal; None where it cannot be shown, or holds anything but base64."""
+def inline_picture(picture: Picture, protocol: str | None) -> InlinePicture | None:
+    """A picture for a terminal with this protocol; None if it cannot be shown or is not valid base64."""
     data = picture.data
-    if how is None or not data or len(data) > LARGEST or not _BASE64.fullmatch(data):
+    if protocol is None or not data or len(data) > MAX_CHARS or not _BASE64.fullmatch(data):
         return None
-    if how == "kitty":
-        return Inline(_kitty(data)) if picture.media_type == "image/png" else None
-    return Inline(f"\x1b]1337;File=inline=1;height=16:{data}\x07")
+    if protocol == "kitty":
+        return InlinePicture(_kitty(data)) if picture.media_type == "image/png" else None
+    return InlinePicture(f"\x1b]1337;File=inline=1;height=16:{data}\x07")
 
 
 def _kitty(data: str) -> str:

@@ -1,4 +1,4 @@
-"""Trees: JSON values and lists of files as indented lines."""
+"""JSON values and lists of files as indented lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, cast
 from reread.base import jsontext
 from reread.tools.nodes import FileEntry
 
-DEEPEST = 40
-"""Below this depth a value is written in one line."""
+MAX_DEPTH = 40
+"""Values below this depth are written on one line."""
 
 
 def data_lines(value: Any, indent: int = 0) -> Iterator[str]:
-    """A JSON value as an indented outline: names, then values; text as text."""
+    """A JSON value as an indented outline, with strings unquoted."""
     pad = "  " * indent
-    if indent > DEEPEST or not isinstance(value, dict | list) or not value:
+    if indent > MAX_DEPTH or not isinstance(value, dict | list) or not value:
         yield from (pad + line for line in _scalar(value).split("\n"))
         return
     for name, item in _pairs(cast(Any, value)):
@@ -39,9 +39,9 @@ def _scalar(value: Any) -> str:
 
 
 def file_lines(entries: Sequence[FileEntry], *, tree: bool = False) -> Iterator[str]:
-    """Files, one a line with its note; as a tree where asked for."""
+    """Files, one per line with its note; as a tree if asked."""
     if not tree:
-        yield from (_noted(entry.path, entry.note) for entry in entries)
+        yield from (_with_note(entry.path, entry.note) for entry in entries)
         return
     shown: list[str] = []
     for entry in sorted(entries, key=lambda entry: entry.path):
@@ -50,8 +50,8 @@ def file_lines(entries: Sequence[FileEntry], *, tree: bool = False) -> Iterator[
         for depth in range(same, len(folders)):
             yield "  " * depth + folders[depth] + "/"
         shown = folders
-        yield "  " * len(folders) + _noted(name, entry.note)
+        yield "  " * len(folders) + _with_note(name, entry.note)
 
 
-def _noted(text: str, note: str | None) -> str:
+def _with_note(text: str, note: str | None) -> str:
     return f"{text}  {note}" if note else text

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from reread.accounting.billing import Usage
 from reread.accounting.group_by import UsageReport
 from reread.accounting.prices import Price, Prices, Tier, price_on
-from reread.render.format import LARGEST, count_text, model_text
+from reread.base.format import LARGEST, money_text, tokens_text
+from reread.base.text import cell_width, pad, truncate
+from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.reports.usage_report import FIGURES, figures
 
@@ -45,7 +47,7 @@ class _Table:
     """The widths of the columns: if the longest texts do not fit, bars are left out, then labels are cut."""
 
     def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:
-        self.labels = [max(map(len, column)) for column in zip(*labels, strict=True)]
+        self.labels = [max(map(cell_width, column)) for column in zip(*labels, strict=True)]
         self.cells = [max(map(len, column)) for column in zip(*cells, strict=True)]
         gaps = len(GAP) * (len(self.labels) + len(self.cells) - 1)
         room = width - sum(self.cells) - gaps
@@ -55,7 +57,7 @@ class _Table:
 
     def line(self, labels: Sequence[str], cells: Sequence[str], share: float = 0.0) -> str:
         """Return one line, with a bar for its share of the largest row."""
-        names = [f"{_cut(text, width):{width}}" for text, width in zip(labels, self.labels, strict=True)]
+        names = [pad(_cut(text, width), width) for text, width in zip(labels, self.labels, strict=True)]
         numbers = [f"{text:>{width}}" for text, width in zip(cells, self.cells, strict=True)]
         return GAP.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
 
@@ -74,7 +76,7 @@ def usage_notes(report: UsageReport) -> Iterator[Styled]:
         yield LOUD, f"Lower bound: {share} {has} no final token count."
     if totals.reported_cost_usd is not None:
         difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
-        yield PLAIN, f"The client reported {money(totals.reported_cost_usd)}, {_difference(difference)}."
+        yield PLAIN, f"The client reported {money_text(totals.reported_cost_usd)}, {_difference(difference)}."
     yield PLAIN, f"Prices of {report.prices}. Background calls (titles, recaps) are not recorded and not included."
 
 
@@ -96,15 +98,13 @@ def label(name: str, value: str | None) -> str:
 
 def _cut(text: str, width: int) -> str:
     """Cut a text to the width of its column, keeping the end of a path."""
-    if len(text) <= width:
-        return text
-    return "…" + text[1 - width :] if "/" in text or "\\" in text else text[: width - 1] + "…"
+    return truncate(text, width, keep_end="/" in text or "\\" in text)
 
 
 def _figures(usage: Usage) -> list[str]:
     writes = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
     counts = (usage.responses, usage.input_tokens, usage.output_tokens, writes, usage.cache_read_tokens)
-    return [*map(count_text, counts), cost_text(usage)]
+    return [*map(tokens_text, counts), cost_text(usage)]
 
 
 def cost_text(usage: Usage) -> str:
@@ -112,18 +112,13 @@ def cost_text(usage: Usage) -> str:
     if usage.cost_usd is None:
         return "?"
     bound = "≥" if usage.lower_bound else ""
-    return f"{bound}{money(usage.cost_usd)}{'?' if usage.unpriced_models else ''}"
-
-
-def money(dollars: float) -> str:
-    """Dollars, with cents; of less than a cent, what there is of it."""
-    return f"${dollars:,.2f}" if dollars >= 0.005 or dollars == 0 else f"${dollars:.4f}"
+    return f"{bound}{money_text(usage.cost_usd)}{'?' if usage.unpriced_models else ''}"
 
 
 def _difference(dollars: float) -> str:
     if abs(dollars) < 5e-9:
         return "as computed"
-    return f"{money(abs(dollars))} {'more' if dollars > 0 else 'less'} than computed"
+    return f"{money_text(abs(dollars))} {'more' if dollars > 0 else 'less'} than computed"
 
 
 def bar(share: float) -> str:
@@ -156,7 +151,7 @@ def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
     yield STRONG, f"{'model':24}" + "".join(f"{header:>9}" for header in headers)
     for name, model in table.models.items():
         price = price_on(model, day)
-        yield PLAIN, safe(f"{name:24}") + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
+        yield PLAIN, pad(safe(name), 24) + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
         if price.long is not None:
             yield PLAIN, f"{f'  prompt over {price.long.over:,}':24}" + _prices(price.long)
     yield (

@@ -12,15 +12,17 @@ from typing import NamedTuple
 import msgspec
 
 from reread.base.text import plural
+from reread.catalog.resolve import STDIN, resolve_session
 from reread.catalog.summaries import read_header
 from reread.disk import layout
 from reread.errors import RereadError, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import FATES
 from reread.session import session
+from reread.session.checked_file import CheckedRecord, FileTally, printable
 from reread.session.loader import Loader
-from reread.session.rules import ERROR, INFO, WARNING, CheckedRecord, FileTally, Finding, Rule, check_file, printable
-from reread.session.session import STDIN, Session
+from reread.session.rules import ERROR, INFO, WARNING, Finding, Rule, check_file
+from reread.session.session import Session
 
 Progress = Callable[[Path], None]
 
@@ -113,7 +115,7 @@ def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] 
 
 
 def _find(name: str | Path, root: str | Path | Sequence[str | Path] | None) -> Path:
-    return Path(STDIN) if str(name) == STDIN else session.find(name, root=root)
+    return Path(STDIN) if str(name) == STDIN else resolve_session(name, root=root)
 
 
 def _age(item: Item) -> tuple[datetime, bool, datetime]:
@@ -177,7 +179,7 @@ class _Work:
                     agents[id] = session.load_agent(id, path)
                 except (RereadError, OSError) as error:
                     failed.append(self._unreadable(path, error))
-        opened.agent_loaders = agents
+        opened.set_agents(agents)
         return agents, failed
 
     def _unreadable(self, path: Path, error: Exception) -> FileReport:

@@ -106,9 +106,7 @@ def _inputs(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
         if isinstance(source, str | Path) and str(source) != STDIN:
             _add_path(inputs, source, root)
         elif _is_session(source):
-            from reread.session.session import wanted_of
-
-            inputs.add(wanted_of(source))
+            inputs.add(source.usage_inputs)
         else:
             inputs.data.append(_read(source))
     return inputs
@@ -119,10 +117,11 @@ def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str 
     if name != "" and os.path.isdir(path):
         inputs.add_folder(layout.require_folder(path))
     else:
-        from reread.session.session import find, want_session
+        from reread.catalog.resolve import resolve_session
+        from reread.session.usage_inputs import add_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        want_session(inputs, path if os.path.isfile(path) else find(name, root=root), roots)
+        add_session(inputs, path if os.path.isfile(path) else resolve_session(name, root=root), roots)
 
 
 def _read(source: Any) -> bytes:

@@ -1,1 +1,1 @@
-"""The web reader's server on loopback: routes, live events, the library page and their guard."""
+"""The local web server: routes, live events, the list of sessions and the request guard."""

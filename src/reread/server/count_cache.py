@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from reread.disk.cache import FileValues
-from reread.reader.counts import RowCounts
+from reread.reader.row_counts import RowCounts
 
 FORMAT = 1
 """Change it when stored counts can no longer be read."""

@@ -1,4 +1,4 @@
-"""The clerk: counts the sessions of the library, newest first, in another process, and keeps what was counted."""
+"""Background process that computes turns, agents and cost for library rows, with an on-disk cache."""
 
 from __future__ import annotations
 
@@ -17,62 +17,63 @@ import msgspec
 
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
-from reread.reader.counts import RowCounts, count_session
+from reread.reader.row_counts import RowCounts, count_session
 from reread.server.count_cache import CountCache
 from reread.session.session import Session
 
-PATIENCE = 20.0
-"""A session that is being written is counted again after so many times as long as counting it took."""
+RECOUNT_FACTOR = 20.0
+"""A session that keeps growing is counted again after this many times as long as the last count took."""
 
 
 class CounterProcess:
-    """Counts sessions in the background."""
+    """Counts sessions in a child process, in the order of the latest request."""
 
-    def __init__(self, tell: Callable[[Path, RowCounts], None]) -> None:
-        self._tell = tell
-        self._done: dict[Path, object] = {}
+    def __init__(self, on_counted: Callable[[Path, RowCounts], None]) -> None:
+        self._on_counted = on_counted
+        self._counted_states: dict[Path, object] = {}
         """The state in which each file was last counted."""
-        self._rest: dict[Path, float] = {}
-        """When each may be counted again."""
-        self._wanted: queue.SimpleQueue[list[tuple[Path, object]] | None] = queue.SimpleQueue()
+        self._recount_times: dict[Path, float] = {}
+        """The earliest time to count each file again."""
+        self._requests: queue.SimpleQueue[list[tuple[Path, object]] | None] = queue.SimpleQueue()
         self._child: subprocess.Popen[bytes] | None = None
-        self._holds = 0
-        """How many wait for something else."""
-        self._free = threading.Condition()
+        self._pauses = 0
+        """The number of blocks that pause counting now."""
+        self._condition = threading.Condition()
+        """Guards the child and the pauses; notified when counting may go on."""
         self._closed = False
-        threading.Thread(target=self._run, name="clerk", daemon=True).start()
+        threading.Thread(target=self._run, name="counter", daemon=True).start()
 
-    def want(self, files: Sequence[tuple[Path, object]]) -> None:
-        """Count these, as far as they changed, in this order."""
-        self._wanted.put(list(files))
+    def request(self, files: Sequence[tuple[Path, object]]) -> None:
+        """Count the files whose state has changed, in this order; replaces earlier requests."""
+        self._requests.put(list(files))
 
     @contextmanager
-    def held(self) -> Generator[None]:
-        """Count nothing for as long as someone waits for something else."""
-        with self._free:
-            self._holds += 1
+    def paused(self) -> Generator[None]:
+        """Pause counting during the block; blocks may overlap."""
+        with self._condition:
+            self._pauses += 1
             self._signal("SIGSTOP")
         try:
             yield
         finally:
-            with self._free:
-                self._holds -= 1
-                if not self._holds:
+            with self._condition:
+                self._pauses -= 1
+                if not self._pauses:
                     self._signal("SIGCONT")
-                    self._free.notify_all()
+                    self._condition.notify_all()
 
     def _signal(self, name: str) -> None:
-        """Tell the other process to stop or to go on; where there are no signals it finishes the file it is at."""
+        """Signal the child; without such signals (Windows) it finishes its current file."""
         number = getattr(signal, name, None)
         if number is not None and self._child is not None:
             self._child.send_signal(number)
 
     def close(self) -> None:
-        """Stop at once."""
+        """Stop counting and kill the child."""
         self._closed = True
-        self._wanted.put(None)
-        with self._free:
-            self._free.notify_all()
+        self._requests.put(None)
+        with self._condition:
+            self._condition.notify_all()
             if self._child is not None:
                 self._child.kill()
 
@@ -80,9 +81,9 @@ class CounterProcess:
         kept = CountCache()
         while (files := self._latest()) is not None:
             for path, state in files:
-                if self._closed or not self._wanted.empty():
+                if self._closed or not self._requests.empty():
                     break
-                if self._done.get(path) != state and time.monotonic() >= self._rest.get(path, 0.0):
+                if self._counted_states.get(path) != state and time.monotonic() >= self._recount_times.get(path, 0.0):
                     self._count(kept, path, state)
         kept.close()
         if self._child is not None:
@@ -90,29 +91,30 @@ class CounterProcess:
                 self._child.kill()
 
     def _latest(self) -> list[tuple[Path, object]] | None:
-        files = self._wanted.get()
-        while files is not None and not self._wanted.empty():
-            files = self._wanted.get()
+        """Wait for a request and return the newest one; None once closed."""
+        files = self._requests.get()
+        while files is not None and not self._requests.empty():
+            files = self._requests.get()
         return files
 
     def _count(self, kept: CountCache, path: Path, state: object) -> None:
         counted = kept.get(path, state)
         if counted is None:
             began = time.monotonic()
-            counted = self._ask(path)
+            counted = self._count_in_child(path)
             took = time.monotonic() - began
-            self._rest[path] = time.monotonic() + PATIENCE * took
+            self._recount_times[path] = time.monotonic() + RECOUNT_FACTOR * took
             if counted is not None:
                 kept.put(path, state, counted)
-        self._done[path] = state
+        self._counted_states[path] = state
         if counted is not None and not self._closed:
-            self._tell(path, counted)
+            self._on_counted(path, counted)
 
-    def _ask(self, path: Path) -> RowCounts | None:
-        """What the other process counts; None where it could not."""
-        with self._free:
-            self._free.wait_for(lambda: not self._holds or self._closed)
-            child = self._child = self._running()
+    def _count_in_child(self, path: Path) -> RowCounts | None:
+        """Return the counts of a file; None if the child could not read it."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._pauses or self._closed)
+            child = self._child = self._running_child()
         assert child.stdin is not None and child.stdout is not None
         try:
             child.stdin.write(msgspec.json.encode(os.fsencode(path)) + b"\n")
@@ -121,8 +123,12 @@ class CounterProcess:
         except (OSError, ValueError, msgspec.DecodeError):
             return None
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        """The other process: out of reach of Ctrl-C, but in this session, or Linux would not heed how nice it is."""
+    def _running_child(self) -> subprocess.Popen[bytes]:
+        """Return the child, started if needed.
+
+        It has its own process group, so that Ctrl-C does not reach it, but not its own session: Linux schedules each
+        session on its own (autogroup) and would ignore the child's niceness.
+        """
         if self._child is not None and self._child.poll() is None:
             return self._child
         return subprocess.Popen(
@@ -135,7 +141,7 @@ class CounterProcess:
 
 
 def main() -> None:
-    """Count each file that a line of standard input names, until it ends."""
+    """Read paths from standard input, one per line, and print the counts of each file."""
     with suppress(AttributeError, OSError):
         os.nice(10)
     for line in sys.stdin.buffer:

@@ -1,4 +1,4 @@
-"""A hub: what threads have to tell, to everyone who listens on the server's loop."""
+"""Send events from worker threads to the browsers that listen."""
 
 from __future__ import annotations
 
@@ -11,66 +11,69 @@ from reread.base import jsontext
 
 T = TypeVar("T")
 HEARTBEAT_SECONDS = 15.0
-"""How long a stream is silent before it says that it is still there."""
+"""A stream without events sends a comment this often, so that a closed connection is noticed."""
 
 
 class Listener(Generic[T]):
-    """Someone who listens, and what they asked about."""
+    """One event stream and the queue that feeds it."""
 
-    def __init__(self, about: T) -> None:
-        self.about = about
+    def __init__(self, topic: T) -> None:
+        self.topic = topic
+        """What the listener wants to hear about."""
         self.queue: asyncio.Queue[tuple[str, object] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
 
-    def tell(self, event: str, value: object) -> None:
-        """Say something; from any thread."""
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self.queue.put_nowait, (event, value))
+    def send(self, event: str, value: object) -> None:
+        """Queue an event; may be called from any thread."""
+        self._put((event, value))
 
-    def end(self) -> None:
-        """Say that nothing more will come."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.queue.put_nowait, None)
+    def close(self) -> None:
+        """End the stream after the queued events; may be called from any thread."""
+        self._put(None)
+
+    def _put(self, item: tuple[str, object] | None) -> None:
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self.queue.put_nowait, item)
 
 
-def encoded(event: str, value: object) -> bytes:
-    """One server-sent event."""
+def encode_event(event: str, value: object) -> bytes:
+    """Encode one server-sent event."""
     return b"event: " + event.encode() + b"\ndata: " + jsontext.dumps(value) + b"\n\n"
 
 
 class EventBus(Generic[T]):
-    """Those who listen."""
+    """The listeners of one source of events."""
 
-    def __init__(self, emptied: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, on_empty: Callable[[], None] = lambda: None) -> None:
         self.listeners: set[Listener[T]] = set()
-        self._emptied = emptied
+        self._on_empty = on_empty
         self._closed = False
 
-    def tell(self, event: str, value: object) -> None:
-        """Say the same to everyone."""
+    def publish(self, event: str, value: object) -> None:
+        """Send an event to every listener."""
         for listener in list(self.listeners):
-            listener.tell(event, value)
+            listener.send(event, value)
 
     def close(self) -> None:
         """End every stream."""
         self._closed = True
         for listener in list(self.listeners):
-            listener.end()
+            listener.close()
 
     async def stream(self, listener: Listener[T]) -> AsyncIterator[bytes]:
-        """What a listener hears, as server-sent events."""
+        """Yield the listener's events, encoded, until the listener or the bus is closed."""
         self.listeners.add(listener)
         try:
             while not self._closed:
                 try:
-                    told = await asyncio.wait_for(listener.queue.get(), HEARTBEAT_SECONDS)
+                    item = await asyncio.wait_for(listener.queue.get(), HEARTBEAT_SECONDS)
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield b": heartbeat\n\n"
                     continue
-                if told is None:
+                if item is None:
                     return
-                yield encoded(*told)
+                yield encode_event(*item)
         finally:
             self.listeners.discard(listener)
             if not self.listeners:
-                self._emptied()
+                self._on_empty()

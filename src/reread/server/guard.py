@@ -1,4 +1,4 @@
-"""The guard: who may ask the server for what. It stands before every route."""
+"""Check every request before it reaches a route, and add security headers to every response."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 METHODS = ("GET", "HEAD")
-OWN = ("same-origin", "none")
-"""What a browser says of a request that this reader made, or that someone typed."""
+OWN_FETCH_SITES = ("same-origin", "none")
+"""`Sec-Fetch-Site` of a request from the reader's own page, or of an address that the user typed."""
 TOKEN = "token"
 HTTP_PORT = 80
 
@@ -44,17 +44,17 @@ HEADERS = {
 
 
 def new_token() -> str:
-    """A token that cannot be guessed."""
+    """Return a random token that cannot be guessed."""
     return secrets.token_urlsafe(24)
 
 
 class Guard:
-    """Lets through what comes from this reader's own page, and adds the headers that keep it so."""
+    """ASGI middleware that passes on only the requests of the reader's own page."""
 
     def __init__(self, app: ASGIApp, *, port: int, hosts: Sequence[str] = (), token: str | None = None) -> None:
         self.app = app
-        self.hosts = {_with_port(name, port) for name in (*LOOPBACK, *hosts)}
-        """What the Host header may say, exactly: another name may be an attacker's that points here."""
+        self.hosts = {_with_port(name, port) for name in (*LOOPBACK_HOSTS, *hosts)}
+        """The allowed Host headers. Any other name may be an attacker's that resolves to this address."""
         self.token = token
         self.cookie = f"reread_{port}"
 
@@ -62,44 +62,45 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
-        await (refusal or self.app)(scope, receive, _with_headers(send))
+        response = self._reject(scope)
+        await (response or self.app)(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _reject(self, scope: Scope) -> Response | None:
+        """Return the response to a request that must not reach a route, else None."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-            return _refused(403, "this is not the address that the reader was started on")
+            return _forbidden("Unknown host; open the address that `reread serve` printed.")
         if scope["method"] not in METHODS:
-            return PlainTextResponse("nothing here can be changed", 405, {"allow": ", ".join(METHODS)})
+            return PlainTextResponse("The reader changes nothing; use GET.", 405, {"allow": ", ".join(METHODS)})
         if any(origin != f"http://{hosts[0].lower()}" for origin in headers.getlist("origin")):
-            return _refused(403, "another site asked for this")
-        if headers.get("sec-fetch-site", "none") not in OWN and not _is_visit(scope, headers):
-            return _refused(403, "another site asked for this")
-        return self._without_token(scope, headers) if self.token is not None else None
+            return _forbidden("Another site sent this request.")
+        if headers.get("sec-fetch-site", "none") not in OWN_FETCH_SITES and not _is_page_visit(scope, headers):
+            return _forbidden("Another site sent this request.")
+        return self._check_token(scope, headers) if self.token is not None else None
 
-    def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """What someone gets who does not know the token; who does gets a cookie, and the address without it."""
+    def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """Reject a request without the token; move a token from the address to a cookie."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == TOKEN), None)
         if given is not None and self._is_token(given):
             rest = urlencode([(name, value) for name, value in query if name != TOKEN])
-            answer = RedirectResponse(f"{scope['path']}?{rest}" if rest else scope["path"], 303)
-            answer.set_cookie(self.cookie, given, httponly=True, samesite="strict", path="/")
-            return answer
+            redirect = RedirectResponse(f"{scope['path']}?{rest}" if rest else scope["path"], 303)
+            redirect.set_cookie(self.cookie, given, httponly=True, samesite="strict", path="/")
+            return redirect
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie)):
             return None
-        return _refused(401, "this reader needs its token: open the address that `reread serve` printed")
+        return PlainTextResponse("Missing or wrong token; open the address that `reread serve` printed.", 401)
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), (self.token or "").encode())
 
 
-def _is_visit(scope: Scope, headers: Headers) -> bool:
-    """Whether someone follows a link to the page itself, which holds no data."""
-    visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-    return visit and scope["path"] == "/"
+def _is_page_visit(scope: Scope, headers: Headers) -> bool:
+    """True if the user follows a link to the page itself, which contains no data."""
+    is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return is_visit and scope["path"] == "/"
 
 
 def _cookie(headers: Headers, name: str) -> str:
@@ -110,12 +111,12 @@ def _cookie(headers: Headers, name: str) -> str:
     return found.value if found is not None else ""
 
 
-def _refused(status: int, reason: str) -> Response:
-    return PlainTextResponse(f"Refused: {reason}.", status)
+def _forbidden(reason: str) -> Response:
+    return PlainTextResponse(reason, 403)
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
@@ -123,7 +124,7 @@ def _with_headers(send: Send) -> Send:
             headers.setdefault("cache-control", "no-store")
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 def _with_port(host: str, port: int) -> str:

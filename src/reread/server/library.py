@@ -1,4 +1,4 @@
-"""The library: every session as a row, the keys by which they are asked for, and what counting adds to them."""
+"""The list of sessions that the server offers, kept up to date with the files on disk."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from reread.disk import layout
 from reread.disk.sources import file_fingerprint, is_being_written
 from reread.errors import NotFound, Unreadable
 from reread.reader import schema
-from reread.reader.counts import RowCounts
-from reread.reader.keys import key_for
+from reread.reader.row_counts import RowCounts
+from reread.reader.session_keys import session_key
 from reread.reports.usage_report import report_value, usage
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 
-LOOK_AGAIN_SECONDS = 2.0
-"""How often the folders are looked through while someone watches."""
-USAGE = ("by", "since", "until", "tz", "project", "model")
-"""What can be asked of the usage report."""
+REFRESH_SECONDS = 2.0
+"""How often the folders are searched while a browser listens."""
+USAGE_OPTIONS = ("by", "since", "until", "tz", "project", "model")
+"""The query parameters of the usage report."""
 
 
 class LibraryEntry(msgspec.Struct):
@@ -35,19 +35,19 @@ class LibraryEntry(msgspec.Struct):
     key: str
     path: Path
     state: object
-    """What changes when the file does."""
+    """Differs when the file has changed."""
     header: Header
-    counted: RowCounts | None = None
+    counts: RowCounts | None = None
     live: bool = False
 
-    def listed(self, transcripts: Mapping[str, Header] | None = None) -> schema.LibraryRow:
-        """The session as a row; a captured one with what the transcript of its session knows better."""
+    def row(self, transcripts: Mapping[str, Header] | None = None) -> schema.LibraryRow:
+        """Return the row for this session, completed from its transcript if it is a captured conversation."""
         row = schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
-        return msgspec.structs.replace((self.counted or RowCounts()).on(row), live=self.live)
+        return msgspec.structs.replace((self.counts or RowCounts()).add_to(row), live=self.live)
 
 
-class Library:
-    """The sessions below some folders, and some named ones."""
+class SessionLibrary:
+    """The sessions below some folders, or an explicit list of files."""
 
     def __init__(
         self,
@@ -61,120 +61,122 @@ class Library:
         self._roots = list(roots)
         self._paths = list(paths)
         self._demo = demo
-        self._shelf: dict[Path, LibraryEntry] = {}
+        self._entries: dict[Path, LibraryEntry] = {}
         self._keys: dict[str, Path] = {}
         self._lock = threading.Lock()
-        self._looking = threading.Lock()
-        self._looked = 0.0
+        """Held while the entries are replaced or read."""
+        self._refresh_lock = threading.Lock()
+        """Held during a whole refresh."""
+        self._refreshed = 0.0
         self._stop = threading.Event()
-        self._clerk = CounterProcess(self._note_counted) if count else None
+        self._counter = CounterProcess(self._set_counts) if count else None
 
     def start(self) -> None:
-        """Look through the folders, and again and again while someone watches."""
-        threading.Thread(target=self._keep_looking, name="library", daemon=True).start()
+        """Search the folders in the background, repeatedly while a browser listens."""
+        threading.Thread(target=self._keep_refreshing, name="library", daemon=True).start()
 
     def close(self) -> None:
-        """Stop looking and counting."""
+        """Stop refreshing and counting, and end every stream."""
         self._stop.set()
         self.bus.close()
-        if self._clerk is not None:
-            self._clerk.close()
+        if self._counter is not None:
+            self._counter.close()
 
-    def value(self) -> schema.Library:
-        """Every session, newest first."""
-        if time.monotonic() - self._looked > LOOK_AGAIN_SECONDS:
-            self.look()
+    def listing(self) -> schema.Library:
+        """Return a row for every session, newest first."""
+        if time.monotonic() - self._refreshed > REFRESH_SECONDS:
+            self.refresh()
         with self._lock:
-            shelf = list(self._shelf.values())
-        transcripts = {shelved.header.id: shelved.header for shelved in shelf if not shelved.header.captured}
-        rows = [shelved.listed(transcripts) for shelved in shelf]
+            entries = list(self._entries.values())
+        transcripts = {entry.header.id: entry.header for entry in entries if not entry.header.captured}
+        rows = [entry.row(transcripts) for entry in entries]
         rows.sort(key=lambda row: (row.updated.timestamp() if row.updated else 0.0, row.id), reverse=True)
         roots = [str(path) for path in (self._roots or self._paths or layout.default_roots())]
-        pending = sum(row.turns is None for row in rows) if self._clerk is not None else 0
+        pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
         return schema.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
 
-    def usage(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        """What the library's sessions spent, grouped and narrowed as asked."""
-        choice: dict[str, Any] = {name: asked[name] for name in USAGE if asked.get(name)}
+    def usage(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return the usage report of these sessions, grouped and filtered by the query parameters."""
+        options: dict[str, Any] = {name: query[name] for name in USAGE_OPTIONS if query.get(name)}
         sources = [*self._paths, *self._roots] if self._paths else []
-        return report_value(usage(*sources, root=None if sources else self._roots or None, **choice))
+        return report_value(usage(*sources, root=None if sources else self._roots or None, **options))
 
     @property
     def roots(self) -> list[Path] | None:
-        """Where what belongs to a session is looked for; None for this machine's own folders."""
+        """The folders to search for files that belong to a session; None for this machine's default folders."""
         return self._roots or None
 
     def find(self, key: str) -> Path:
-        """The file of a session that is in the library: nothing else can be asked for."""
+        """Return the file of the session with this key; raise NotFound if the library does not list it."""
         if key not in self._keys:
-            self.look()
+            self.refresh()
         path = self._keys.get(key)
         if path is None:
-            raise NotFound(f"there is no session {key!r} here")
+            raise NotFound(f"No session has the key {key!r}; reload the list of sessions.")
         return path
 
-    def undisturbed(self) -> AbstractContextManager[None]:
-        """Nothing is counted meanwhile."""
-        return self._clerk.held() if self._clerk is not None else nullcontext()
+    def pause_counting(self) -> AbstractContextManager[None]:
+        """Return a context manager that pauses background counting."""
+        return self._counter.paused() if self._counter is not None else nullcontext()
 
     def key_of(self, path: Path) -> str | None:
-        """What addresses call a session's file."""
-        self.look()
-        found = self._shelf.get(path)
-        return found.key if found is not None else None
+        """Return the key of a session's file; None if the library does not list it."""
+        self.refresh()
+        entry = self._entries.get(path)
+        return entry.key if entry is not None else None
 
-    def look(self) -> None:
-        """See which sessions are there, and read the headers of those that changed."""
-        with self._looking:
-            before = {path: shelved.listed() for path, shelved in self._shelf.items()}
-            shelf = {shelved.path: shelved for shelved in self._looked_at(self._files())}
+    def refresh(self) -> None:
+        """Find all session files, read the headers of those that changed, and publish the differences."""
+        with self._refresh_lock:
+            before = {path: entry.row() for path, entry in self._entries.items()}
+            entries = {entry.path: entry for entry in self._read_entries(self._files())}
             with self._lock:
-                self._shelf = shelf
-                self._keys = {shelved.key: path for path, shelved in shelf.items()}
-            self._looked = time.monotonic()
-        self._tell(before)
-        if self._clerk is not None:
-            newest = sorted(shelf.values(), key=lambda s: str(s.header.updated), reverse=True)
-            self._clerk.want([(shelved.path, shelved.state) for shelved in newest])
+                self._entries = entries
+                self._keys = {entry.key: path for path, entry in entries.items()}
+            self._refreshed = time.monotonic()
+        self._publish_changes(before)
+        if self._counter is not None:
+            newest_first = sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True)
+            self._counter.request([(entry.path, entry.state) for entry in newest_first])
 
     def _files(self) -> Iterator[Path]:
-        listed = layout.session_files(self._roots or None) if self._roots or not self._paths else ()
-        return layout.unique_files(itertools.chain(self._paths, listed))
+        below_roots = layout.session_files(self._roots or None) if self._roots or not self._paths else ()
+        return layout.unique_files(itertools.chain(self._paths, below_roots))
 
-    def _looked_at(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
-        taken: dict[str, Path] = {shelved.key: path for path, shelved in self._shelf.items()}
+    def _read_entries(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
+        taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
         for path in paths:
-            state, known = file_fingerprint(path), self._shelf.get(path)
+            state, known = file_fingerprint(path), self._entries.get(path)
             if known is not None and known.state == state:
                 known.live = known.live and is_being_written(path)
                 yield known
                 continue
             with suppress(Unreadable):
                 header = read_header(path)
-                key = known.key if known is not None else key_for(path, taken)
+                key = known.key if known is not None else session_key(path, taken)
                 taken[key] = path
-                counted = known.counted if known is not None else None
-                yield LibraryEntry(key, path, state, header, counted, is_being_written(path))
+                counts = known.counts if known is not None else None
+                yield LibraryEntry(key, path, state, header, counts, is_being_written(path))
 
-    def _note_counted(self, path: Path, counted: RowCounts) -> None:
+    def _set_counts(self, path: Path, counts: RowCounts) -> None:
         with self._lock:
-            shelved = self._shelf.get(path)
-            if shelved is not None:
-                shelved.counted = counted
-        if shelved is not None:
-            self.bus.tell("listed", shelved.listed())
+            entry = self._entries.get(path)
+            if entry is not None:
+                entry.counts = counts
+        if entry is not None:
+            self.bus.publish("row", entry.row())
 
-    def _tell(self, before: dict[Path, schema.LibraryRow]) -> None:
-        if before.keys() != self._shelf.keys():
-            self.bus.tell("library", {})
+    def _publish_changes(self, before: dict[Path, schema.LibraryRow]) -> None:
+        if before.keys() != self._entries.keys():
+            self.bus.publish("library", {})
         elif self.bus.listeners:
-            for path, shelved in self._shelf.items():
-                row = shelved.listed()
+            for path, entry in self._entries.items():
+                row = entry.row()
                 if row != before[path]:
-                    self.bus.tell("listed", row)
+                    self.bus.publish("row", row)
 
-    def _keep_looking(self) -> None:
-        self.look()
-        while not self._stop.wait(LOOK_AGAIN_SECONDS):
+    def _keep_refreshing(self) -> None:
+        self.refresh()
+        while not self._stop.wait(REFRESH_SECONDS):
             if self.bus.listeners:
-                self.look()
+                self.refresh()

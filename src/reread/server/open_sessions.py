@@ -1,4 +1,4 @@
-"""Rooms: the sessions that are open, each with a lock, a desk, and a thread that follows it while someone watches."""
+"""The sessions that the server has open: read once, locked while in use, followed while a browser listens."""
 
 from __future__ import annotations
 
@@ -13,203 +13,203 @@ from typing import NamedTuple, TypeVar
 from reread.base import gc_pause
 from reread.disk.sources import FileSource, file_fingerprint, is_being_written
 from reread.errors import NotFound, RereadError
-from reread.model.conversation import Change
+from reread.model.changes import Change
 from reread.reader import schema
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.server.event_bus import EventBus, Listener
-from reread.session.follower import HEARTBEAT, Follower, ticks
+from reread.session.follower import HEARTBEAT_MS, Follower, ticks
 from reread.session.session import Session
 
-OPEN_AT_ONCE = 4
-"""How many sessions stay open that nobody watches."""
-LOOK_AGAIN_SECONDS = 1.0
-"""How old what is known of a session that nobody watches may be."""
-SITTING_SECONDS = 0.02
-"""How long work that takes long sits at a desk for which others wait."""
-BREATH_SECONDS = 0.001
-"""How long it then leaves the desk to them: who gives up a lock and wants it at once gets it before they do."""
+MAX_IDLE = 4
+"""How many sessions without listeners stay open."""
+REFRESH_SECONDS = 1.0
+"""A session without listeners is checked for changes at most this often."""
+SLICE_SECONDS = 0.02
+"""How long a slice of long work holds the lock of a session."""
+PAUSE_SECONDS = 0.001
+"""The pause between two slices. Without one, the same thread gets the lock again before those that wait for it."""
 
 T = TypeVar("T")
-Undisturbed = Callable[[], AbstractContextManager[None]]
-"""Begins a time in which other work rests."""
+PauseCounting = Callable[[], AbstractContextManager[None]]
+"""Returns a context manager that pauses background counting."""
 
 
 class ThreadKey(NamedTuple):
-    """What a listener has on the screen."""
+    """The thread on a listener's screen: an agent or the main thread, and a branch of it."""
 
     agent: str | None = None
     branch: int | None = None
 
 
 class OpenSession:
-    """One open session."""
+    """One session, read by a background thread as soon as the object exists."""
 
     def __init__(
-        self, key: str, path: Path, roots: Sequence[Path] | None = None, undisturbed: Undisturbed = nullcontext
+        self, key: str, path: Path, roots: Sequence[Path] | None = None, pause_counting: PauseCounting = nullcontext
     ) -> None:
         self.key = key
         self.path = path
         self._roots = roots
-        self._undisturbed = undisturbed
-        self.bus: EventBus[ThreadKey] = EventBus(self._nobody_watches)
+        self._pause_counting = pause_counting
+        self.bus: EventBus[ThreadKey] = EventBus(self._stop_following)
         self.lock = threading.RLock()
-        self.used = time.monotonic()
-        self.read = 0
-        self._opened = threading.Event()
-        self._fault: RereadError | None = None
+        self.last_used = time.monotonic()
+        self.bytes_read = 0
+        self._loaded = threading.Event()
+        self._error: RereadError | None = None
         self._view: SessionView | None = None
         self._follower: Follower | None = None
-        self._looked = 0.0
-        self._state: object = None
+        self._refreshed = 0.0
+        self._file_state: object = None
         self._stop: threading.Event | None = None
+        """Ends the thread that follows the file; None if there is none."""
         self._branches: dict[ThreadKey, int] = {}
+        """The branch that each listener's thread was last reported on."""
         self._live = False
-        threading.Thread(target=self._open, name=f"open {key}", daemon=True).start()
+        threading.Thread(target=self._load, name=f"open {key}", daemon=True).start()
 
     @property
-    def watched(self) -> bool:
-        """Whether someone listens."""
+    def has_listeners(self) -> bool:
+        """True if a browser listens to this session."""
         return bool(self.bus.listeners)
 
     @property
-    def is_open(self) -> bool:
-        """Whether the file has been read."""
-        return self._opened.is_set()
+    def is_loaded(self) -> bool:
+        """True once the file has been read, or could not be."""
+        return self._loaded.is_set()
 
     @property
     def failed(self) -> bool:
-        """Whether the file could not be read; it may be back by now."""
-        return self._fault is not None
+        """True if the file could not be read; a later attempt may succeed."""
+        return self._error is not None
 
     @property
     def progress(self) -> schema.OpeningProgress:
-        """How far the file has been read."""
+        """How many bytes of the file have been read."""
         try:
             size = self.path.stat().st_size
         except OSError:
-            size = self.read
-        return schema.OpeningProgress(read=self.read, size=size)
+            size = self.bytes_read
+        return schema.OpeningProgress(read=self.bytes_read, size=size)
 
-    def _open(self) -> None:
+    def _load(self) -> None:
         try:
-            with self._undisturbed(), gc_pause.gc_paused():
+            with self._pause_counting(), gc_pause.gc_paused():
                 self._view = self._read()
                 self._view.timeline()
             gc_pause.freeze_heap()
             self._live = self._view.live
-        except RereadError as fault:
-            self._fault = fault
+        except RereadError as error:
+            self._error = error
         finally:
-            self._opened.set()
+            self._loaded.set()
 
     def _read(self) -> SessionView:
         session = Session(FileSource(self.path), roots=self._roots)
-        session.loader = session.new_loader()
-        session.loader.take_in(self._note_progress)
+        session.load_lines(self._set_progress)
         if not is_being_written(self.path):
-            session.loader.load()  # a torn tail that nobody will finish
-        self._state = file_fingerprint(self.path)
+            session.load_rest()  # includes a torn last line, which nobody will complete now
+        self._file_state = file_fingerprint(self.path)
         if not session.transcripts:
             self._follower = Follower(session)
-        return SessionView(session, self.key, address=f"/api/sessions/{self.key}")
+        return SessionView(session, self.key, base_url=f"/api/sessions/{self.key}")
 
-    def _note_progress(self, read: int) -> None:
-        self.read = read
+    def _set_progress(self, read: int) -> None:
+        self.bytes_read = read
 
     @contextmanager
-    def viewing(self) -> Generator[SessionView]:
-        """The desk, for as long as nobody else may sit at it; waits until the file has been read."""
-        self._opened.wait()
-        if self._fault is not None:
-            raise self._fault
+    def locked_view(self) -> Generator[SessionView]:
+        """Wait until the file has been read, then yield the up-to-date view with the lock held."""
+        self._loaded.wait()
+        if self._error is not None:
+            raise self._error
         with self.lock:
-            self.used = time.monotonic()
+            self.last_used = time.monotonic()
             if self._view is None:
-                raise NotFound(f"{self.path}: could not be opened", path=str(self.path))
-            if self._stop is None and self.used - self._looked > LOOK_AGAIN_SECONDS:
-                self._catch_up(set())
+                raise NotFound(f"Cannot open {self.path}.", path=str(self.path))
+            if self._stop is None and self.last_used - self._refreshed > REFRESH_SECONDS:
+                self._refresh(set())
             yield self._view
 
-    def finish(self, steps: Steps[T]) -> T:
-        """The result of long work, done a little at a time: others come to the desk in between."""
+    def run_in_slices(self, steps: Steps[T]) -> T:
+        """Run long work to its result, releasing the lock between slices so that other requests are answered."""
         while True:
-            with self.viewing():
-                until = time.monotonic() + SITTING_SECONDS
+            with self.locked_view():
+                until = time.monotonic() + SLICE_SECONDS
                 try:
                     while time.monotonic() < until:
                         next(steps)
                 except StopIteration as end:
                     return end.value
-            time.sleep(BREATH_SECONDS)
+            time.sleep(PAUSE_SECONDS)
 
-    # Following
-
-    def watch(self, listener: Listener[ThreadKey]) -> None:
-        """Follow the file for as long as someone listens; who begins to is told how it stands."""
-        with self.viewing() as view:
-            thread = listener.about
+    def listen(self, listener: Listener[ThreadKey]) -> None:
+        """Add a listener, send it the current state, and follow the file while there are listeners."""
+        with self.locked_view() as view:
+            thread = listener.topic
             timeline = view.timeline(thread.agent, thread.branch)
             self._branches[thread] = timeline.branch
             self.bus.listeners.add(listener)
-            listener.tell("open", self._grown(thread, [], False, first=len(timeline)))
+            listener.send("open", self._update(thread, [], False, first=len(timeline)))
             if self._stop is None:
                 self._stop = threading.Event()
                 target = self._follow
                 threading.Thread(target=target, args=(self._stop,), name=f"follow {self.key}", daemon=True).start()
 
-    def _nobody_watches(self) -> None:
+    def close(self) -> None:
+        """Stop following the file and end every stream."""
+        self._stop_following()
+        self.bus.close()
+
+    def _follow(self, stop: threading.Event) -> None:
+        self._loaded.wait()
+        for touched in ticks(self.path, stop, HEARTBEAT_MS):
+            if stop.is_set():
+                return
+            with self.lock:
+                self._refresh(touched)
+
+    def _stop_following(self) -> None:
         stop, self._stop = self._stop, None
         if stop is not None:
             stop.set()
 
-    def close(self) -> None:
-        """Stop following, and end every stream."""
-        self._nobody_watches()
-        self.bus.close()
-
-    def _follow(self, stop: threading.Event) -> None:
-        self._opened.wait()
-        for touched in ticks(self.path, stop, HEARTBEAT):
-            if stop.is_set():
-                return
-            with self.lock:
-                self._catch_up(touched)
-
-    def _catch_up(self, touched: set[Path]) -> None:
-        """Take in what the files have since, and tell those who watch."""
+    def _refresh(self, touched: set[Path]) -> None:
+        """Read what was appended to the files, and send the listeners an update if something changed."""
         if self._view is None:
             return
-        self._looked = time.monotonic()
-        if self._follower is None:  # a captured conversation, joined with its transcripts until it goes on
-            if file_fingerprint(self.path) == self._state:
+        self._refreshed = time.monotonic()
+        if self._follower is None:  # a captured conversation, merged with its transcripts until it grows
+            if file_fingerprint(self.path) == self._file_state:
                 return
             self._follower = Follower(self._view.session)
         changed, rewritten, agents = False, False, dict[str, None]()
-        with suppress(RereadError):  # a file that vanishes while it is looked at is looked at again
+        with suppress(RereadError):  # a file that vanishes meanwhile is read at the next refresh
             for change in self._follower.changes(touched):
                 changed = True
-                rewritten = rewritten or _is_rewritten(change)
+                rewritten = rewritten or _is_rewrite(change)
                 if change.agent is not None:
                     agents[change.agent.id] = None
         gone, live = not os.path.exists(self.path), self._view.live
         if changed:
-            self._view.grow()
+            self._view.update()
         if rewritten:
             gc_pause.refreeze_heap()
         if changed or gone != self._view.gone or live != self._live:
             self._view.gone, self._live = gone, live
             for listener in list(self.bus.listeners):
-                listener.tell("grown", self._grown(listener.about, list(agents), rewritten))
+                listener.send("update", self._update(listener.topic, list(agents), rewritten))
 
-    def _grown(
+    def _update(
         self, thread: ThreadKey, agents: list[str], rewritten: bool, first: int | None = None
     ) -> schema.TimelineUpdate:
+        """Describe a thread's timeline, and from which item on it differs from the last update."""
         assert self._view is not None
         view = self._view
         try:
             timeline = view.timeline(thread.agent, thread.branch)
-        except NotFound:  # a rewritten file may have lost it
+        except NotFound:  # the file was rewritten without this thread
             thread, rewritten = ThreadKey(), True
             timeline = view.timeline()
         before = self._branches.get(thread, timeline.branch)
@@ -217,7 +217,7 @@ class OpenSession:
         if rewritten:
             first = 0
         elif before != timeline.branch:
-            first = view.thread(thread.agent).shared(before, timeline.branch)
+            first = view.thread(thread.agent).shared_items(before, timeline.branch)
         elif first is None:
             first = timeline.first_changed
         return schema.TimelineUpdate(
@@ -233,48 +233,49 @@ class OpenSession:
         )
 
 
-def _is_rewritten(change: Change) -> bool:
+def _is_rewrite(change: Change) -> bool:
     return change.kind == "rewritten" and change.agent is None
 
 
 class OpenSessions:
-    """The open sessions by key; those that nobody watches are closed, the one not used longest first."""
+    """The open sessions by key; those without listeners are closed, the least recently used first."""
 
     def __init__(
         self,
         find: Callable[[str], Path],
         roots: Sequence[Path] | None = None,
-        undisturbed: Undisturbed = nullcontext,
+        pause_counting: PauseCounting = nullcontext,
     ) -> None:
         self._find = find
         self._roots = roots
-        self._undisturbed = undisturbed
-        self._rooms: dict[str, OpenSession] = {}
+        self._pause_counting = pause_counting
+        self._sessions: dict[str, OpenSession] = {}
         self._lock = threading.Lock()
 
-    def room(self, key: str) -> OpenSession:
-        """The room of a session that the library knows."""
+    def get(self, key: str) -> OpenSession:
+        """Return the session with this key, opening it if needed; raise NotFound if the library does not know it."""
         path = self._find(key)
         with self._lock:
-            room = self._rooms.get(key)
-            if room is None or room.path != path or room.failed:
-                room = self._rooms[key] = OpenSession(key, path, self._roots, self._undisturbed)
-                self._make_space(key)
-            return room
+            session = self._sessions.get(key)
+            if session is None or session.path != path or session.failed:
+                session = self._sessions[key] = OpenSession(key, path, self._roots, self._pause_counting)
+                self._close_idle(key)
+            return session
 
     def __len__(self) -> int:
-        return len(self._rooms)
+        return len(self._sessions)
 
-    def _make_space(self, newest: str) -> None:
-        idle = sorted((r for r in self._rooms.values() if not r.watched and r.key != newest), key=lambda r: r.used)
-        left = idle[: max(0, len(idle) + 1 - OPEN_AT_ONCE)]
-        for room in left:
-            del self._rooms[room.key]
-            room.close()
-        if left:
+    def _close_idle(self, newest: str) -> None:
+        idle = [s for s in self._sessions.values() if not s.has_listeners and s.key != newest]
+        idle.sort(key=lambda session: session.last_used)
+        surplus = idle[: max(0, len(idle) + 1 - MAX_IDLE)]
+        for session in surplus:
+            del self._sessions[session.key]
+            session.close()
+        if surplus:
             gc_pause.refreeze_heap()
 
     def close(self) -> None:
-        """Close everything."""
-        for room in list(self._rooms.values()):
-            room.close()
+        """Close every session."""
+        for session in list(self._sessions.values()):
+            session.close()

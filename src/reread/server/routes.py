@@ -1,4 +1,4 @@
-"""Routes: what can be asked of the server. Each answers with a value, encoded."""
+"""The routes of the server: each returns a value as JSON, a file or a stream of events."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from starlette.routing import Route
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, RereadError
 from reread.reader.html_export import STATIC, session_html
-from reread.reader.search import ItemFilter, filtered, search_session
+from reread.reader.search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
-from reread.render.parts import Selection
-from reread.server.event_bus import Listener, encoded
-from reread.server.library import Library
+from reread.render.selection import Selection
+from reread.server.event_bus import Listener, encode_event
+from reread.server.library import SessionLibrary
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.session.session import open  # noqa: A004
 
-TYPES = {
+MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -38,190 +38,194 @@ TYPES = {
     ".json": "application/json",
     ".txt": "text/plain; charset=utf-8",
 }
-NOT_BUILT = "The reader's page is not built: run `make web` in the source folder."
-MOST_PASSAGES, MOST_TURNS, MOST_FITTING = 200, 2000, 10_000
-STEP_SECONDS = 0.1
-"""How often it is told how far a file has been read."""
-MAGIC = {
+NOT_BUILT = "The web page is not built; run `make web` in the source folder."
+MAX_ITEMS, MAX_TURNS, MAX_MATCHES = 200, 2000, 10_000
+PROGRESS_SECONDS = 0.1
+"""How often progress is sent while a file is being read."""
+IMAGE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
-"""What a picture's first bytes say it is, whatever else it is called."""
+"""Image types by their first bytes; the type that the transcript declares is not trusted."""
 
 
-class ThreadQuery:
-    """The parameters of a request."""
+class Parameters:
+    """The path and query parameters of a request about a session."""
 
     def __init__(self, request: Request) -> None:
         self.query = request.query_params
         self.path = request.path_params
-        self.view = ThreadKey(self.text("agent"), self.number("branch"))
+        self.thread = ThreadKey(self.text("agent"), self.number("branch"))
 
     def text(self, name: str) -> str | None:
-        """A parameter as it stands."""
+        """Return a query parameter; None if it is missing or empty."""
         return self.query.get(name) or None
 
     def words(self, name: str) -> frozenset[str]:
-        """A parameter as words with commas between them."""
+        """Return the values of a comma-separated query parameter."""
         return frozenset(word for word in (self.text(name) or "").split(",") if word)
 
     def number(self, name: str) -> int | None:
-        """A parameter that is a number."""
+        """Return a numeric query parameter; None if it is missing or empty."""
         text = self.text(name)
         if text is None:
             return None
         if not text.isdecimal() or len(text) > 12:
-            raise Misuse(f"{name} must be a number")
+            raise Misuse(f"Invalid {name} {text!r}; use a whole number.")
         return int(text)
 
     def flag(self, name: str) -> bool:
-        """A parameter that is there or not."""
+        """True if a query parameter is 1 or true."""
         return self.text(name) in ("1", "true")
 
 
-Answer = Callable[[SessionView, ThreadQuery], Any]
+Handler = Callable[[SessionView, Parameters], Any]
+"""Returns a value to encode, a response, steps to run in slices, or a function to call once the lock is released."""
 
 
-def _overview(view: SessionView, asked: ThreadQuery) -> Any:
-    return view.overview(*asked.view)
+def _overview(view: SessionView, params: Parameters) -> Any:
+    return view.overview(*params.thread)
 
 
-def _items(view: SessionView, asked: ThreadQuery) -> Any:
-    agent, branch = asked.view
-    count = min(asked.number("count") or 50, MOST_PASSAGES)
-    return view.page(asked.number("start") or 0, count, agent=agent, branch=branch, whole=asked.flag("whole"))
+def _items(view: SessionView, params: Parameters) -> Any:
+    agent, branch = params.thread
+    count = min(params.number("count") or 50, MAX_ITEMS)
+    return view.page(params.number("start") or 0, count, agent=agent, branch=branch, whole=params.flag("whole"))
 
 
-def _outline(view: SessionView, asked: ThreadQuery) -> Any:
-    agent, branch = asked.view
-    count = min(asked.number("count") or 500, MOST_TURNS)
-    return view.outline(asked.number("start") or 0, count, agent=agent, branch=branch)
+def _outline(view: SessionView, params: Parameters) -> Any:
+    agent, branch = params.thread
+    count = min(params.number("count") or 500, MAX_TURNS)
+    return view.outline(params.number("start") or 0, count, agent=agent, branch=branch)
 
 
-def _call(view: SessionView, asked: ThreadQuery) -> Any:
-    return view.call(asked.path["index"], agent=asked.view.agent, whole=asked.flag("whole"))
+def _call(view: SessionView, params: Parameters) -> Any:
+    return view.call(params.path["index"], agent=params.thread.agent, whole=params.flag("whole"))
 
 
-def _lines(view: SessionView, asked: ThreadQuery) -> Any:
+def _lines(view: SessionView, params: Parameters) -> Any:
     return view.lines(
-        message=asked.text("message"),
-        call=asked.text("call"),
-        line=asked.number("line"),
-        agent=asked.view.agent,
-        whole=asked.flag("whole"),
+        message=params.text("message"),
+        call=params.text("call"),
+        line=params.number("line"),
+        agent=params.thread.agent,
+        whole=params.flag("whole"),
     )
 
 
-def _place(view: SessionView, asked: ThreadQuery) -> Any:
-    agent, branch = asked.view
+def _place(view: SessionView, params: Parameters) -> Any:
+    agent, branch = params.thread
     return view.place(
-        message=asked.text("message"),
-        call=asked.text("call"),
-        line=asked.number("line"),
-        turn=asked.number("turn"),
+        message=params.text("message"),
+        call=params.text("call"),
+        line=params.number("line"),
+        turn=params.number("turn"),
         agent=agent,
         branch=branch,
     )
 
 
-def _find(view: SessionView, asked: ThreadQuery) -> Any:
-    query = asked.text("q")
+def _search(view: SessionView, params: Parameters) -> Any:
+    query = params.text("q")
     if query is None:
-        raise Misuse("say what to look for: q=")
-    agent, branch = asked.view
-    return search_session(view, query, _wanted(asked), start=asked.number("start") or 0, agent=agent, branch=branch)
+        raise Misuse("Missing query parameter q; set it to the text to find.")
+    agent, branch = params.thread
+    return search_session(
+        view, query, _item_filter(params), start=params.number("start") or 0, agent=agent, branch=branch
+    )
 
 
-def _filter(view: SessionView, asked: ThreadQuery) -> Any:
-    agent, branch = asked.view
-    count = min(asked.number("count") or MOST_FITTING, MOST_FITTING)
-    return filtered(view, _wanted(asked), start=asked.number("start") or 0, count=count, agent=agent, branch=branch)
+def _filter(view: SessionView, params: Parameters) -> Any:
+    agent, branch = params.thread
+    count = min(params.number("count") or MAX_MATCHES, MAX_MATCHES)
+    return filter_items(
+        view, _item_filter(params), start=params.number("start") or 0, count=count, agent=agent, branch=branch
+    )
 
 
-def _wanted(asked: ThreadQuery) -> ItemFilter:
-    return ItemFilter(asked.words("kinds"), asked.words("tools"), asked.flag("errors"))
+def _item_filter(params: Parameters) -> ItemFilter:
+    return ItemFilter(params.words("kinds"), params.words("tools"), params.flag("errors"))
 
 
-def _markdown(view: SessionView, asked: ThreadQuery) -> Response:
-    agent, branch = asked.view
-    text = view.markdown(message=asked.text("message"), turn=asked.number("turn"), agent=agent, branch=branch)
+def _markdown(view: SessionView, params: Parameters) -> Response:
+    agent, branch = params.thread
+    text = view.markdown(message=params.text("message"), turn=params.number("turn"), agent=agent, branch=branch)
     return Response(text, media_type="text/markdown")
 
 
-def _spent(view: SessionView, asked: ThreadQuery) -> Any:
-    return view.spent(asked.view.agent)
+def _usage(view: SessionView, params: Parameters) -> Any:
+    return view.usage(params.thread.agent)
 
 
-def _export(view: SessionView, asked: ThreadQuery) -> Callable[[], Response]:
+def _export(view: SessionView, params: Parameters) -> Callable[[], Response]:
     path = view.session.path
     source = path if path is not None and os.path.exists(path) else view.session
-    selection = Selection(thinking=not asked.flag("no_thinking"), images=not asked.flag("no_images"))
-    name = f"{asked.path['key']}.html"
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    selection = Selection(thinking=not params.flag("no_thinking"), images=not params.flag("no_images"))
+    headers = {"content-disposition": f'attachment; filename="{params.path["key"]}.html"'}
     return lambda: StreamingResponse(session_html(open(source), selection), media_type="text/html", headers=headers)
 
 
-def _problems(view: SessionView, asked: ThreadQuery) -> Any:
+def _problems(view: SessionView, params: Parameters) -> Any:
     return view.problems()
 
 
-def _picture(view: SessionView, asked: ThreadQuery) -> Response:
-    owner = "call" if asked.path["owner"] == "call" else "message"
-    found = view.picture(owner, asked.path["index"], asked.path["number"], agent=asked.view.agent)
+def _picture(view: SessionView, params: Parameters) -> Response:
+    owner = "call" if params.path["owner"] == "call" else "message"
+    found = view.picture(owner, params.path["index"], params.path["number"], agent=params.thread.agent)
     try:
         data = b64decode(found.data or "", validate=True)
     except (binascii.Error, ValueError):
-        raise NotFound("that picture is not whole") from None
-    kind = next((kind for magic, kind in MAGIC.items() if data.startswith(magic)), None)
-    if kind is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        kind = "image/webp"
-    if kind is None:
-        raise NotFound("that is no picture of a kind that is shown")
-    return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+        raise NotFound("This image is not valid base64.") from None
+    media_type = next((kind for signature, kind in IMAGE_SIGNATURES.items() if data.startswith(signature)), None)
+    if media_type is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        media_type = "image/webp"
+    if media_type is None:
+        raise NotFound("This image is not a PNG, JPEG, GIF or WebP.")
+    return Response(data, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
 
 
-ANSWERS: dict[str, Answer] = {
+SESSION_ROUTES: dict[str, Handler] = {
     "": _overview,
     "/items": _items,
     "/outline": _outline,
     "/calls/{index:int}": _call,
     "/lines": _lines,
     "/place": _place,
-    "/find": _find,
+    "/search": _search,
     "/filter": _filter,
     "/markdown": _markdown,
-    "/spent": _spent,
+    "/usage": _usage,
     "/problems": _problems,
     "/export": _export,
     "/pictures/{owner}/{index:int}/{number:int}": _picture,
 }
-"""What can be asked of a session, below its address."""
+"""The handlers below a session's address."""
 
 
-def make_app(library: Library) -> Starlette:
-    """The server's application; the guard goes before it."""
-    rooms = OpenSessions(library.find, library.roots, library.undisturbed)
+def make_app(library: SessionLibrary) -> Starlette:
+    """Return the server's application, without the guard."""
+    open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
 
-    def answering(answer: Answer) -> Callable[[Request], Any]:
-        def work(request: Request) -> Any:
-            asked = ThreadQuery(request)
-            room = rooms.room(request.path_params["key"])
-            with room.viewing() as view:
-                value = answer(view, asked)
+    def session_endpoint(handler: Handler) -> Callable[[Request], Any]:
+        def handle(request: Request) -> Any:
+            params = Parameters(request)
+            session = open_sessions.get(request.path_params["key"])
+            with session.locked_view() as view:
+                value = handler(view, params)
             if isinstance(value, Generator):
-                value = room.finish(cast(Steps[Any], value))
+                value = session.run_in_slices(cast(Steps[Any], value))
             return value() if callable(value) and not isinstance(value, Response) else value
 
         async def endpoint(request: Request) -> Response:
-            value = await run_in_threadpool(work, request)
+            value = await run_in_threadpool(handle, request)
             return value if isinstance(value, Response) else json_response(value)
 
         return endpoint
 
     async def listing(request: Request) -> Response:
-        return json_response(await run_in_threadpool(library.value))
+        return json_response(await run_in_threadpool(library.listing))
 
     async def usage(request: Request) -> Response:
         return json_response(await run_in_threadpool(library.usage, dict(request.query_params)))
@@ -230,65 +234,65 @@ def make_app(library: Library) -> Starlette:
         return event_stream(library.bus.stream(Listener(None)))
 
     async def session_events(request: Request) -> Response:
-        view = ThreadQuery(request).view
-        room = await run_in_threadpool(rooms.room, request.path_params["key"])
-        return event_stream(_watch(room, view))
+        thread = Parameters(request).thread
+        session = await run_in_threadpool(open_sessions.get, request.path_params["key"])
+        return event_stream(_session_events(session, thread))
 
     routes = [
         Route("/api/library", listing),
         Route("/api/events", library_events),
         Route("/api/usage", usage),
         Route("/api/sessions/{key}/events", session_events),
-        *(Route(f"/api/sessions/{{key}}{path}", answering(answer)) for path, answer in ANSWERS.items()),
+        *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
         *_static_routes(),
     ]
-    app = Starlette(routes=routes, exception_handlers={RereadError: _fault})
-    app.state.open_sessions = rooms
+    app = Starlette(routes=routes, exception_handlers={RereadError: _error_response})
+    app.state.open_sessions = open_sessions
     app.state.library = library
     return app
 
 
-async def _watch(room: OpenSession, view: ThreadKey) -> AsyncIterator[bytes]:
-    """How far a session has been read, then how it stands, then how it grows."""
-    while not room.is_open:
-        yield encoded("opening", room.progress)
-        await asyncio.sleep(STEP_SECONDS)
-    listener = Listener(view)
+async def _session_events(session: OpenSession, thread: ThreadKey) -> AsyncIterator[bytes]:
+    """Yield progress while the file is read, then the state of the session, then its changes."""
+    while not session.is_loaded:
+        yield encode_event("opening", session.progress)
+        await asyncio.sleep(PROGRESS_SECONDS)
+    listener = Listener(thread)
     try:
-        await run_in_threadpool(room.watch, listener)
-    except RereadError:  # who asks for anything else of it is told why
+        await run_in_threadpool(session.listen, listener)
+    except RereadError:  # any other request for this session returns the error
         return
-    async for piece in room.bus.stream(listener):
-        yield piece
+    async for event in session.bus.stream(listener):
+        yield event
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """A value, encoded."""
+    """Return a value as JSON."""
     return Response(jsontext.dumps(value), status, media_type="application/json")
 
 
 def event_stream(events: AsyncIterator[bytes]) -> Response:
-    """Server-sent events."""
+    """Return encoded events as a stream of server-sent events."""
     return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def _fault(request: Request, error: Exception) -> Response:
+async def _error_response(request: Request, error: Exception) -> Response:
     return json_response({"error": str(error)}, 400 if isinstance(error, Misuse) else 404)
 
 
 def _static_routes() -> list[Route]:
-    """The built files, read once: no other file can be asked for."""
-    built = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.suffix in TYPES}
+    """Return one route for each built file, so that no other file can be requested."""
+    built = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.suffix in MEDIA_TYPES}
     index = built.pop("index.html", None)
     routes = [Route(f"/{name}", _file(path)) for name, path in built.items() if name.startswith("assets/")]
     return [*routes, Route("/", _file(index) if index is not None else _not_built)]
 
 
 def _file(path: Path) -> Callable[[Request], Any]:
-    kind = TYPES[path.suffix]
+    media_type = MEDIA_TYPES[path.suffix]
 
     async def endpoint(request: Request) -> Response:
-        return Response(path.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+        return Response(path.read_bytes(), media_type=media_type, headers={"cache-control": "no-cache"})
 
     return endpoint
 

@@ -1,4 +1,4 @@
-"""Serving: a port, the server on it, and the browser before it."""
+"""Start the web server, open the browser, and shut down on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from starlette.applications import Starlette
 
 from reread.errors import Misuse
 from reread.server.guard import Guard, new_token
-from reread.server.library import Library
+from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
-from reread.tools import tools
+from reread.tools import all_tools
 
 HOST, PORT = "127.0.0.1", 7373
-TRIES = 50
-"""How many ports after the usual one are tried."""
+PORT_TRIES = 50
+"""How many ports are tried, beginning with the default one."""
 GRACE_SECONDS = 1
-"""How long requests that are being answered are waited for at the end."""
+"""How long the shutdown waits for open requests."""
 SWITCH_SECONDS = 0.001
-"""How long a thread that counts may keep the others waiting, each time one of them has something to do."""
+"""Interpreter switch interval, so that a thread with long work does not delay the requests."""
 
 
 def serve(
@@ -40,37 +40,38 @@ def serve(
     port: int | None = None,
     demo: bool = False,
     open_browser: bool = True,
-    say: Callable[[str], None] = print,
+    echo: Callable[[str], None] = print,
 ) -> None:
-    """Open the reader in the browser and serve it until Ctrl-C.
+    """Serve sessions and open the browser; return after Ctrl-C.
 
-    Without paths, all sessions of this machine or below `roots`. Another host than loopback is served with a token.
+    Without paths, serves all sessions below `roots` or, without those, of this machine. Any host other than loopback
+    requires a token.
     """
-    listening = bind(host, port)
-    chosen = listening.getsockname()[1]
+    listener = bind(host, port)
+    bound_port = listener.getsockname()[1]
     token = None if is_loopback(host) else new_token()
-    library = Library(roots, paths=paths, demo=demo)
+    library = SessionLibrary(roots, paths=paths, demo=demo)
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
     app = make_app(library)
-    names = names_of(host)
-    address = f"http://{names[0]}:{chosen}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
-    server = Server(app, Guard(app, port=chosen, hosts=names, token=token))
+    names = host_names(host)
+    address = f"http://{names[0]}:{bound_port}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
+    server = Server(app, Guard(app, port=bound_port, hosts=names, token=token))
     sys.setswitchinterval(SWITCH_SECONDS)
     if key is not None:
-        app.state.open_sessions.room(key)  # read while the browser starts
+        app.state.open_sessions.get(key)  # reads the file while the browser starts
     library.start()
-    threading.Thread(target=tools, daemon=True).start()  # loaded by the time that the first page is drawn
-    say(f"The reader is at {address} (Ctrl-C ends it).")
+    threading.Thread(target=all_tools, daemon=True).start()  # loads them before the first page needs them
+    echo(f"Serving at {address} (press Ctrl-C to stop).")
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     with suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
-    if server.cut_off:
-        os._exit(0)  # a thread that still counts for a request cannot be stopped, and would be waited for
+        server.run(sockets=[listener])
+    if server.timed_out:
+        os._exit(0)  # a thread that still works for a request cannot be stopped, and a normal exit would wait for it
 
 
 class Server(uvicorn.Server):
-    """A server that ends soon and quietly: it lets go of its streams, and of requests that take long."""
+    """A uvicorn server that shuts down quickly and quietly, even with open streams and slow requests."""
 
     def __init__(self, app: Starlette, guard: Guard) -> None:
         super().__init__(
@@ -86,68 +87,68 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
-        self.cut_off = False
-        """Whether something was not answered before the end."""
-        self._parts = (app.state.open_sessions, app.state.library)
+        self.timed_out = False
+        """True if requests were still open when the grace period ended."""
+        self._closables = (app.state.open_sessions, app.state.library)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End every stream, then the server; what is not answered soon is cut off."""
-        for part in self._parts:
-            part.close()
-        asyncio.get_running_loop().call_later(GRACE_SECONDS, self._give_up)
+        """End every stream, then the server, and abandon requests that take longer than the grace period."""
+        for closable in self._closables:
+            closable.close()
+        asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon_requests)
         await super().shutdown(sockets)
 
-    def _give_up(self) -> None:
-        self.cut_off = True
-        logging.getLogger("uvicorn.error").disabled = True  # a moment later it would tell at length of each request
+    def _abandon_requests(self) -> None:
+        self.timed_out = True
+        logging.getLogger("uvicorn.error").disabled = True  # it would log a traceback for each open request
 
 
 def bind(host: str, port: int | None) -> socket.socket:
-    """A socket on a port: on the one asked for, else on the first free one from the usual on."""
+    """Return a socket that listens on a port: the given one, or the first free one from the default port on."""
     if port is None:
-        for number in range(PORT, PORT + TRIES):
+        for number in range(PORT, PORT + PORT_TRIES):
             with suppress(OSError):
-                return _listening(host, number)
+                return _listen(host, number)
     try:
-        return _listening(host, port or 0)
+        return _listen(host, port or 0)
     except OSError as error:
-        hint = "; leave --port out to get a free one" if error.errno == errno.EADDRINUSE else ""
+        hint = "; omit --port to use a free one" if error.errno == errno.EADDRINUSE else ""
         where = f"{host}:{port}" if port else host
-        raise Misuse(f"cannot listen on {where}: {error.strerror or error}{hint}") from error
+        raise Misuse(f"Cannot listen on {where}: {error.strerror or error}{hint}.") from error
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named, so that asyncio knows it for TCP and sends at once: else half of an answer may wait 40 ms for the other.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # With the protocol given, asyncio sets TCP_NODELAY; without it, the second half of a response may wait 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if sys.platform == "win32":  # where reusing an address would share it
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        if sys.platform == "win32":  # SO_REUSEADDR would let two servers share the port there
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(128)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError:
-        listening.close()
+        listener.close()
         raise
-    return listening
+    return listener
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """True if only this machine can reach the address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def names_of(host: str) -> list[str]:
-    """The names by which an address can be asked for, the best first; all interfaces have those of this machine."""
+def host_names(host: str) -> list[str]:
+    """Return the host names that reach an address, the best first; for all interfaces, the names of this machine."""
     if host not in ("0.0.0.0", "::", ""):
         return [f"[{host}]" if ":" in host else host]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing, and tells which interface would
+            probe.connect(("192.0.2.1", 9))  # sends nothing, but selects an interface
             own = [probe.getsockname()[0]]
         except OSError:
             own = []

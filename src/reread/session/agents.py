@@ -1,4 +1,4 @@
-"""Which call started which agent, and which agent made that call."""
+"""Link agents to the calls that started them, and to the agents that made those calls."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reread.base.coerce import as_dict, as_str
-from reread.model.conversation import Agent, Conversation
-from reread.model.messages import Call
+from reread.model.conversation import Agent, Call, Conversation
 from reread.records.blocks import Text, ToolResult
 
 STARTERS = frozenset({"Task", "Agent", "Skill", "Workflow"})
 """The tools that start agents."""
 
-FIRST_FEW = 8
-"""Among its first messages is what an agent was asked."""
-_TAIL = re.compile(r"\bagentId: ?([\w-]+)")
+FIRST_MESSAGES = 8
+"""An agent's prompt is among this many of its first messages."""
+_AGENT_ID = re.compile(r"\bagentId: ?([\w-]+)")
 
 
 class AgentEvidence(msgspec.Struct, eq=False):
-    """What a call that can start agents says of the one it started; read once, for an answer does not change."""
+    """What a call says of the agent it started; read once, for a result does not change."""
 
     call: Call
     answered: bool = False
-    asked: str | None = None
+    prompt: str | None = None
     agent: str | None = None
     run: str | None = None
 
     def read(self) -> None:
-        """Look at the call and its result."""
+        """Read the call and its result."""
         call = self.call
-        data, named = as_dict(call.data), _named_in_text(call)
+        data = as_dict(call.data)
         self.answered = call.answer >= 0
-        self.asked = as_str(as_dict(call.input).get("prompt"))
-        self.agent = as_str(data.get("agentId") or named)
+        self.prompt = as_str(as_dict(call.input).get("prompt"))
+        self.agent = as_str(data.get("agentId") or _agent_in_text(call))
         self.run = as_str(data.get("runId"))
 
 
@@ -45,171 +44,148 @@ class AgentCalls:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.evidence: list[AgentEvidence] = []
-        self._open: list[AgentEvidence] = []
-        self._looked_at = 0
+        self._unanswered: list[AgentEvidence] = []
+        self._read = 0
 
-    def take_in(self) -> bool:
-        """Look at the calls that have come or were answered since; whether any of them can start agents."""
+    def update(self) -> bool:
+        """Read the calls that are new or newly answered; True if any of them can start agents."""
         calls = self.conversation.calls
-        fresh = [AgentEvidence(call) for call in calls[self._looked_at :] if call.name in STARTERS]
-        self._looked_at = len(calls)
+        fresh = [AgentEvidence(call) for call in calls[self._read :] if call.name in STARTERS]
+        self._read = len(calls)
         self.evidence += fresh
-        changed = [*(one for one in self._open if one.call.answer >= 0), *fresh]
+        changed = [*(one for one in self._unanswered if one.call.answer >= 0), *fresh]
         for one in changed:
             one.read()
-        self._open = [one for one in (*self._open, *fresh) if not one.answered]
+        self._unanswered = [one for one in (*self._unanswered, *fresh) if not one.answered]
         return bool(changed)
 
 
 class AgentLinker:
-    """Ties agents to calls, again whenever there is something new to go by."""
+    """Links agents to calls, again whenever there is new evidence."""
 
     def __init__(self) -> None:
-        self._starters: dict[Conversation, AgentCalls] = {}
+        self._calls: dict[Conversation, AgentCalls] = {}
         self._state: object = None
-        self._tied: list[Call] = []
+        self._linked: list[Call] = []
 
     def link(self, main: Conversation, agents: Mapping[str, Agent]) -> None:
-        """Tie each agent to its call, by the best evidence the files have; what has none stays untied."""
+        """Link each agent to its call by the best evidence in the files; without evidence it stays unlinked."""
         conversations = [main, *agents.values()]
-        self._starters = {
-            conversation: self._starters.get(conversation) or AgentCalls(conversation) for conversation in conversations
-        }
-        changed = [starters.take_in() for starters in self._starters.values()]
-        state = (tuple(conversations), [_signs(agent) for agent in agents.values()], self._calls(conversations, agents))
-        if any(changed) or state != self._state:
-            self._state = state
-            for call in self._tied:
-                call.started_agent, call.started_agents = None, ()
-            self._tied = _tie_all(list(self._starters.values()), agents)
-            self._state = (*state[:2], self._calls(conversations, agents))
+        self._calls = {one: self._calls.get(one) or AgentCalls(one) for one in conversations}
+        changed = [calls.update() for calls in self._calls.values()]
+        state = (tuple(conversations), [_signs(agent) for agent in agents.values()])
+        if any(changed) or (*state, _call_count(conversations, agents)) != self._state:
+            for call in self._linked:
+                call.set_agents(())
+            self._linked = _link_all(list(self._calls.values()), agents)
+            self._state = (*state, _call_count(conversations, agents))
 
-    def _calls(self, conversations: Sequence[Conversation], agents: Mapping[str, Agent]) -> int:
-        """Any new call may be the one that an untied agent names."""
-        untied = any(agent.call is None for agent in agents.values())
-        return sum(len(conversation.calls) for conversation in conversations) if untied else 0
+
+def _call_count(conversations: Sequence[Conversation], agents: Mapping[str, Agent]) -> int:
+    """Count all calls while an agent is unlinked: any new call may be its own."""
+    unlinked = any(agent.call is None for agent in agents.values())
+    return sum(len(conversation.calls) for conversation in conversations) if unlinked else 0
 
 
 def _signs(agent: Agent) -> object:
-    """What of an agent tells which call started it."""
-    return min(len(agent.messages), FIRST_FEW), agent.call_id, agent.parent_uuid, bool(agent.meta)
+    """Return what tells which call started an agent."""
+    return min(len(agent.messages), FIRST_MESSAGES), agent.call_id, agent.parent_uuid, bool(agent.meta)
 
 
-def _tie_all(starters: Sequence[AgentCalls], agents: Mapping[str, Agent]) -> list[Call]:
-    """Tie the agents anew; gives the calls that were tied."""
-    relatives = _Evidence(starters)
+def _link_all(calls: Sequence[AgentCalls], agents: Mapping[str, Agent]) -> list[Call]:
+    """Link all agents anew and return the calls that have agents."""
+    links = _Links(calls)
     for agent in agents.values():
-        agent.call = agent.parent = None
+        agent.set_call(None)
     for agent in agents.values():
-        call = relatives.find(agent)
-        if call is not None:
-            relatives.tie(agent, call)
+        links.link(agent, links.named_call(agent))
     for agent in agents.values():
         if agent.call is None:
-            call = relatives.by_prompt(agent)
-            if call is not None:
-                relatives.tie(agent, call)
-        if agent.parent is None:
-            _adopt(agent, agents.get(as_str(agent.meta.get("parentAgentId")) or ""))
-    relatives.tie_resumed(agents)
-    for agent in agents.values():
-        if agent.call is not None:
-            agent.call.started_agents = [*agent.call.started_agents, agent]
-    starters[0].conversation.agents = dict(agents)
-    for agent in agents.values():
-        agent.agents = {}
-    for agent in agents.values():
-        for above in _ancestors(agent):
-            above.agents[agent.id] = agent
-    return relatives.tied
+            links.link(agent, links.call_by_prompt(agent))
+        if agent.parent is None and (parent := agents.get(as_str(agent.meta.get("parentAgentId")) or "")):
+            agent.set_parent(parent)
+    links.link_resumed(agents)
+    for conversation in links.conversations:
+        conversation.set_agents(agents)
+    return links.finish()
 
 
-def _adopt(agent: Agent, parent: Agent | None) -> None:
-    """Give an agent its parent, unless it would become its own ancestor."""
-    if parent is not None and parent is not agent and agent not in _ancestors(parent):
-        agent.parent = parent
+class _Links:
+    """The calls that can have started agents, by each thing that may name them, and the links made so far."""
 
+    def __init__(self, calls: Sequence[AgentCalls]) -> None:
+        self.conversations = [one.conversation for one in calls]
+        self._linked: dict[int, tuple[Call, list[Agent]]] = {}
+        self._by_agent: dict[str, Call] = {}
+        self._resumed: list[tuple[str, Call]] = []
+        self._by_run: dict[str, Call] = {}
+        self._by_prompt: dict[str, list[Call]] = {}
+        for evidence in (evidence for one in calls for evidence in one.evidence):
+            if evidence.agent is not None:
+                first = self._by_agent.setdefault(evidence.agent, evidence.call)
+                if first is not evidence.call:
+                    self._resumed.append((evidence.agent, evidence.call))
+            if evidence.prompt:
+                self._by_prompt.setdefault(evidence.prompt, []).append(evidence.call)
+            if evidence.run is not None:
+                self._by_run.setdefault(evidence.run, evidence.call)
 
-def _ancestors(agent: Agent) -> list[Agent]:
-    out: dict[int, Agent] = {}
-    above = agent.parent
-    while above is not None and id(above) not in out:
-        out[id(above)] = above
-        above = above.parent
-    return list(out.values())
-
-
-class _Evidence:
-    """The calls that can have started agents, by each thing that may name them."""
-
-    def __init__(self, starters: Sequence[AgentCalls]) -> None:
-        self.conversations = [one.conversation for one in starters]
-        self.tied: list[Call] = []
-        self.by_agent: dict[str, Call] = {}
-        self.resumed: list[tuple[str, Call]] = []
-        self.by_run: dict[str, Call] = {}
-        self.by_asked: dict[str, list[Call]] = {}
-        for one in (evidence for found in starters for evidence in found.evidence):
-            if one.agent is not None:
-                first = self.by_agent.setdefault(one.agent, one.call)
-                if first is not one.call:
-                    self.resumed.append((one.agent, one.call))
-            if one.asked:
-                self.by_asked.setdefault(one.asked, []).append(one.call)
-            if one.run is not None:
-                self.by_run.setdefault(one.run, one.call)
-
-    def find(self, agent: Agent) -> Call | None:
-        """The call that something other than the prompt names."""
+    def named_call(self, agent: Agent) -> Call | None:
+        """Return the call that anything but the prompt names."""
         named = self._call(as_str(agent.meta.get("toolUseId"))) or self._call(agent.call_id)
-        return named or self.by_agent.get(agent.id) or self._of_run(agent) or self._hung_on(agent)
+        return named or self._by_agent.get(agent.id) or self._call_of_run(agent) or self._call_above(agent)
 
-    def by_prompt(self, agent: Agent) -> Call | None:
-        """The first call without an agent that asked for just what the agent was asked."""
+    def call_by_prompt(self, agent: Agent) -> Call | None:
+        """Return the first call without an agent that asked for exactly what the agent was asked."""
         prompt = agent.prompt
-        if not prompt:
-            return None
-        asked = self.by_asked.get(prompt, ())
-        return next((call for call in asked if call.started_agent is None and call.conversation is not agent), None)
+        calls = self._by_prompt.get(prompt, ()) if prompt else ()
+        return next((call for call in calls if self._is_free(call) and call.conversation is not agent), None)
 
-    def tie(self, agent: Agent, call: Call) -> None:
-        """Make agent and call know each other."""
-        agent.call = call
-        call.started_agent = call.started_agent or agent
-        self.tied.append(call)
-        owner = call.conversation
-        agent.parent = None
-        _adopt(agent, owner if isinstance(owner, Agent) else None)
+    def link(self, agent: Agent, call: Call | None) -> None:
+        """Link an agent and the call that started it."""
+        if call is not None:
+            agent.set_call(call)
+            self._linked.setdefault(id(call), (call, []))[1].append(agent)
 
-    def tie_resumed(self, agents: Mapping[str, Agent]) -> None:
-        """A later call may go on with an agent that an earlier one started."""
-        for id, call in self.resumed:
-            call.started_agent = call.started_agent or agents.get(id)
-            self.tied.append(call)
+    def link_resumed(self, agents: Mapping[str, Agent]) -> None:
+        """Link later calls that resumed an agent which an earlier one started."""
+        for name, call in self._resumed:
+            if name in agents and self._is_free(call):
+                self._linked[id(call)] = (call, [agents[name]])
+
+    def finish(self) -> list[Call]:
+        """Tell the calls their agents and return them."""
+        for call, agents in self._linked.values():
+            call.set_agents(agents)
+        return [call for call, _ in self._linked.values()]
+
+    def _is_free(self, call: Call) -> bool:
+        return id(call) not in self._linked
 
     def _call(self, id: str | None) -> Call | None:
         found = (conversation.find_call(id) for conversation in self.conversations) if id else ()
         return next((call for call in found if call is not None), None)
 
-    def _of_run(self, agent: Agent) -> Call | None:
+    def _call_of_run(self, agent: Agent) -> Call | None:
         parts = (agent.path or "").replace("\\", "/").split("/")
-        return next((call for run, call in self.by_run.items() if run in parts), None)
+        return next((call for run, call in self._by_run.items() if run in parts), None)
 
-    def _hung_on(self, agent: Agent) -> Call | None:
-        """The call in the record that the agent's first record hangs under; early files do so."""
+    def _call_above(self, agent: Agent) -> Call | None:
+        """Return the call in the record that the agent's first record hangs below; early files do so."""
         if agent.parent_uuid is None:
             return None
         main = self.conversations[0]
-        index = main.index_of(agent.parent_uuid)
-        there = (c for c in main.calls if c.use == index and c.started_agent is None and c.name in STARTERS)
+        index = main.tree.uuids.get(agent.parent_uuid)
+        there = (call for call in main.calls if call.use == index and self._is_free(call) and call.name in STARTERS)
         return self._call(agent.parent_uuid) or (next(there, None) if index is not None else None)
 
 
-def _named_in_text(call: Call) -> str | None:
+def _agent_in_text(call: Call) -> str | None:
+    """Return the agent id in the text of a result."""
     result = call.result
-    texts = result.blocks if isinstance(result, ToolResult) else []
-    for block in reversed(texts):
-        found = _TAIL.search(block.text) if isinstance(block, Text) and isinstance(block.text, str) else None
+    blocks = result.blocks if isinstance(result, ToolResult) else []
+    for block in reversed(blocks):
+        found = _AGENT_ID.search(block.text) if isinstance(block, Text) and isinstance(block.text, str) else None
         if found:
             return found[1]
     return None

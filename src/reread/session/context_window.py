@@ -1,4 +1,4 @@
-"""Context: how full the window was at each turn, and what compactions took out of it."""
+"""How full the context window was at each turn, and what compactions removed."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ import msgspec
 
 from reread.accounting.billing import charges_of
 from reread.accounting.prices import Prices, parse_model_id
-from reread.model.conversation import Conversation
-from reread.model.messages import Compaction, Message, Turn
+from reread.model.conversation import Compaction, Conversation, Message, Turn
 
 LARGE = 1_000_000
-"""A prompt longer than its model's window was one of a million tokens."""
+"""The window of a model whose prompt was longer than its usual window."""
 
 
 class ContextDrop(msgspec.Struct, frozen=True):
-    """A compaction, and what it took out of the context."""
+    """A compaction, and what it removed from the context."""
 
     trigger: str | None
     before: int | None
-    """Tokens in the context before: the client's figure, else those of the last response."""
+    """Tokens in the context before: the client's figure, else that of the last response."""
     after: int | None
-    """Tokens after, where the client says."""
+    """Tokens after, if the client says."""
     tokens: int | None
-    """How many went, where both are known."""
+    """Tokens removed, if both are known."""
     micro: bool
-    """Whether only old tool results were cleared."""
+    """True if only old tool results were cleared."""
     line: int
 
 
@@ -37,13 +36,13 @@ class ContextFill(msgspec.Struct, frozen=True):
     turn: int
     model: str | None
     tokens: int | None
-    """What the last response was asked and said; None where the turn has no response."""
+    """Prompt and output of the last response; None if the turn has no response."""
     peak: int | None
     """The most in the turn."""
     window: int | None
-    """How many tokens the context holds."""
+    """The size of the context window in tokens."""
     window_stated: bool
-    """Whether the client says so; else it is what the model is made for."""
+    """True if the client says so; else it is the model's usual window."""
     compactions: list[ContextDrop] = []
     """Those in the turn."""
 
@@ -54,7 +53,7 @@ class ContextFill(msgspec.Struct, frozen=True):
 
 
 def context_of(conversation: Conversation, prices: Prices) -> list[ContextFill]:
-    """The context at the end of each turn of the active branch."""
+    """Return the context at the end of each turn of the active branch."""
     gauge = ContextGauge(conversation)
     for _ in gauge.measure():
         pass
@@ -67,23 +66,23 @@ class ContextGauge:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._sizes: list[int | None] = []
-        """Tokens by message; None after what no model said."""
+        """Tokens by message; None for anything but a response."""
 
     def measure(self) -> Iterator[None]:
-        """Measure the messages that have come since, one at each step."""
+        """Measure the new messages, one at each step."""
         messages, sizes = self._conversation.messages, self._sizes
         while len(sizes) < len(messages):
             sizes.append(_size(messages[len(sizes)]))
             yield
 
     def remeasure(self, messages: Iterable[Message]) -> None:
-        """Measure messages again that changed."""
+        """Measure changed messages again."""
         for message in messages:
             if message.index < len(self._sizes):
                 self._sizes[message.index] = _size(message)
 
     def fills(self, turns: Iterable[Turn], prices: Prices) -> list[ContextFill]:
-        """The context at the end of each turn."""
+        """Return the context at the end of each turn."""
         stated = _stated_windows(self._conversation)
         dropped = self._dropped()
         return [self._fill(turn, dropped, stated, prices) for turn in turns]
@@ -97,7 +96,7 @@ class ContextGauge:
         return ContextFill(turn.index, model, tokens, peak, window, known, inside)
 
     def _dropped(self) -> dict[int, ContextDrop]:
-        """The compactions by the message at which each stands, with the context as the last response before left it."""
+        """Return the compactions by message index, with the context after the last response before each."""
         marks = {mark.index: c for c in self._conversation.compactions if (mark := c.boundary or c.summary)}
         out: dict[int, ContextDrop] = {}
         last: int | None = None
@@ -109,7 +108,7 @@ class ContextGauge:
 
 
 def _size(message: Message) -> int | None:
-    """The context after a response: its prompt and what it said."""
+    """Return the tokens in the context after a response: its prompt and output."""
     rows = message.rows if message.kind == "response" else ()
     if not rows:
         return None
@@ -121,12 +120,12 @@ def _dropped(compaction: Compaction, last: int | None) -> ContextDrop:
     before, after = compaction.pre_tokens, compaction.post_tokens
     if before is None:
         before = last
-    gone = max(0, before - after) if before is not None and after is not None else None
-    return ContextDrop(compaction.trigger, before, after, gone, compaction.micro, compaction.line)
+    removed = max(0, before - after) if before is not None and after is not None else None
+    return ContextDrop(compaction.trigger, before, after, removed, compaction.micro, compaction.line)
 
 
 def _stated_windows(conversation: Conversation) -> dict[str, int]:
-    """How large each model's window is, by the results of a stream."""
+    """Return the window of each model, by the results of a stream."""
     out: dict[str, int] = {}
     for index in conversation.metadata.results:
         usage: Any = conversation.records[index].native.get("modelUsage")

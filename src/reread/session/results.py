@@ -1,4 +1,4 @@
-"""Outcomes: how each turn of a printed session ended, in its own words, and the runs that ended without a word."""
+"""How each turn of a streamed session ended, and the runs that ended without a result."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ class TurnResult(msgspec.Struct, frozen=True):
     """How a turn ended."""
 
     line: int
-    """The line that says so; 0 where none does."""
+    """The line of the result; 0 if there is none."""
     subtype: str
-    """`success`, `error_max_turns` …; `no_result` where the stream ended first."""
+    """`success`, `error_max_turns` …; `no_result` if the stream ended first."""
     is_error: bool
     session: str | None = None
     text: str = ""
-    """What was answered, or what went wrong."""
+    """The answer, or the error."""
     cost_usd: float | None = None
-    """What the client says that it had spent by then, earlier turns of the process included."""
+    """The cost that the client reports, earlier turns of the process included."""
     duration_ms: float | None = None
     num_turns: int | None = None
     denials: tuple[str, ...] = ()
-    """The tools that were not allowed to run."""
+    """The tools that were denied."""
     exit_code: int | None = None
-    """Of a captured run that printed no result: how it ended."""
+    """The exit code of a captured run that printed no result."""
 
 
 def turn_results(conversation: Conversation) -> list[TurnResult]:
-    """How the turns of a printed conversation ended, in order; of a transcript, nothing."""
-    facts = conversation.metadata
+    """Return how the turns of a streamed conversation ended, in order; a transcript has none."""
+    metadata = conversation.metadata
     out: list[TurnResult] = []
-    results = set(facts.results)
-    heard = True
-    for index in sorted([*facts.results, *facts.runs]):
-        native = conversation.native(index)
+    results = set(metadata.results)
+    ended = True
+    for index in sorted([*metadata.results, *metadata.runs]):
+        native = conversation.bodies.native(index)
         if index in results:
             out.append(_result(conversation.records.line(index), native))
-            heard = True
+            ended = True
             continue
         run = as_dict(native.get("run"))
-        if not heard:
+        if not ended:
             out.append(TurnResult(0, NO_RESULT, True, exit_code=as_int(run.get("exitCode"))))
-        heard = run.get("event") != "start" or not _spoke(conversation, index)
-    if not heard or (facts.inits and not results and not facts.runs):
+        ended = run.get("event") != "start" or not _started(conversation, index)
+    if not ended or (metadata.inits and not results and not metadata.runs):
         out.append(TurnResult(0, NO_RESULT, True))
     return out
 
 
-def _spoke(conversation: Conversation, start: int) -> bool:
-    """Whether Claude Code printed something after a run began, before the next one."""
+def _started(conversation: Conversation, start: int) -> bool:
+    """True if Claude Code started after a run began, before the next one."""
     after = min((index for index in conversation.metadata.runs if index > start), default=len(conversation.records))
     return any(start < index < after for index in conversation.metadata.inits)
 
 
 def _result(line: int, native: dict[str, Any]) -> TurnResult:
     errors = native.get("errors")
-    said = native.get("result")
-    text = said if isinstance(said, str) else "\n".join(_texts(errors))
+    answer = native.get("result")
+    text = answer if isinstance(answer, str) else "\n".join(_texts(errors))
     cost, duration, turns = (native.get(name) for name in ("total_cost_usd", "duration_ms", "num_turns"))
     session = native.get("sessionId")
     return TurnResult(

@@ -1,10 +1,9 @@
-"""A session: where it lives, and its conversation, folded on first use."""
+"""A session: its file, the conversation read from it, its agents and usage."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -15,30 +14,28 @@ from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.base.times import parse_timestamp
-from reread.catalog.store import companions
-from reread.catalog.summaries import as_title, captures_of, sessions
+from reread.catalog.resolve import STDIN, resolve_session
+from reread.catalog.summaries import captures_of
 from reread.disk import layout
-from reread.disk.filenames import id_of, name_of
-from reread.disk.sources import FileSource, MemorySource, Source, read_all, require_regular_file
-from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
-from reread.model.conversation import Agent, Conversation
+from reread.disk.sources import FileSource, MemorySource, Source, read_all
+from reread.errors import Misuse, NotFound, Unreadable
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import Ledger
-from reread.model.messages import TURN_STARTERS, Branch, Call, Compaction, Message, Turn
 from reread.model.metadata import Metadata
+from reread.model.record_kinds import TURN_STARTERS
 from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
 from reread.session.agents import AgentLinker
 from reread.session.context_window import ContextFill, context_of
-from reread.session.loader import CHUNK, Loader, Progress
+from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
 from reread.session.results import TurnResult, turn_results
 from reread.session.rules import Finding
-
-LATEST = "latest"
-STDIN = "-"
+from reread.session.usage_inputs import usage_inputs
 
 
 class Session:
@@ -49,8 +46,11 @@ class Session:
     ) -> None:
         self.source = source
         self.roots = roots
-        self._joined: tuple[int, Conversation] | None = None
         self._progress = progress
+        self._loader: Loader | None = None
+        self._transcripts: list[Session] | None = None
+        self._merged: tuple[int, Conversation] | None = None
+        self._agent_loaders: dict[str, Loader] | None = None
         self._agents: tuple[int, dict[str, Agent]] = (-1, {})
         self._linker = AgentLinker()
         self._usage: tuple[object, Usage] | None = None
@@ -58,45 +58,51 @@ class Session:
 
     @property
     def path(self) -> Path | None:
-        """The session's file; None where it came as bytes."""
+        """The session's file; None if it came as bytes."""
         return self.source.path
 
-    @cached_property
+    @property
     def loader(self) -> Loader:
-        """The main file, folded."""
-        loader = self.new_loader()
-        loader.load(self._progress)
-        return loader
+        """The main file and the conversation read from it; it is read when first asked for."""
+        if self._loader is None:
+            self._begin().load(self._progress)
+        return self._loader or self._begin()
 
-    def new_loader(self) -> Loader:
-        """A folding of the main file that has read nothing yet."""
+    def _begin(self) -> Loader:
         conversation = Conversation(self.source.read)
-        conversation.link_agents = self._link_agents
-        return Loader(self.source, conversation)
-
-    def _link_agents(self) -> object:
-        return self.agents
+        conversation.link_agents_with(lambda: self.agents)
+        self._loader = Loader(self.source, conversation)
+        return self._loader
 
     @property
     def conversation(self) -> Conversation:
-        """The main thread; of a captured conversation, joined with the transcripts of its sessions."""
+        """The main thread; of a captured conversation, merged with the transcripts of its sessions."""
         own = self.loader.conversation
         if not self.transcripts:
             return own
-        if self._joined is None or self._joined[0] != len(own.records):
-            joined = merge.merge(own, self._told())
-            joined.link_agents = self._link_agents
-            self._joined = (len(own.records), joined)
-        return self._joined[1]
+        if self._merged is None or self._merged[0] != len(own.records):
+            merged = merge.merge(own, self._merge_inputs())
+            merged.link_agents_with(lambda: self.agents)
+            self._merged = (len(own.records), merged)
+        return self._merged[1]
 
-    @cached_property
+    def _merge_inputs(self) -> list[Transcript]:
+        out: list[Transcript] = []
+        for other in self.transcripts:
+            conversations = [other.loader.conversation, *other.agents.values()]
+            calls = {call.id for conversation in conversations for call in conversation.calls if call.agent is not None}
+            out.append(Transcript(other.id, str(other.path), other.loader.conversation, calls))
+        return out
+
+    @property
     def transcripts(self) -> list[Session]:
-        """Of a captured conversation, the transcripts of its sessions that are still there."""
-        own = self.loader.conversation
-        if self.path is None or not merge.is_captured(own):
-            return []
-        found = (layout.find_transcript(id, self.roots) for id in dict.fromkeys(own.metadata.ids))
-        return [Session(FileSource(path)) for path in found if path is not None]
+        """Of a captured conversation, the transcripts of its sessions that still exist."""
+        if self._transcripts is None:
+            own = self.loader.conversation
+            ids = own.metadata.ids if self.path is not None and merge.is_captured(own) else ()
+            found = (layout.find_transcript(id, self.roots) for id in dict.fromkeys(ids))
+            self._transcripts = [Session(FileSource(path)) for path in found if path is not None]
+        return self._transcripts
 
     @cached_property
     def captures(self) -> list[Path]:
@@ -105,21 +111,38 @@ class Session:
             return []
         return captures_of(self.path.stem, self.roots)
 
+    def restart(self) -> None:
+        """Begin again with nothing read; `load_lines` reads on."""
+        self._begin()
+
+    def load_lines(self, progress: Progress | None = None) -> range:
+        """Read the whole lines that are new, and return the indexes of their records."""
+        return (self._loader or self._begin()).load_lines(progress)
+
+    def load_rest(self) -> range:
+        """Read everything that is new, a torn last line included, and return the indexes of the records."""
+        first = len((self._loader or self._begin()).conversation.records)
+        self.loader.load()
+        return range(first, len(self.loader.conversation.records))
+
+    def reload(self) -> Conversation:
+        """Read the whole lines of a file that was replaced, and return the conversation as it was."""
+        old = self.loader.conversation
+        if self.path is not None:
+            self.source = FileSource(self.path)
+        self._begin().load_lines()
+        return old
+
+    def stop_merging(self) -> None:
+        """Leave the transcripts of a captured conversation out: what is printed now is not in them yet."""
+        self._transcripts = []
+
     @property
     def results(self) -> list[TurnResult]:
-        """How its turns ended, where a stream says so: its own, or one that was captured of it."""
+        """How its turns ended, if a stream says so: its own, or one that was captured of it."""
         own = turn_results(self.conversation)
         captured = [turn_results(Session(FileSource(path)).loader.conversation) for path in self.captures]
-        return own + [outcome for found in captured for outcome in found if outcome.session in self.ids]
-
-    def _told(self) -> list[Transcript]:
-        """The transcripts, none of them told yet."""
-        out: list[Transcript] = []
-        for other in self.transcripts:
-            conversations = [other.loader.conversation, *other.agents.values()]
-            calls = {call.id for conversation in conversations for call in conversation.calls if call.agent is not None}
-            out.append(Transcript(other.id, str(other.path), other.loader.conversation, calls))
-        return out
+        return own + [result for found in captured for result in found if result.session in self.ids]
 
     @property
     def lines(self) -> Lines:
@@ -133,7 +156,7 @@ class Session:
 
     @property
     def messages(self) -> list[Message]:
-        """Everything that speaks in the main thread, all branches, file order."""
+        """The messages of the main thread, all branches, in file order."""
         return self.conversation.messages
 
     @property
@@ -153,7 +176,7 @@ class Session:
 
     @property
     def compactions(self) -> list[Compaction]:
-        """Where the conversation was summed up."""
+        """Where the conversation was summarised."""
         return self.conversation.compactions
 
     @property
@@ -161,17 +184,31 @@ class Session:
         """What became of every record of the main file."""
         return self.loader.conversation.ledger
 
-    @cached_property
-    def agent_loaders(self) -> dict[str, Loader]:
-        """The agents' own files, folded, by agent id."""
-        own: dict[str, Loader] = {}
-        for id, path in self.agent_files().items():
-            with suppress(Unreadable, NotFound):  # what else there is can be read; `check` tells of this
-                own[id] = load_agent(id, path)
-        return own | {id: loader for other in self.transcripts for id, loader in other.agent_loaders.items()}
+    @property
+    def agent_loaders(self) -> Mapping[str, Loader]:
+        """The agents' own files and the conversations read from them, by agent id."""
+        if self._agent_loaders is None:
+            own: dict[str, Loader] = {}
+            for id, path in self.agent_files().items():
+                with suppress(Unreadable, NotFound):  # the others can be read; `check` reports this one
+                    own[id] = load_agent(id, path)
+            for other in self.transcripts:
+                own |= other.agent_loaders
+            self._agent_loaders = own
+        return self._agent_loaders
+
+    def set_agent(self, id: str, loader: Loader) -> None:
+        """Add an agent's file, or replace it, and have the agents linked again."""
+        self._agent_loaders = {**self.agent_loaders, id: loader}
+        self.unlink_agents()
+
+    def set_agents(self, loaders: Mapping[str, Loader]) -> None:
+        """Use these agents' files instead of those beside the session's."""
+        self._agent_loaders = dict(loaders)
+        self.unlink_agents()
 
     def agent_files(self) -> dict[str, Path]:
-        """The files of its agents that are there now, by agent id."""
+        """Return the files of its agents that exist now, by agent id."""
         if self.path is None:
             return {}
         stem = self.path.stem  # a fork may still hold a line of the session it left, but not its agents
@@ -181,27 +218,27 @@ class Session:
     def agents(self) -> dict[str, Agent]:
         """Every agent by id, all depths, flat."""
         if self._agents[0] != len(self.records):
-            self._agents = (len(self.records), self._linked_agents())
+            self._agents = (len(self.records), self._link_agents())
         return self._agents[1]
 
-    def agents_changed(self) -> None:
-        """Have the agents linked again: one of their files came, grew or was rewritten."""
+    def unlink_agents(self) -> None:
+        """Have the agents linked again: one of their files is new, grew or was rewritten."""
         self._agents = (-1, {})
 
-    def _linked_agents(self) -> dict[str, Agent]:
-        found = _with_inner(self.conversation)
+    def _link_agents(self) -> dict[str, Agent]:
+        found = _nested_agents(self.conversation)
         for loader in self.agent_loaders.values():
             if loader.conversation.inline_agents:
-                found = {**_with_inner(loader.conversation), **found}
+                found = {**_nested_agents(loader.conversation), **found}
         found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
         for agent in found.values():
-            agent.link_agents = self._link_agents
+            agent.link_agents_with(lambda: self.agents)
         self._linker.link(self.conversation, found)
         return found
 
     @property
     def problems(self) -> list[Finding]:
-        """What is odd about the main file, with the line of each."""
+        """What `check` finds in the main file, with the line of each."""
         relatives = list(self.agents.values())
         if self._problems[0] != len(self.records):
             found = list(rules.findings(self.loader.conversation, self.lines, relatives=relatives))
@@ -211,20 +248,25 @@ class Session:
 
     @property
     def disagreements(self) -> list[Finding]:
-        """What a captured conversation and the transcripts of its sessions do not agree on."""
-        return list(merge.differences(self.loader.conversation, self._told()))
+        """How a captured conversation differs from the transcripts of its sessions."""
+        return list(merge.differences(self.loader.conversation, self._merge_inputs()))
 
     @property
     def usage(self) -> Usage:
-        """What it spent, its agents included: just what `reread.usage` gives for it."""
-        wanted = wanted_of(self)
-        if self._usage is None or self._usage[0] != wanted.state:
-            self._usage = (wanted.state, total_usage(wanted, current_prices()))
+        """What it used, its agents included: exactly what `reread.usage` counts for it."""
+        inputs = self.usage_inputs
+        if self._usage is None or self._usage[0] != inputs.state:
+            self._usage = (inputs.state, total_usage(inputs, current_prices()))
         return self._usage[1]
 
     @property
+    def usage_inputs(self) -> Inputs:
+        """The files and bytes that are counted as its usage."""
+        return usage_inputs(self.path, self.source, self.roots)
+
+    @property
     def context(self) -> list[ContextFill]:
-        """How full the context was at the end of each turn, and what compactions took out of it."""
+        """Tokens in the context at the end of each turn, and what compactions removed."""
         return context_of(self.conversation, current_prices())
 
     @property
@@ -246,13 +288,19 @@ class Session:
 
     @property
     def title(self) -> str:
-        """The title someone gave it, else the client's, its summary, its first prompt, or what its command asked."""
-        facts = self.metadata
-        return facts.custom_title or facts.ai_title or self._summary() or self._first_prompt() or self._asked()
+        """Its title: a person's, else the client's, its summary, its first prompt, or its captured command's prompt."""
+        metadata = self.metadata
+        return (
+            metadata.custom_title
+            or metadata.ai_title
+            or self._summary()
+            or self._first_prompt()
+            or self._captured_prompt()
+        )
 
     def _summary(self) -> str:
         for text, leaf in reversed(self.metadata.summaries):
-            if not self.messages or (leaf and self.conversation.index_of(leaf) is not None):
+            if not self.messages or (leaf and leaf in self.conversation.tree.uuids):
                 return text
         return ""
 
@@ -260,26 +308,26 @@ class Session:
         prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
         return next((title for title in map(as_title, prompts) if title), "")
 
-    def _asked(self) -> str:
-        """What the command asked that was captured first; a stream does not say its prompt again."""
+    def _captured_prompt(self) -> str:
+        """Return the prompt of the first captured command; a stream does not repeat it."""
         runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
-        return as_title(next((text for text in map(stored.asked, runs) if text), ""))
+        return as_title(next((text for text in map(stored.run_prompt, runs) if text), ""))
 
     @property
     def project(self) -> str:
-        """The folder the session worked in; a guess by the file's place where no record says."""
+        """The folder the session worked in; a guess by the file's folder if no record says."""
         if self.metadata.cwds:
             return self.metadata.cwds[0]
         return layout.guess_project(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:
-        """Whether `project` is only a guess."""
+        """True if `project` is only a guess."""
         return not self.metadata.cwds
 
     @property
     def git_branches(self) -> list[str]:
-        """The git branches it was on, in order; one may come back."""
+        """The git branches it was on, in order; one may appear again."""
         return self.metadata.git_branches
 
     @property
@@ -289,7 +337,7 @@ class Session:
 
     @property
     def models(self) -> list[str]:
-        """The models that spoke in the main thread."""
+        """The models that answered in the main thread."""
         return self.metadata.models
 
     @property
@@ -317,12 +365,12 @@ class Session:
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
-        """The session and message it was forked from, where its records say so."""
+        """The session and message it was forked from, if its records say so."""
         return self.metadata.forked_from
 
     @property
     def continued_in(self) -> list[str]:
-        """The sessions that went on from it."""
+        """The sessions that continue it."""
         return self.metadata.continued_in
 
     @property
@@ -341,7 +389,7 @@ class Session:
         return list(dict.fromkeys(record.dialect for record in self.records))
 
     def spilled(self, written: str) -> Path | None:
-        """The file beside the session that holds a tool output too large for it."""
+        """Return the file beside the session that holds a tool output too large for it."""
         paths = [self.path, *(other.path for other in self.transcripts)]
         found = (layout.tool_result_file(path, written) for path in paths if path is not None)
         return next((path for path in found if path is not None), None)
@@ -350,51 +398,25 @@ class Session:
         return f"<Session {self.id} {self.path or ''}>"
 
 
-def _with_inner(conversation: Conversation) -> dict[str, Agent]:
-    """The agents whose records stand in a conversation's own file, and those inside them."""
+def _nested_agents(conversation: Conversation) -> dict[str, Agent]:
+    """Return the agents whose records are in a conversation's own file, and those inside them."""
     found = dict(conversation.inline_agents)
     for agent in conversation.inline_agents.values():
-        found = {**_with_inner(agent), **found}
+        found = {**_nested_agents(agent), **found}
     return found
 
 
-def want_session(wanted: Inputs, path: Path, roots: Sequence[str | Path] | None = None) -> None:
-    """Have a session's file counted, those of its agents, and what else tells of the same session."""
-    wanted.add_session(path)
-    for other in companions(path, roots):
-        wanted.add_session(other)
-
-
 def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
-    """An agent's own file, folded; a torn tail only where asked for."""
+    """Read an agent's own file; with `torn`, also a last line without an end."""
     source = FileSource(path)
-    agent = Agent(id, source.read)
-    agent.path = str(path)
-    agent.meta = layout.agent_meta(path)
+    agent = Agent(id, source.read, path=str(path), meta=layout.agent_meta(path))
     loader = Loader(source, agent)
-    agent.own_lines = loader.lines
+    agent.set_lines(loader.lines)
     if torn:
         loader.load()
     else:
-        loader.take_in()
+        loader.load_lines()
     return loader
-
-
-def wanted_of(session: Session) -> Inputs:
-    """What is counted as a session's usage: its file and those of its agents, or its bytes where there is no file."""
-    wanted = Inputs()
-    if session.path is not None and os.path.exists(session.path):
-        want_session(wanted, session.path, session.roots)
-    else:
-        wanted.data.append(b"".join(_chunks(session.source)))
-    return wanted
-
-
-def _chunks(source: Source) -> Iterator[bytes]:
-    at = 0
-    while data := source.read(at, CHUNK):
-        yield data
-        at += len(data)
 
 
 def open(
@@ -403,7 +425,7 @@ def open(
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """A session by path, id, unique prefix, "latest" or "-" (standard input), from bytes or a binary file."""
+    """Open a session by path, id, unique prefix, "latest" or "-" (standard input), from bytes or a binary file."""
     if isinstance(source, Session):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
@@ -412,55 +434,14 @@ def open(
         return Session(MemorySource(read_all(sys.stdin.buffer)))
     if isinstance(source, str | Path):
         roots = [root] if isinstance(root, str | Path) else root
-        return Session(FileSource(find(source, root=root)), progress=progress, roots=roots)
+        return Session(FileSource(resolve_session(source, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
         return Session(MemorySource(read_all(source)))
-    raise Misuse(f"cannot open a {type(source).__name__}: give a path, a session id, bytes or a binary file")
-
-
-def find(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> Path:
-    """The file of a session, by path, id, unique prefix or "latest"."""
-    if name == "":
-        raise Misuse("an empty name is no session: give a path, a session id or its beginning, or latest")
-    path = layout.expand_path(name)
-    if os.path.exists(path):
-        return require_regular_file(path)
-    if isinstance(name, Path):
-        return path
-    roots = [root] if isinstance(root, str | Path) else root
-    if is_pathlike(name):  # a captured conversation may be called anything, so its id may look like a path
-        return next((kept for kept in layout.session_files(roots) if kept.stem == name_of(name)), path)
-    if name == LATEST:
-        newest = next(iter(sessions(root=root)), None)
-        if newest is None:
-            raise NotFound("no sessions found; set CLAUDE_CONFIG_DIR or pass --root, or name a file")
-        return Path(newest.path)
-    everything = list(layout.session_files(roots))
-    fits = [path for path in everything if any(known.startswith(name) for known in _names(path))]
-    exact = [path for path in everything if name in _names(path) or path.stem == name_of(name)]
-    if not fits:
-        fits = exact = captures_of(name, roots)[:1]
-    if len(exact) == 1 or len(fits) == 1:
-        return (exact or fits)[0]
-    if not fits:
-        raise NotFound(f"no session {name!r}: not a file, and no session id begins so; `reread ls` lists sessions")
-    shown = "\n".join(f"  {path.stem}  {path}" for path in fits[:20])
-    more = f"\n  … and {len(fits) - 20} more" if len(fits) > 20 else ""
-    raise Ambiguous(f"{name!r} fits {len(fits)} sessions:\n{shown}{more}", candidates=[str(p) for p in fits])
-
-
-def _names(path: Path) -> list[str]:
-    """What a session's file can be called by: its name, and the id that the name stands for."""
-    return [path.stem, id_of(path.stem) or path.stem]
-
-
-def is_pathlike(name: str) -> bool:
-    """Whether a name looks like a path."""
-    return "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
+    raise Misuse(f"Cannot open a {type(source).__name__}; pass a path, a session id, bytes or a binary file.")
 
 
 def check(
     source: str | Path | bytes | IO[bytes] | Session, *, root: str | Path | Sequence[str | Path] | None = None
 ) -> Iterator[Finding]:
-    """What is odd about a session's file: errors, warnings and what is merely worth knowing."""
+    """Check a session's file and yield errors, warnings and notes, each with its line."""
     yield from open(source, root=root).problems

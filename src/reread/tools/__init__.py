@@ -1,8 +1,8 @@
-"""Tools: what each one was asked, what it gave, its title and how it is drawn.
+"""Title and draw tool calls.
 
-A tool is one module (or a close family in one), with typed input and result, and a row in `TOOLS`. It draws
-into nodes and knows no view. Others plug in through the entry point group `reread.tools`, with the same
-object. What no tool knows, or what a tool cannot draw, is drawn by `generic`.
+A tool is one module (or a few related tools in one) with a row in `FAMILIES`, or a plug-in of the entry point group
+`reread.tools`; it draws nodes and knows no view. `generic` draws the calls of unknown tools, and whatever a tool fails
+to draw.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from typing import cast
 
+from reread.base.coerce import as_list
+from reread.base.entry_points import load_plugins
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
 from reread.tools.tool import Tool
@@ -43,51 +45,64 @@ FAMILIES = (
     "worktree",
     "write",
 )
-"""The modules of this folder that have tools."""
+"""The modules of this folder that define `TOOLS`."""
 
 ENTRY_POINTS = "reread.tools"
 MCP = "mcp__"
 
 
 @cache
-def tools() -> dict[str, Tool]:
-    """Every tool by each of its names; an installed plug-in takes a name over."""
+def all_tools() -> dict[str, Tool]:
+    """Return every tool by each of its names; a plug-in replaces a built-in tool of the same name."""
     found: list[Tool] = []
     for family in FAMILIES:
         found += import_module(f"reread.tools.{family}").TOOLS
-    for point in entry_points(group=ENTRY_POINTS):
-        plugged = point.load()
-        found += [plugged] if isinstance(plugged, Tool) else plugged
+    for plugin in load_plugins(ENTRY_POINTS, _tools_of):
+        found += plugin
     return {name: tool for tool in found for name in tool.names}
 
 
+def _tools_of(plugin: object) -> list[Tool]:
+    """Return the tools of a plug-in, which is a tool or a list of tools."""
+    tools: list[object] = [plugin] if isinstance(plugin, Tool) else as_list(plugin)
+    if not tools or not all(isinstance(tool, Tool) for tool in tools):
+        raise TypeError("expected a Tool or a list of Tools")
+    return cast(list[Tool], tools)
+
+
 def tool_for(name: str) -> Tool:
-    """The tool of that name, or the one that draws whatever has no tool."""
-    known = tools()
+    """Return the tool with this name, or the generic tool."""
+    known = all_tools()
     return known.get(name) or known.get(MCP if name.startswith(MCP) else "") or generic.TOOL
 
 
 def title(call: ToolCall) -> str:
-    """What a call does, in one line."""
+    """Return one line that says what a call does."""
     try:
-        said = tool_for(call.name).title(call)
-    except Exception:  # a plug-in's fault must not hide the call
-        said = generic.TOOL.title(call)
-    return " ".join(said.split()) or call.name
+        text = " ".join(tool_for(call.name).title(call).split())
+    except Exception:  # a broken plug-in must not hide the call
+        text = " ".join(generic.TOOL.title(call).split())
+    return text or call.name
 
 
 def draw(call: ToolCall, *, full: bool = False) -> list[Node]:
-    """A call and what came of it, as nodes; in full, no text of it is left out."""
+    """Return the nodes of a call and its result; `full` adds the recorded text that no node shows."""
     try:
-        drawn = list(tool_for(call.name).draw(call)) or list(generic.TOOL.draw(call))
-    except Exception as fault:  # a plug-in's fault must not hide the call
-        drawn = [
-            Note(text=f"the tool's own drawing failed: {fault!r}", level="warning"),
-            *generic.TOOL.draw(call),
-        ]
-    return [*drawn, *generic.rest(call, drawn, title(call))] if full else drawn
+        nodes = _checked(tool_for(call.name).draw(call)) or list(generic.TOOL.draw(call))
+    except Exception as error:  # a broken plug-in must not hide the call
+        nodes = [Note(text=f"drawing this tool failed: {error!r}", level="warning"), *generic.TOOL.draw(call)]
+    return [*nodes, *generic.unshown_text(call, nodes, title(call))] if full else nodes
 
 
-def names() -> Iterable[str]:
-    """The names of all tools."""
-    return tools().keys()
+def _checked(nodes: Iterable[object]) -> list[Node]:
+    """Return the nodes that a tool drew; raise if a plug-in drew anything else, which no view can show."""
+    drawn = list(nodes)
+    for item in drawn:
+        if not isinstance(item, Node):
+            raise TypeError(f"expected a node, not {item!r}")
+    return cast(list[Node], drawn)
+
+
+def tool_names() -> Iterable[str]:
+    """Return the names of all tools."""
+    return all_tools().keys()

@@ -1,4 +1,4 @@
-"""Changes to files: from the patch that the client wrote, or computed where it wrote none."""
+"""Diffs: from the patch that the client recorded, or computed from the old and the new text."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_list
-from reread.tools._values import each, number, words
+from reread.base.format import as_number
+from reread.base.text import as_text
+from reread.tools._values import list_of
 from reread.tools.nodes import Code, Diff, Hunk, Node, Note
 
 CONTEXT = 3
-"""How many unchanged lines stand around a change."""
-LARGE = 250_000
-"""How many pairs of lines are worth comparing; beyond that all old lines go and all new ones come."""
-LONGEST = 10**7
-"""How many characters replacements may add; no file that a person edits grows by more."""
+"""Unchanged lines shown around a change."""
+MAX_PAIRS = 250_000
+"""Pairs of lines that are still compared; a larger diff replaces all old lines with all new ones."""
+MAX_ADDED = 10**7
+"""Characters that replacements may add; no file that a person edits grows by more."""
 NO_NEWLINE = "\\"
-"""How the patch line begins that says that a file has no line end at its end."""
+"""First character of the patch line `\\ No newline at end of file`."""
 
 LANGUAGES = {
     "bash": "bash sh zsh bashrc zshrc profile",
@@ -75,12 +77,12 @@ LANGUAGES = {
     "yaml": "yaml yml",
     "zig": "zig",
 }
-"""What highlighters call a language, and how its files' names end."""
-_ENDINGS = {ending: name for name, endings in LANGUAGES.items() for ending in endings.split()}
+"""The name that highlighters know a language by, and its file extensions."""
+_LANGUAGE_OF = {extension: name for name, known in LANGUAGES.items() for extension in known.split()}
 
 
 class Patch(Struct, kw_only=True):
-    """A hunk as the client writes it."""
+    """A hunk as the client records it."""
 
     oldStart: int = 1
     oldLines: int | None = None
@@ -90,7 +92,7 @@ class Patch(Struct, kw_only=True):
 
 
 class Edit(Struct, kw_only=True):
-    """A text and what replaces it."""
+    """A text and its replacement."""
 
     old_string: str = ""
     new_string: str = ""
@@ -98,42 +100,42 @@ class Edit(Struct, kw_only=True):
 
 
 def line_number(value: object) -> int | None:
-    """A number that a line may have; None for anything else."""
-    known = number(value)
-    return known if isinstance(known, int) and known >= 0 else None
+    """Return the value if it can be a line number, else None."""
+    number = as_number(value)
+    return number if isinstance(number, int) and number >= 0 else None
 
 
-def language(path: str) -> str | None:
-    """What a file is written in, by its name."""
+def language_of(path: str) -> str | None:
+    """Return the language of a file by its name; None if unknown."""
     name = PurePosixPath(path.replace("\\", "/").lower()).name
-    return _ENDINGS.get(name.rpartition(".")[2])
+    return _LANGUAGE_OF.get(name.rpartition(".")[2])
 
 
-def patched(patch: Any) -> list[Hunk]:
-    """The hunks of the client's own patch."""
+def patch_hunks(patch: Any) -> list[Hunk]:
+    """Return the hunks of the client's own patch."""
     return [
         Hunk(
             old_start=line_number(part.oldStart) or 0,
             new_start=line_number(part.newStart) or 0,
-            lines=[_marked(line) for line in _strings(part) if not line.startswith(NO_NEWLINE)],
+            lines=[_with_prefix(line) for line in _strings(part) if not line.startswith(NO_NEWLINE)],
         )
-        for part in each(patch, Patch)
+        for part in list_of(patch, Patch)
         if _strings(part)
     ]
 
 
-def remarks(patch: Any) -> Iterator[Node]:
-    """What a patch says besides its lines."""
-    lines = (line for part in each(patch, Patch) for line in _strings(part))
+def patch_notes(patch: Any) -> Iterator[Node]:
+    """Yield the remarks in a patch, such as a missing newline at the end of the file."""
+    lines = (line for part in list_of(patch, Patch) for line in _strings(part))
     yield from (Note(text=line) for line in sorted({line for line in lines if line.startswith(NO_NEWLINE)}))
 
 
-def between(old: str, new: str, *, start: int = 1) -> list[Hunk]:
-    """The hunks that lead from one text to another; the first line of both has the number `start`."""
+def compute_hunks(old: str, new: str, *, start: int = 1) -> list[Hunk]:
+    """Compute the hunks between two texts whose first line has the number `start`."""
     a, b = _lines(old), _lines(new)
-    head = _alike(zip(a, b, strict=False))
+    head = _equal_pairs(zip(a, b, strict=False))
     shorter = min(len(a), len(b)) - head
-    tail = min(_alike(zip(reversed(a), reversed(b), strict=False)), shorter)
+    tail = min(_equal_pairs(zip(reversed(a), reversed(b), strict=False)), shorter)
     low, high = max(head - CONTEXT, 0), max(tail - CONTEXT, 0)
     a, b = a[low : len(a) - high], b[low : len(b) - high]
     hunks: list[Hunk] = []
@@ -147,41 +149,41 @@ def between(old: str, new: str, *, start: int = 1) -> list[Hunk]:
     return hunks
 
 
-def applied(original: str, edits: Iterable[Edit]) -> str | None:
-    """A file after edits; None where one of them does not fit it."""
+def apply_edits(original: str, edits: Iterable[Edit]) -> str | None:
+    """Apply edits to the text of a file; None if one of them does not match."""
     for edit in edits:
-        old, new = words(edit.old_string), words(edit.new_string)
+        old, new = as_text(edit.old_string), as_text(edit.new_string)
         times = original.count(old) if old else 0
-        if not times or times * len(new) > LONGEST:
+        if not times or times * len(new) > MAX_ADDED:
             return None
         original = original.replace(old, new, times if edit.replace_all is True else 1)
     return original
 
 
-def tally(hunks: Iterable[Hunk]) -> str:
-    """How many lines came and went: `+4 −2`."""
+def change_counts(hunks: Iterable[Hunk]) -> str:
+    """Return the number of added and removed lines: `+4 −2`."""
     lines = [line for hunk in hunks for line in hunk.lines]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     return f"+{added} −{removed}" if lines else ""
 
 
-def changed(path: str, hunks: list[Hunk]) -> Iterator[Node]:
-    """The change as a node, where there is one."""
+def diff_nodes(path: str, hunks: list[Hunk]) -> Iterator[Node]:
+    """Yield a diff node, if there are hunks."""
     if hunks:
         yield Diff(path=path or None, hunks=hunks)
 
 
-def source(content: str, path: str, *, start: int | None = 1) -> Code:
-    """The text of a file."""
-    return Code(text=content, language=language(path), path=path or None, start=start)
+def code_node(content: str, path: str, *, start: int | None = 1) -> Code:
+    """Return a node with the text of a file."""
+    return Code(text=content, language=language_of(path), path=path or None, start=start)
 
 
 def _strings(part: Patch) -> list[str]:
     return [line for line in as_list(part.lines) if isinstance(line, str)]
 
 
-def _marked(line: str) -> str:
+def _with_prefix(line: str) -> str:
     return line if line.startswith((" ", "-", "+")) else f" {line}"
 
 
@@ -190,17 +192,17 @@ def _lines(content: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _alike(pairs: Iterable[tuple[str, str]]) -> int:
-    """How many pairs from the first on are of equals."""
-    n = 0
+def _equal_pairs(pairs: Iterable[tuple[str, str]]) -> int:
+    """Count the equal pairs at the beginning."""
+    count = 0
     for one, other in pairs:
         if one != other:
             break
-        n += 1
-    return n
+        count += 1
+    return count
 
 
 def _groups(a: list[str], b: list[str]) -> Iterable[Sequence[tuple[str, int, int, int, int]]]:
-    if len(a) * len(b) > LARGE:
+    if len(a) * len(b) > MAX_PAIRS:
         return [[("replace", 0, len(a), 0, len(b))]]
     return SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT)

@@ -1,4 +1,4 @@
-"""Replies: what a tool answered in words, and how a call ended in the result's own."""
+"""Build the nodes that many tools share, from untrusted values; a blank value builds no node."""
 
 from __future__ import annotations
 
@@ -6,95 +6,107 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from reread.base.text import as_text
 from reread.records import blocks as b
 from reread.tools import generic
-from reread.tools._images import picture
+from reread.tools._images import with_dimensions
 from reread.tools._result_text import unwrap
-from reread.tools._values import first, words
-from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Picture, Prose, Section, Target
+from reread.tools._values import first_nonblank
+from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Prose, Section, Target, Terminal
 from reread.tools.tool_call import DONE, FAILED, ToolCall
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
 
 
 def prose(value: object) -> Iterator[Node]:
-    """A text as Markdown; nothing where it is blank."""
-    text = words(value)
+    """Yield a text as Markdown."""
+    text = as_text(value)
     if text.strip():
         yield Prose(text=text)
 
 
-def text(value: object) -> Iterator[Node]:
-    """A text that may be Markdown, or may be read line by line."""
-    said = unwrap(words(value))
-    if said.text.strip():
-        yield Prose(text=said.text) if _MARKDOWN.search(said.text) else Code(text=said.text)
-    yield from said.warning()
+def prose_or_code(value: object) -> Iterator[Node]:
+    """Yield a text as Markdown if it looks like Markdown, else as plain lines."""
+    result = unwrap(as_text(value))
+    if result.text.strip():
+        yield Prose(text=result.text) if _MARKDOWN.search(result.text) else Code(text=result.text)
+    yield from result.warning()
 
 
 def note(value: object, level: str = "info") -> Iterator[Node]:
-    """A short remark; nothing where it is blank."""
-    said = words(value)
-    if said.strip():
-        yield Note(text=said, level=level)
+    """Yield a short remark."""
+    text = as_text(value)
+    if text.strip():
+        yield Note(text=text, level=level)
+
+
+def terminal(value: object, stream: str = "out") -> Iterator[Node]:
+    """Yield a command (`in`) or what a program printed (`out`, `err`)."""
+    text = as_text(value)
+    if text.strip():
+        yield Terminal(text=text, stream=stream)
 
 
 def section(title: str, nodes: Iterable[Node], *, open: bool = False) -> Iterator[Node]:
-    """Nodes under a heading, closed unless told; nothing where there are none."""
-    held = list(nodes)
-    if held:
-        yield Section(title=title, nodes=held, open=open)
+    """Yield nodes under a heading, if there are any."""
+    children = list(nodes)
+    if children:
+        yield Section(title=title, nodes=children, open=open)
 
 
 def links(*targets: tuple[object, object]) -> Iterator[Node]:
-    """Addresses with their titles; nothing where there are none."""
-    known = [Target(url=first(url), title=first(title) or None) for url, title in targets if first(url)]
+    """Yield links, each a URL and a title."""
+    known = [
+        Target(url=first_nonblank(url), title=first_nonblank(title) or None)
+        for url, title in targets
+        if first_nonblank(url)
+    ]
     if known:
         yield Links(targets=known)
 
 
 def files(*entries: tuple[object, object]) -> Iterator[Node]:
-    """Files with what is to be said of each; nothing where there are none."""
-    known = [FileEntry(path=first(path), note=first(said) or None) for path, said in entries if first(path)]
+    """Yield a list of files, each a path and a note."""
+    named = [(first_nonblank(path), first_nonblank(note) or None) for path, note in entries]
+    known = [FileEntry(path=path, note=note) for path, note in named if path]
     if known:
         yield Files(entries=known)
 
 
-def content(value: Any) -> Iterator[Node]:
-    """Content blocks: texts as Markdown, pictures as such."""
+def draw_content(value: Any) -> Iterator[Node]:
+    """Yield the nodes of message content: a text, or a list of content blocks."""
     for block in b.to_blocks(value):
-        yield from drawn(block)
+        yield from content_block(block)
 
 
-def drawn(block: b.Block) -> Iterator[Node]:
-    """One content block."""
+def content_block(block: b.Block) -> Iterator[Node]:
+    """Yield the nodes of one content block; a text is Markdown."""
     if isinstance(block, b.Text):
-        said = unwrap(words(block.text))
-        yield from prose(said.text)
-        yield from said.warning()
-        return
-    node = generic.block_node(block)
-    known = isinstance(node, Picture) and node.data
-    yield picture(known, node.media_type) if isinstance(node, Picture) and known else node
-
-
-def ending(call: ToolCall, message: object = "") -> Iterator[Node]:
-    """How a call ended: in the result's own words where it has some, else as any call's ending."""
-    said = words(message).strip()
-    if said and call.ending.state in (DONE, FAILED):
-        yield Note(text=said, level="error" if call.ending.state == FAILED else "info")
+        result = unwrap(as_text(block.text))
+        yield from prose(result.text)
+        yield from result.warning()
     else:
-        yield from generic.ending(call)
+        yield with_dimensions(generic.block_node(block))
 
 
-def refusal(call: ToolCall) -> Iterator[Node]:
-    """How a call ended that was never carried through; others say so in their own way."""
-    if call.ending.state not in (DONE, FAILED):
-        yield from generic.ending(call)
+def outcome_message(call: ToolCall, message: object = "") -> Iterator[Node]:
+    """Yield how a call ended: in the words of `message` if the tool ran to its end, else as `generic` does."""
+    text = as_text(message).strip()
+    if text and call.outcome.state in (DONE, FAILED):
+        yield Note(text=text, level="error" if call.outcome.state == FAILED else "info")
+    else:
+        yield from generic.outcome_note(call)
 
 
-def reply(call: ToolCall) -> Iterator[Node]:
-    """How a call ended and what it answered in words."""
-    yield from generic.ending(call)
-    if call.ending.state == DONE:
-        yield from content(getattr(call.block, "content", None))
+def unfinished_note(call: ToolCall) -> Iterator[Node]:
+    """Yield how a call ended if it did not run to its end: it is still running, denied or interrupted."""
+    if call.outcome.state not in (DONE, FAILED):
+        yield from generic.outcome_note(call)
+
+
+def plain_result(call: ToolCall, message: object = "") -> Iterator[Node]:
+    """Yield how a call ended: in the words of `message` if there are any, else with the content of its result."""
+    yield from outcome_message(call, message)
+    if call.outcome.state == DONE and not as_text(message).strip():
+        for block in call.blocks:
+            yield from content_block(block)

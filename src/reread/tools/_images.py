@@ -1,4 +1,4 @@
-"""Pictures from base64, with the dimensions that their own first bytes tell."""
+"""Image nodes from base64, with the dimensions found in their first bytes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from base64 import b64decode
 from reread.tools.nodes import Node, Picture
 
 HEAD = 1 << 16
-"""How many characters of base64 are looked at: a JPEG may have much before its frame."""
+"""Characters of base64 that are decoded: a JPEG may have much data before its frame."""
 FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
-"""The JPEG markers that open a frame."""
+"""The JPEG markers that begin a frame."""
 
 
-def picture(
+def image_node(
     data: str,
     media_type: str,
     *,
@@ -22,7 +22,7 @@ def picture(
     width: int | None = None,
     height: int | None = None,
 ) -> Picture:
-    """A picture; what is not told of it is read from its bytes."""
+    """Return an image node; size and dimensions that are not given are read from the data."""
     if width is None or height is None:
         width, height = dimensions(data) or (width, height)
     return Picture(
@@ -35,15 +35,15 @@ def picture(
     )
 
 
-def measured(node: Node, name: str = "") -> Node:
-    """A node with what the bytes tell, where it is a picture."""
+def with_dimensions(node: Node, name: str = "") -> Node:
+    """Return an image node with dimensions and name added; any other node unchanged."""
     if not isinstance(node, Picture) or not node.data:
         return node
-    return picture(node.data, node.media_type, name=name or node.name)
+    return image_node(node.data, node.media_type, name=name or node.name)
 
 
 def dimensions(data: str) -> tuple[int, int] | None:
-    """Width and height of a PNG, GIF or JPEG in base64; None where the bytes do not tell."""
+    """Return width and height of a PNG, GIF or JPEG in base64; None if unknown."""
     try:
         head = b64decode(data[:HEAD])
     except (binascii.Error, ValueError):
@@ -52,10 +52,10 @@ def dimensions(data: str) -> tuple[int, int] | None:
         return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
     if head.startswith((b"GIF87a", b"GIF89a")) and len(head) >= 10:
         return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
-    return _jpeg(head) if head.startswith(b"\xff\xd8") else None
+    return _jpeg_dimensions(head) if head.startswith(b"\xff\xd8") else None
 
 
-def _jpeg(head: bytes) -> tuple[int, int] | None:
+def _jpeg_dimensions(head: bytes) -> tuple[int, int] | None:
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         if head[at + 1] in FRAMES:

@@ -1,4 +1,4 @@
-"""What the client wraps around the text of a result: line numbers, reminders, a preview of what was too large."""
+"""Remove what the client wraps around the text of a result: line numbers, reminders, the frame of a preview."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from reread.tools.nodes import Node, Note
 
 OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 _NUMBER = re.compile(r" *(\d{1,9})(?:→|\t)")
-_SPILLED = re.compile(
+_PREVIEW = re.compile(
     r"\A<persisted-output>\n(.*?)(?:\n\nPreview \([^)\n]*\):\n(.*?))?(?:\n\.\.\.)?\n</persisted-output>\s*\Z",
     re.DOTALL,
 )
 
 
-class Unwrapped(NamedTuple):
-    """A result's text with the client's additions set aside."""
+class ResultText(NamedTuple):
+    """The text of a result without the client's additions."""
 
     text: str
-    spilled: str
-    """Where all of it is, in the client's words, where the text is only a preview."""
+    full_output: str
+    """The client's note on where the full output is; empty unless the text is a preview."""
 
     def warning(self) -> Iterator[Node]:
-        """That the text is only a preview, where it is."""
-        if self.spilled:
-            yield Note(text=self.spilled, level="warning")
+        """Yield a warning if the text is only a preview."""
+        if self.full_output:
+            yield Note(text=self.full_output, level="warning")
 
 
-class Numbered(NamedTuple):
-    """Lines that stood behind their numbers, and what stood around them."""
+class NumberedLines(NamedTuple):
+    """Lines that had numbers in front of them, and the text around them."""
 
     start: int
     text: str
@@ -38,24 +38,24 @@ class Numbered(NamedTuple):
     after: str
 
 
-def unwrap(text: str) -> Unwrapped:
-    """A result's text without reminders at its end and without the frame of a preview."""
+def unwrap(text: str) -> ResultText:
+    """Remove reminders at the end of a text, and the frame around a preview."""
     while (cut := _last_reminder(text)) is not None:
         text = text[:cut].rstrip() if cut else ""
-    spilled = _SPILLED.match(text)
-    return Unwrapped(spilled[2] or "", spilled[1]) if spilled else Unwrapped(text, "")
+    preview = _PREVIEW.match(text)
+    return ResultText(preview[2] or "", preview[1]) if preview else ResultText(text, "")
 
 
 def _last_reminder(text: str) -> int | None:
-    """Where the reminder begins with which a text ends; one inside a numbered line is the file's own."""
+    """Return where the reminder at the end of a text begins; one inside a numbered line belongs to the file."""
     if not text.rstrip().endswith(CLOSE):
         return None
     at = text.rfind(OPEN)
     return at if at == 0 or (at > 0 and text[at - 1] == "\n") else None
 
 
-def numbered(text: str) -> Numbered | None:
-    """The first run of lines with numbers before them, in either style, without the numbers."""
+def parse_numbered_lines(text: str) -> NumberedLines | None:
+    """Return the first run of numbered lines, without the numbers; None if there is none."""
     lines = text.split("\n")
     first = next((n for n, line in enumerate(lines) if _NUMBER.match(line)), None)
     if first is None:
@@ -69,4 +69,4 @@ def numbered(text: str) -> Numbered | None:
         start = start if bare else int(found[1])
         bare.append(line[found.end() :])
     after = "\n".join(lines[first + len(bare) :])
-    return Numbered(start, "\n".join(bare), "\n".join(lines[:first]), after)
+    return NumberedLines(start, "\n".join(bare), "\n".join(lines[:first]), after)

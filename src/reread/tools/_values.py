@@ -1,134 +1,54 @@
-"""Values of whatever shape a transcript has, read as what a title or a drawing needs."""
+"""Read untrusted values for titles and nodes: as text, as a type, from JSON or from tags."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_list
-from reread.base.text import plural
+from reread.base.text import as_text
 from reread.records.blocks import to_struct
-from reread.tools.tool_call import ToolCall, one_line
+from reread.tools.tool_call import ToolCall
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-LARGEST = 10**15
-"""Numbers beyond this count nothing that exists."""
-LAST_MOMENT = 250_000_000_000_000
-"""Milliseconds since 1970; Python's calendar ends shortly after."""
-MINUTE, HOUR, DAY = 60, 3600, 86400
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+def first_nonblank(*values: object) -> str:
+    """Return the first value that is not blank, as text."""
+    return next((text for value in values if (text := as_text(value)).strip()), "")
 
 
-def words(value: object) -> str:
-    """A value as text: a string as it is, nothing for null, anything else as JSON."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else jsontext.dumps(value).decode()
+def join_parts(*parts: str, separator: str = " ") -> str:
+    """Join the parts that are not empty."""
+    return separator.join(part for part in parts if part)
 
 
-def line(value: object, length: int = 120) -> str:
-    """A value as part of a title."""
-    return one_line(words(value), length)
-
-
-def first(*values: object) -> str:
-    """The first value that says something."""
-    return next((text for value in values if (text := words(value)).strip()), "")
-
-
-def names(value: object) -> str:
-    """A list of names as one text."""
+def comma_separated(value: object) -> str:
+    """Return a list as text, separated by commas; any other value as text."""
     if isinstance(value, list):
-        return ", ".join(words(item) for item in cast(list[Any], value))
-    return words(value)
+        return ", ".join(map(as_text, cast(list[Any], value)))
+    return as_text(value)
 
 
-def yes(value: object) -> str:
-    """A flag in words; nothing where it is none."""
+def yes_no(value: object) -> str:
+    """Return `yes` or `no` for a boolean, empty text for anything else."""
     return ("yes" if value else "no") if isinstance(value, bool) else ""
 
 
-def each(value: object, shape: type[S]) -> list[S]:
-    """The items of a list that have that shape."""
+def list_of(value: object, shape: type[S]) -> list[S]:
+    """Return the items of a list that have this type."""
     return [item for item in as_list(value) if isinstance(item, shape)]
 
 
-def held(value: object, shape: type[S]) -> S | None:
-    """The value, where it has that shape."""
+def as_type(value: object, shape: type[S]) -> S | None:
+    """Return the value if it has this type, else None."""
     return value if isinstance(value, shape) else None
 
 
-def number(value: object) -> int | float | None:
-    """A number that can be counted and printed."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if -LARGEST < value < LARGEST else None
-
-
-def grouped(value: object) -> str:
-    """A number with its thousands apart; nothing where it is none."""
-    known = number(value)
-    return "" if known is None else f"{known:,}"
-
-
-def count(value: object, noun: str) -> str:
-    """So many of something: a number, or the length of a list."""
-    known = len(cast(list[Any], value)) if isinstance(value, list) else number(value)
-    return "" if known is None else plural(known, noun)
-
-
-def size(value: object) -> str:
-    """Bytes in a unit that is easy to read."""
-    left = number(value)
-    if left is None:
-        return ""
-    step = 0
-    while left >= 1000 and step < len(UNITS) - 1:
-        left, step = left / 1000, step + 1
-    return f"{left:.3g} {UNITS[step]}"
-
-
-def span(seconds: object) -> str:
-    """How long something took, in the two units that matter."""
-    known = number(seconds)
-    if known is None or known < 0:
-        return ""
-    if known < 1:
-        return f"{round(known * 1000)} ms"
-    if known < MINUTE:
-        return f"{known:.3g} s"
-    whole = round(known)
-    for unit, name, part, small in (
-        (DAY, "d", HOUR, "h"),
-        (HOUR, "h", MINUTE, "min"),
-        (MINUTE, "min", 1, "s"),
-    ):
-        if whole >= unit:
-            rest = whole % unit // part
-            return f"{whole // unit} {name} {rest} {small}" if rest else f"{whole // unit} {name}"
-    return f"{whole} s"
-
-
-def span_ms(milliseconds: object) -> str:
-    """How long something took, from milliseconds."""
-    known = number(milliseconds)
-    return "" if known is None else span(known / 1000)
-
-
-def moment(milliseconds: object) -> str:
-    """A point in time, from milliseconds since 1970."""
-    known = number(milliseconds)
-    if known is None or not 0 < known < LAST_MOMENT:
-        return ""
-    return f"{datetime.fromtimestamp(known // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def parsed(text: str) -> Any:
-    """The object or list that a text is the JSON of; None where it is no such text."""
+def parse_json(text: str) -> Any:
+    """Parse a text that is a JSON object or list; None if it is anything else."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -137,15 +57,15 @@ def parsed(text: str) -> Any:
         return None
 
 
-def answer(call: ToolCall, shape: type[S]) -> S | None:
-    """The structured result, typed; read from the result's text where only that was kept."""
+def typed_result(call: ToolCall, shape: type[S]) -> S | None:
+    """Return the structured result, typed; if there is none, parse the text of the result."""
     output = call.output(shape)
-    told = parsed(call.text) if output is None else None
-    return to_struct(cast(dict[str, Any], told), shape) if isinstance(told, dict) else output
+    value = parse_json(call.text) if output is None else None
+    return to_struct(cast(dict[str, Any], value), shape) if isinstance(value, dict) else output
 
 
-def tagged(text: str, *tags: str) -> dict[str, str]:
-    """What stands between these tags in a result that is written as tags."""
+def parse_tags(text: str, *tags: str) -> dict[str, str]:
+    """Return the text between each of these tags in a result such as `<status>running</status>`."""
     found: dict[str, str] = {}
     for tag in tags:
         start, end = text.find(f"<{tag}>"), text.rfind(f"</{tag}>")

@@ -1,4 +1,4 @@
-"""Agent, once Task: work given to another agent, its report and what it took; and Batch, several calls in one."""
+"""Agent (earlier: Task), which starts another agent; and Batch, which makes several calls at once."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from msgspec import Struct
 
 from reread import tools
 from reread.base.coerce import as_dict, as_list
+from reread.base.format import as_number, duration_ms_text, number_text
+from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._values import count, each, first, grouped, line, names, number, span_ms, tagged, words
+from reread.tools._values import comma_separated, first_nonblank, join_parts, list_of, parse_tags
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 STATUSES = {
     "completed": ("", "info"),
-    "async_launched": ("works in the background", "info"),
-    "remote_launched": ("works in the cloud", "info"),
+    "async_launched": ("running in the background", "info"),
+    "remote_launched": ("running in the cloud", "info"),
     "teammate_spawned": ("joined the team", "info"),
     "failed": ("the agent failed", "error"),
     "error": ("the agent failed", "error"),
-    "timeout": ("the agent ran out of time", "error"),
-    "timed_out": ("the agent ran out of time", "error"),
+    "timeout": ("the agent timed out", "error"),
+    "timed_out": ("the agent timed out", "error"),
 }
-"""What a status is worth saying."""
-WAYS = {
+"""The note for a status."""
+TITLE_STATUSES = {
     "async_launched": "in the background",
     "remote_launched": "in the cloud",
     "teammate_spawned": "teammate",
@@ -39,8 +41,8 @@ WAYS = {
     "timeout": "timed out",
     "timed_out": "timed out",
 }
-"""What a status is in a title."""
-DEEDS = {
+"""The words for a status in a title."""
+ACTIVITY = {
     "readCount": "read",
     "searchCount": "search",
     "bashCount": "command",
@@ -50,24 +52,24 @@ DEEDS = {
     "frameCount": "frame",
     "otherToolCount": "other",
 }
-"""What an agent's counts count."""
+"""The nouns for an agent's counts."""
 TOKENS = {
     "input_tokens": "in",
     "output_tokens": "out",
-    "cache_read_input_tokens": "read from cache",
-    "cache_creation_input_tokens": "written to cache",
+    "cache_read_input_tokens": "cache read",
+    "cache_creation_input_tokens": "cache write",
 }
 
 _ID = re.compile(r"^agentId: (\S+)", re.MULTILINE)
 _FILE = re.compile(r"^output_file: (\S+)", re.MULTILINE)
 _STAT = re.compile(r"^(\w+): (\d{1,15})$", re.MULTILINE)
-_FRAMED = re.compile(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z)", re.DOTALL | re.MULTILINE)
-"""A report as the client hands it to the model: told apart by a line above it, and indented."""
+_HANDBACK = re.compile(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z)", re.DOTALL | re.MULTILINE)
+"""A report as the client passes it to the model: indented, below a line that introduces it."""
 _TOOLS_USED = re.compile(r"\s*<tools-used-before-summary>.*</tools-used-before-summary>\s*", re.DOTALL)
 
 
 class Input(Struct, kw_only=True):
-    """What the agent is to do."""
+    """The input of Agent."""
 
     description: str | None = None
     prompt: str | None = None
@@ -84,7 +86,7 @@ class Input(Struct, kw_only=True):
 
 
 class Output(Struct, kw_only=True):
-    """What came of it, in all the ways an agent can be started."""
+    """The result of Agent, for every way to start one."""
 
     status: str | None = None
     agentId: str | None = None
@@ -123,22 +125,22 @@ class Output(Struct, kw_only=True):
     plan_mode_required: bool | None = None
 
 
-class Invocation(Struct, kw_only=True):
-    """One call of a batch."""
+class BatchInvocation(Struct, kw_only=True):
+    """One call in a batch."""
 
     tool_name: str = ""
     input: Any = None
 
 
 class BatchInput(Struct, kw_only=True):
-    """Several calls at once."""
+    """The input of Batch."""
 
     description: str | None = None
-    invocations: list[Invocation] | None = None
+    invocations: list[BatchInvocation] | None = None
 
 
 class BatchOutput(Struct, kw_only=True):
-    """What came of them."""
+    """The result of Batch."""
 
     normalizedMessages: list[Any] | None = None
     orderedToolResults: list[Any] | None = None
@@ -149,37 +151,37 @@ class BatchOutput(Struct, kw_only=True):
 
 
 def title(call: ToolCall) -> str:
-    """What the agent is to do, which kind it is, and how it was started."""
-    given, output = call.input(Input), _output(call)
-    what = first(given.description, given.prompt)
-    parts = (line(what), line(_type(call, given, output)), WAYS.get(words(output.status), ""))
-    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
+    """Return the task, the type of agent, and how it was started."""
+    args, output = call.input(Input), _output(call)
+    task = first_nonblank(args.description, args.prompt)
+    parts = (one_line(task), one_line(_type(call, args, output)), TITLE_STATUSES.get(as_text(output.status), ""))
+    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """What it was told, what it reported, and what that took."""
-    given, output = call.input(Input), _output(call)
-    yield from _draw.section("prompt", _draw.prose(first(given.prompt, output.prompt)))
+    """Draw the prompt, the report, and what it took."""
+    args, output = call.input(Input), _output(call)
+    yield from _draw.section("prompt", _draw.prose(first_nonblank(args.prompt, output.prompt)))
     yield from _status(call, output)
-    yield from _draw.links((output.sessionUrl, "session in the cloud"))
+    yield from _draw.links((output.sessionUrl, "cloud session"))
     yield from _report(output)
-    yield from _draw.files((output.outputFile, "its output"))
-    yield from facts(**_who(call, given, output), **_cost(call, output))
+    yield from _draw.files((output.outputFile, "output"))
+    yield from facts(**_identity(call, args, output), **_cost(call, output))
 
 
 def _output(call: ToolCall) -> Output:
-    """What came of it; from the texts of the result where only those were kept."""
+    """Return the structured result, or what its text says."""
     output = call.output(Output)
     if output is not None:
         return output
-    return _told(call) if call.ending.state == DONE else Output()
+    return _output_from_text(call) if call.outcome.state == DONE else Output()
 
 
-def _told(call: ToolCall) -> Output:
-    stats = {name: int(value) for name, value in _STAT.findall(tagged(call.text, "usage").get("usage", ""))}
+def _output_from_text(call: ToolCall) -> Output:
+    stats = {name: int(value) for name, value in _STAT.findall(parse_tags(call.text, "usage").get("usage", ""))}
     id, file = _ID.search(call.text), _FILE.search(call.text)
-    launched, framed = call.text.startswith("Async agent launched"), _FRAMED.search(call.text)
-    report = dedent(framed[1]) if framed else [block for block in call.blocks if not _is_tail(block)]
+    launched, handback = call.text.startswith("Async agent launched"), _HANDBACK.search(call.text)
+    report = dedent(handback[1]) if handback else [block for block in call.blocks if not _is_trailer(block)]
     return Output(
         status="async_launched" if launched else None,
         content=[] if launched else report,
@@ -191,89 +193,93 @@ def _told(call: ToolCall) -> Output:
     )
 
 
-def _is_tail(block: b.Block) -> bool:
-    """Whether a block is only the client's own line on the agent."""
-    return isinstance(block, b.Text) and words(block.text).startswith("agentId: ")
+def _is_trailer(block: b.Block) -> bool:
+    """True if a block is the client's own line about the agent."""
+    return isinstance(block, b.Text) and as_text(block.text).startswith("agentId: ")
 
 
 def _status(call: ToolCall, output: Output) -> Iterator[Node]:
-    said = words(output.status)
-    yield from _draw.refusal(call) if said else generic.ending(call)
-    text, level = STATUSES.get(said, (said.replace("_", " "), "info"))
+    status = as_text(output.status)
+    yield from _draw.unfinished_note(call) if status else generic.outcome_note(call)
+    text, level = STATUSES.get(status, (status.replace("_", " "), "info"))
     yield from _draw.note(text, level)
     if output.wasInterrupted is True:
         yield from _draw.note("interrupted", "warning")
 
 
 def _report(output: Output) -> Iterator[Node]:
-    ready = [block for block in as_list(output.content) if isinstance(block, b.Block)]
-    for block in ready or b.to_blocks(output.content):
-        if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(words(block.text))):
-            yield from _draw.drawn(block)
+    typed = [block for block in as_list(output.content) if isinstance(block, b.Block)]
+    for block in typed or b.to_blocks(output.content):
+        if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(as_text(block.text))):
+            yield from _draw.content_block(block)
 
 
-def _who(call: ToolCall, given: Input, output: Output) -> dict[str, str]:
-    known = call.agent
+def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
+    agent = call.agent
     return {
-        "agent": first(output.agentId, output.teammate_id, output.agent_id, output.taskId, known and known.id),
-        "type": _type(call, given, output),
-        "name": first(output.name, given.name),
-        "team": first(output.team_name, given.team_name),
-        "color": words(output.color),
-        "model": first(names(output.modelsUsed), output.resolvedModel, output.model, given.model),
-        "effort": words(given.effort),
-        "mode": words(given.mode),
-        "isolation": words(given.isolation),
-        "worktree": words(output.worktreePath),
-        "branch": words(output.worktreeBranch),
-        "continues": words(given.resume),
-        "turns_at_most": grouped(given.max_turns),
+        "agent": first_nonblank(output.agentId, output.teammate_id, output.agent_id, output.taskId, agent and agent.id),
+        "type": _type(call, args, output),
+        "name": first_nonblank(output.name, args.name),
+        "team": first_nonblank(output.team_name, args.team_name),
+        "color": as_text(output.color),
+        "model": first_nonblank(comma_separated(output.modelsUsed), output.resolvedModel, output.model, args.model),
+        "effort": as_text(args.effort),
+        "mode": as_text(args.mode),
+        "isolation": as_text(args.isolation),
+        "worktree": as_text(output.worktreePath),
+        "branch": as_text(output.worktreeBranch),
+        "resumes": as_text(args.resume),
+        "max_turns": number_text(args.max_turns),
         "terminal": _terminal(output),
     }
 
 
-def _type(call: ToolCall, given: Input, output: Output) -> str:
-    known = call.agent
-    return first(given.subagent_type, output.agentType, output.agent_type, known and known.type)
+def _type(call: ToolCall, args: Input, output: Output) -> str:
+    agent = call.agent
+    return first_nonblank(args.subagent_type, output.agentType, output.agent_type, agent and agent.type)
 
 
 def _terminal(output: Output) -> str:
-    places = (output.tmux_session_name, output.tmux_window_name, output.tmux_pane_id)
-    return " ".join(dict.fromkeys(words(place) for place in places if first(place)))
+    names = (output.tmux_session_name, output.tmux_window_name, output.tmux_pane_id)
+    return " ".join(dict.fromkeys(as_text(name) for name in names if first_nonblank(name)))
 
 
 def _cost(call: ToolCall, output: Output) -> dict[str, str]:
-    known = call.agent
-    tokens = output.totalTokens if number(output.totalTokens) is not None else known and known.tokens
-    calls = output.totalToolUseCount if number(output.totalToolUseCount) is not None else known and known.calls
+    agent = call.agent
+    tokens = output.totalTokens if as_number(output.totalTokens) is not None else agent and agent.tokens
+    calls = output.totalToolUseCount if as_number(output.totalToolUseCount) is not None else agent and agent.calls
     usage, stats = as_dict(output.usage), as_dict(output.toolStats)
     return {
-        "tokens": grouped(tokens),
-        "tool_calls": grouped(calls),
-        "duration": span_ms(output.totalDurationMs),
-        "usage": ", ".join(f"{grouped(usage[key])} {noun}" for key, noun in TOKENS.items() if number(usage.get(key))),
-        "did": ", ".join(_did(stats[key], noun) for key, noun in DEEDS.items() if number(stats.get(key))),
-        "tools_used": names(output.toolsUsed),
+        "tokens": number_text(tokens),
+        "tool_calls": number_text(calls),
+        "duration": duration_ms_text(output.totalDurationMs),
+        "usage": ", ".join(f"{number_text(usage[key])} {noun}" for key, noun in TOKENS.items() if _counted(usage, key)),
+        "activity": ", ".join(_activity(stats[key], noun) for key, noun in ACTIVITY.items() if _counted(stats, key)),
+        "tools_used": comma_separated(output.toolsUsed),
     }
 
 
-def _did(value: Any, noun: str) -> str:
-    head, blank, tail = noun.partition(" ")
-    return f"{grouped(value)} other" if noun == "other" else f"{count(value, head)}{blank}{tail}"
+def _counted(counts: dict[str, Any], key: str) -> bool:
+    return bool(as_number(counts.get(key)))
+
+
+def _activity(count: Any, noun: str) -> str:
+    head, space, tail = noun.partition(" ")
+    return f"{number_text(count)} other" if noun == "other" else f"{plural(count, head)}{space}{tail}"
 
 
 def batch_title(call: ToolCall) -> str:
-    """What the calls are for, and how many there are."""
-    given = call.input(BatchInput)
-    parts = (line(given.description), count(given.invocations, "call"))
-    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
+    """Return the purpose and the number of the calls."""
+    args = call.input(BatchInput)
+    parts = (one_line(args.description), plural(args.invocations, "call"))
+    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
 
 
 def draw_batch(call: ToolCall) -> Iterator[Node]:
-    """Each call as its own tool draws it."""
-    given, output = call.input(BatchInput), call.output(BatchOutput) or BatchOutput()
-    results = [_result(value) for value in as_list(output.orderedToolResults)]
-    invocations = each(given.invocations, Invocation)
+    """Draw each call with its own tool."""
+    args, output = call.input(BatchInput), call.output(BatchOutput) or BatchOutput()
+    results = [_result_block(value) for value in as_list(output.orderedToolResults)]
+    invocations = list_of(args.invocations, BatchInvocation)
     if not invocations:
         yield from generic.draw(call)
         return
@@ -281,22 +287,22 @@ def draw_batch(call: ToolCall) -> Iterator[Node]:
         result = results[place] if place < len(results) else None
         failed = getattr(result, "is_error", None) is True
         inner = ToolCall(
-            words(invocation.tool_name), invocation.input, result=result, ok=None if result is None else not failed
+            as_text(invocation.tool_name), invocation.input, result=result, ok=None if result is None else not failed
         )
         yield from _draw.section(tools.title(inner), tools.draw(inner), open=True)
     if output.orderedToolResults:
-        yield from generic.ending(call)
+        yield from generic.outcome_note(call)
     else:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
     yield from facts(
-        calls=grouped(output.totalToolCalls),
-        tokens=grouped(output.totalTokens),
-        duration=span_ms(output.totalDurationMs),
+        calls=number_text(output.totalToolCalls),
+        tokens=number_text(output.totalTokens),
+        duration=duration_ms_text(output.totalDurationMs),
     )
 
 
-def _result(value: Any) -> b.Block | None:
-    """The result block in one of a batch's results, whichever way it is wrapped."""
+def _result_block(value: Any) -> b.Block | None:
+    """Return the result block in one result of a batch, however it is wrapped."""
     item = as_dict(value)
     inner = as_dict(item.get("message")).get("content", item.get("content"))
     wrapped = [block for block in b.to_blocks(inner) if isinstance(block, b.ToolResult)]

@@ -1,4 +1,4 @@
-"""What runs in the background: asking how far it is, stopping it, and watching for events."""
+"""Background tasks: BashOutput, TaskOutput, TaskStop and Monitor."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.format import as_number, duration_ms_text, duration_text
+from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
 from reread.tools import _draw
-from reread.tools._values import answer, first, held, line, number, span, span_ms, tagged, words
-from reread.tools.nodes import Code, Node, Note, Terminal, facts
+from reread.tools._values import as_type, first_nonblank, join_parts, parse_tags, typed_result
+from reread.tools.nodes import Code, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 FAILURES = frozenset({"failed", "error", "killed", "timeout", "timed_out"})
 RETRIEVALS = {
-    "timeout": ("still running when the wait was over", "warning"),
+    "timeout": ("still running when the wait timed out", "warning"),
     "not_ready": ("still running", "info"),
     "running": ("still running", "info"),
 }
-"""What asking for a task's output may come to, other than getting it."""
+"""The note if the output of a task is not available yet."""
 TAGS = ("retrieval_status", "task_id", "task_type", "status", "exit_code", "output", "error")
-"""What a result that is only told says of a task."""
+"""The tags of a result that is only text."""
 
 
 class ShellInput(Struct, kw_only=True):
-    """Which shell is asked."""
+    """The input of BashOutput."""
 
     bash_id: str = ""
     filter: str | None = None
     block: bool | None = None
     wait_up_to: float | None = None
-    """Seconds."""
+    """In seconds."""
 
 
 class ShellOutput(Struct, kw_only=True):
-    """What the shell has printed since it was last asked."""
+    """The result of BashOutput: what the shell has printed since the last call."""
 
     shellId: str = ""
     command: str | None = None
@@ -50,19 +52,19 @@ class ShellOutput(Struct, kw_only=True):
 
 
 class TaskInput(Struct, kw_only=True):
-    """Which task is asked."""
+    """The input of TaskOutput."""
 
     task_id: str | None = None
     agentId: str | None = None
     bash_id: str | None = None
     block: bool | None = None
     timeout: float | None = None
-    """Milliseconds."""
+    """In milliseconds."""
     wait_up_to: float | None = None
-    """Seconds."""
+    """In seconds."""
 
 
-class Task(Struct, kw_only=True):
+class ShellTask(Struct, kw_only=True):
     """A command or an agent in the background."""
 
     task_id: str = ""
@@ -78,21 +80,21 @@ class Task(Struct, kw_only=True):
 
 
 class TaskOutput(Struct, kw_only=True):
-    """How far the task is."""
+    """The result of TaskOutput."""
 
     retrieval_status: str | None = None
-    task: Task | None = None
+    task: ShellTask | None = None
 
 
 class StopInput(Struct, kw_only=True):
-    """What is to be stopped."""
+    """The input of TaskStop."""
 
     task_id: str | None = None
     shell_id: str | None = None
 
 
 class StopOutput(Struct, kw_only=True):
-    """What was stopped."""
+    """The result of TaskStop."""
 
     message: str | None = None
     task_id: str | None = None
@@ -110,7 +112,7 @@ class Socket(Struct, kw_only=True):
 
 
 class MonitorInput(Struct, kw_only=True):
-    """What is watched, and how long."""
+    """The input of Monitor."""
 
     description: str | None = None
     command: str | None = None
@@ -120,7 +122,7 @@ class MonitorInput(Struct, kw_only=True):
 
 
 class MonitorOutput(Struct, kw_only=True):
-    """The watch that was set up."""
+    """The result of Monitor."""
 
     taskId: str | None = None
     timeoutMs: float | None = None
@@ -128,176 +130,166 @@ class MonitorOutput(Struct, kw_only=True):
 
 
 def shell_title(call: ToolCall) -> str:
-    """Which shell, and whether it runs."""
-    output = _shell(call)
-    what = first(output.command if output else None, call.input(ShellInput).bash_id)
-    return _title(call, what, output.status if output else None)
+    """Return the command or the shell, and its status."""
+    output = _shell_output(call)
+    command = output.command if output else None
+    return _title(call, first_nonblank(command, call.input(ShellInput).bash_id), output.status if output else None)
 
 
 def draw_shell(call: ToolCall) -> Iterator[Node]:
-    """The command, whether it still runs, and what it printed."""
-    given, output = call.input(ShellInput), _shell(call)
+    """Draw the command, its status, and what it printed."""
+    args, output = call.input(ShellInput), _shell_output(call)
     if output is None:
-        yield from facts(shell=words(given.bash_id), filter=words(given.filter))
-        yield from _draw.reply(call)
+        yield from facts(shell=as_text(args.bash_id), filter=as_text(args.filter))
+        yield from _draw.plain_result(call)
         return
-    if first(output.command):
-        yield Terminal(text=words(output.command), stream="in")
-    yield from _draw.refusal(call)
-    yield from _state(output.status, output.exitCode, words(output.timestamp))
-    yield from _printed(output.stdout, "out")
-    yield from _printed(output.stderr, "err")
+    yield from _draw.terminal(output.command, "in")
+    yield from _draw.unfinished_note(call)
+    yield from _status_note(output.status, output.exitCode, as_text(output.timestamp))
+    yield from _draw.terminal(output.stdout)
+    yield from _draw.terminal(output.stderr, "err")
     yield from facts(
-        shell=first(output.shellId, given.bash_id),
-        time=words(output.timestamp),
-        filter=first(given.filter, output.filterPattern),
-        waited_at_most=span(given.wait_up_to),
+        shell=first_nonblank(output.shellId, args.bash_id),
+        time=as_text(output.timestamp),
+        filter=first_nonblank(args.filter, output.filterPattern),
+        max_wait=duration_text(args.wait_up_to),
     )
 
 
-def _shell(call: ToolCall) -> ShellOutput | None:
-    """What the shell told; from the tags of the result where only those were kept."""
+def _shell_output(call: ToolCall) -> ShellOutput | None:
+    """Return the structured result, or what the tags in its text say."""
     output = call.output(ShellOutput)
-    if output is not None or call.ending.state != DONE:
+    if output is not None or call.outcome.state != DONE:
         return output
-    told = tagged(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
-    return to_struct({**told, "exitCode": _whole(told.get("exit_code"))}, ShellOutput) if "status" in told else None
+    tags = parse_tags(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
+    return to_struct({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, ShellOutput) if "status" in tags else None
 
 
 def task_title(call: ToolCall) -> str:
-    """Which task, and how far it is."""
-    output = _output(call)
-    task = held(output.task, Task) if output else None
-    what = first(task.description if task else None, _task_id(call.input(TaskInput)))
-    return _title(call, what, first(task.status if task else None, output.retrieval_status if output else None))
-
-
-def draw_task(call: ToolCall) -> Iterator[Node]:
-    """How far the task is, and what it printed or reported."""
-    given, output = call.input(TaskInput), _output(call)
-    task = held(output.task, Task) if output else None
-    if output is None:
-        yield from facts(task=_task_id(given))
-        yield from _draw.reply(call)
-        return
-    yield from _draw.refusal(call)
-    text, level = RETRIEVALS.get(words(output.retrieval_status), ("", "info"))
-    yield from _draw.note(text, level)
-    if task:
-        if not (text and task.status == "running"):
-            yield from _state(task.status, task.exitCode, "")
-        yield from _draw.section("prompt", _draw.prose(task.prompt))
-        yield from _reported(task)
-        yield from _draw.note(task.error, "error")
-    yield from facts(
-        task=first(task.task_id if task else None, _task_id(given)),
-        type=words(task.task_type).replace("_", " ") if task else "",
-        description=words(task.description) if task else "",
-        waited=span(call.seconds),
-        at_most=span_ms(given.timeout) or span(given.wait_up_to),
+    """Return the task and its status."""
+    output = _task_output(call)
+    task = as_type(output.task, ShellTask) if output else None
+    name = first_nonblank(task.description if task else None, _task_id(call.input(TaskInput)))
+    return _title(
+        call, name, first_nonblank(task.status if task else None, output.retrieval_status if output else None)
     )
 
 
-def _output(call: ToolCall) -> TaskOutput | None:
-    """What was told of the task; from the tags of the result where only those were kept."""
+def draw_task(call: ToolCall) -> Iterator[Node]:
+    """Draw the status of the task, and what it printed or reported."""
+    args, output = call.input(TaskInput), _task_output(call)
+    task = as_type(output.task, ShellTask) if output else None
+    if output is None:
+        yield from facts(task=_task_id(args))
+        yield from _draw.plain_result(call)
+        return
+    yield from _draw.unfinished_note(call)
+    text, level = RETRIEVALS.get(as_text(output.retrieval_status), ("", "info"))
+    yield from _draw.note(text, level)
+    if task:
+        if not (text and task.status == "running"):
+            yield from _status_note(task.status, task.exitCode, "")
+        yield from _draw.section("prompt", _draw.prose(task.prompt))
+        yield from _task_report(task)
+        yield from _draw.note(task.error, "error")
+    yield from facts(
+        task=first_nonblank(task.task_id if task else None, _task_id(args)),
+        type=as_text(task.task_type).replace("_", " ") if task else "",
+        description=as_text(task.description) if task else "",
+        waited=duration_text(call.seconds),
+        max_wait=duration_ms_text(args.timeout) or duration_text(args.wait_up_to),
+    )
+
+
+def _task_output(call: ToolCall) -> TaskOutput | None:
+    """Return the structured result, or what the tags in its text say."""
     output = call.output(TaskOutput)
-    if output is not None or call.ending.state != DONE:
+    if output is not None or call.outcome.state != DONE:
         return output
-    told = tagged(call.text, *TAGS)
-    task = {**told, "exitCode": _whole(told.get("exit_code"))}
-    return to_struct({**told, "task": task}, TaskOutput) if "retrieval_status" in told else None
+    tags = parse_tags(call.text, *TAGS)
+    task = {**tags, "exitCode": _parse_int(tags.get("exit_code"))}
+    return to_struct({**tags, "task": task}, TaskOutput) if "retrieval_status" in tags else None
 
 
-def _task_id(given: TaskInput) -> str:
-    return first(given.task_id, given.agentId, given.bash_id)
+def _task_id(args: TaskInput) -> str:
+    return first_nonblank(args.task_id, args.agentId, args.bash_id)
 
 
-def _reported(task: Task) -> Iterator[Node]:
-    output, result = words(task.output), words(task.result)
+def _task_report(task: ShellTask) -> Iterator[Node]:
+    output, result = as_text(task.output), as_text(task.result)
     if task.isRawTranscript is True:
         yield Code(text=output, language="json")
-    elif "agent" not in words(task.task_type):
-        yield from _printed(output, "out")
+    elif "agent" not in as_text(task.task_type):
+        yield from _draw.terminal(output)
     elif output.strip() != result.strip():
         yield from _draw.prose(output)
     yield from _draw.prose(result)
 
 
 def stop_title(call: ToolCall) -> str:
-    """What is stopped."""
-    given, output = call.input(StopInput), answer(call, StopOutput)
-    command = first(output.command if output else None)
-    return _title(call, first(command, given.task_id, given.shell_id), None)
+    """Return what is stopped."""
+    args, output = call.input(StopInput), typed_result(call, StopOutput)
+    command = first_nonblank(output.command if output else None)
+    return _title(call, first_nonblank(command, args.task_id, args.shell_id), None)
 
 
 def draw_stop(call: ToolCall) -> Iterator[Node]:
-    """What was stopped, and what came of that."""
-    given, output = call.input(StopInput), answer(call, StopOutput) or StopOutput()
-    if first(output.command):
-        yield Terminal(text=words(output.command), stream="in")
+    """Draw what was stopped, and how that went."""
+    args, output = call.input(StopInput), typed_result(call, StopOutput) or StopOutput()
+    yield from _draw.terminal(output.command, "in")
     yield from facts(
-        task=first(given.task_id, given.shell_id, output.task_id, output.shell_id),
-        type=words(output.task_type).replace("_", " "),
+        task=first_nonblank(args.task_id, args.shell_id, output.task_id, output.shell_id),
+        type=as_text(output.task_type).replace("_", " "),
     )
-    if first(output.message):
-        yield from _draw.ending(call, output.message)
-    else:
-        yield from _draw.reply(call)
+    yield from _draw.plain_result(call, output.message)
 
 
 def monitor_title(call: ToolCall) -> str:
-    """What is watched."""
-    given = call.input(MonitorInput)
-    socket = held(given.ws, Socket)
-    return _title(call, first(given.description, given.command, socket.url if socket else None), None)
+    """Return what is watched."""
+    args = call.input(MonitorInput)
+    socket = as_type(args.ws, Socket)
+    return _title(call, first_nonblank(args.description, args.command, socket.url if socket else None), None)
 
 
 def draw_monitor(call: ToolCall) -> Iterator[Node]:
-    """What is watched, and under which name it goes on."""
-    given, output = call.input(MonitorInput), call.output(MonitorOutput)
-    socket = held(given.ws, Socket)
-    if first(given.command):
-        yield Terminal(text=words(given.command), stream="in")
+    """Draw what is watched, and for how long."""
+    args, output = call.input(MonitorInput), call.output(MonitorOutput)
+    socket = as_type(args.ws, Socket)
+    yield from _draw.terminal(args.command, "in")
     if socket:
-        yield from _draw.links((socket.url, given.description))
+        yield from _draw.links((socket.url, args.description))
     if output is None:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
     else:
-        yield from _draw.refusal(call)
-        yield Note(text=f"watching in the background as {words(output.taskId)}, {_until(given, output)}")
-    yield from facts(description=words(given.description))
+        yield from _draw.unfinished_note(call)
+        yield Note(text=f"watching in the background as {as_text(output.taskId)} {_limit(args, output)}")
+    yield from facts(description=as_text(args.description))
 
 
-def _until(given: MonitorInput, output: MonitorOutput) -> str:
-    if output.persistent is True or given.persistent is True:
-        return "until it is stopped"
-    limit = span_ms(output.timeoutMs if number(output.timeoutMs) else given.timeout_ms)
+def _limit(args: MonitorInput, output: MonitorOutput) -> str:
+    if output.persistent is True or args.persistent is True:
+        return "until stopped"
+    limit = duration_ms_text(output.timeoutMs if as_number(output.timeoutMs) else args.timeout_ms)
     return f"for at most {limit}" if limit else "until its source ends"
 
 
-def _state(status: object, code: object, at: str) -> Iterator[Node]:
-    """Whether it runs, and how it ended."""
-    said = words(status)
-    ended = f" with exit code {code}" if number(code) is not None else ""
-    if said == "running":
-        yield Note(text=f"still running at {at}" if at else "still running")
-    elif said in FAILURES or number(code):
-        yield Note(text=f"{said or 'ended'}{ended}", level="error")
-    elif said:
-        yield Note(text=f"{said}{ended}")
+def _status_note(status: object, code: object, time: str) -> Iterator[Node]:
+    word = as_text(status)
+    exit_code = f" with exit code {code}" if as_number(code) is not None else ""
+    if word == "running":
+        yield Note(text=f"still running at {time}" if time else "still running")
+    elif word in FAILURES or as_number(code):
+        yield Note(text=f"{word or 'ended'}{exit_code}", level="error")
+    elif word:
+        yield Note(text=f"{word}{exit_code}")
 
 
-def _printed(text: object, stream: str) -> Iterator[Node]:
-    if first(text):
-        yield Terminal(text=words(text), stream=stream)
+def _title(call: ToolCall, name: str, status: object) -> str:
+    parts = (one_line(name), as_text(status).replace("_", " "))
+    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
 
 
-def _title(call: ToolCall, what: str, status: object) -> str:
-    parts = (line(what), words(status).replace("_", " "))
-    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
-
-
-def _whole(text: str | None) -> int | None:
+def _parse_int(text: str | None) -> int | None:
     return int(text) if text and text.lstrip("-").isdecimal() and len(text) < 12 else None
 
 

@@ -8,31 +8,33 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_dict
+from reread.base.format import as_number, duration_ms_text, size_text
+from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
-from reread.tools._images import measured, picture
+from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import unwrap
-from reread.tools._values import first, grouped, line, number, span_ms, words
+from reread.tools._values import first_nonblank
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, FAILED, ToolCall
 
 BACKGROUND = "Command running in background"
-"""How a result begins that only says where the command went."""
+"""How a result begins if the command runs in the background."""
 
 
 class Input(Struct, kw_only=True):
-    """What is run."""
+    """The command to run."""
 
     command: str = ""
     description: str | None = None
     timeout: float | None = None
-    """Milliseconds."""
+    """In milliseconds."""
     run_in_background: bool | None = None
     dangerouslyDisableSandbox: bool | None = None
 
 
 class Output(Struct, kw_only=True):
-    """What came of it."""
+    """What the command printed, and what the client did with it."""
 
     stdout: str = ""
     stderr: str = ""
@@ -58,72 +60,72 @@ class Output(Struct, kw_only=True):
 
 
 def title(call: ToolCall) -> str:
-    """What the command is for, or the command itself."""
-    given = call.input(Input)
-    return f"{call.name} {line(first(given.description, given.command))}".strip()
+    """Return the description of the command, or the command itself."""
+    args = call.input(Input)
+    return f"{call.name} {one_line(first_nonblank(args.description, args.command))}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """The command, then its output, errors told apart."""
-    given, output = call.input(Input), call.output(Output)
-    yield Terminal(text=words(given.command), stream="in")
-    if given.dangerouslyDisableSandbox is True:
-        yield Note(text="run outside the sandbox", level="warning")
-    if call.ending.state == FAILED:
+    """Draw the command, then its output, with errors apart."""
+    args, output = call.input(Input), call.output(Output)
+    yield Terminal(text=as_text(args.command), stream="in")
+    if args.dangerouslyDisableSandbox is True:
+        yield Note(text="ran outside the sandbox", level="warning")
+    if call.outcome.state == FAILED:
         yield from _failure(call)
     else:
-        yield from generic.ending(call)
+        yield from generic.outcome_note(call)
     if output:
         yield from _printed(call, output)
         yield from _remarks(output)
-    elif call.ending.state == DONE:
-        yield from _told(call)
+    elif call.outcome.state == DONE:
+        yield from _plain(call)
 
 
 def _failure(call: ToolCall) -> Iterator[Node]:
-    code = call.ending.exit_code
+    code = call.outcome.exit_code
     yield Note(text="failed" if code is None else f"exit code {code}", level="error")
-    if call.ending.message:
-        yield Terminal(text=call.ending.message, stream="err")
+    if call.outcome.message:
+        yield Terminal(text=call.outcome.message, stream="err")
 
 
-def _told(call: ToolCall) -> Iterator[Node]:
-    """A result that is only text, or pictures."""
-    yield from (measured(generic.picture(image)) for image in call.pictures)
-    told = unwrap(call.text)
-    if told.text.startswith(BACKGROUND):
-        yield Note(text=told.text)
-    elif told.text.strip():
-        yield Terminal(text=told.text)
-    yield from told.warning()
+def _plain(call: ToolCall) -> Iterator[Node]:
+    """Draw a result that has only text or images."""
+    yield from (with_dimensions(generic.media_node(image)) for image in call.images)
+    result = unwrap(call.text)
+    if result.text.startswith(BACKGROUND):
+        yield Note(text=result.text)
+    else:
+        yield from _draw.terminal(result.text)
+    yield from result.warning()
 
 
 def _printed(call: ToolCall, output: Output) -> Iterator[Node]:
-    out, err = words(output.stdout), words(output.stderr)
+    out, err = as_text(output.stdout), as_text(output.stderr)
     if out and output.isImage is True:
         head, _, body = out.partition(",")
-        kind = head.removeprefix("data:").partition(";")[0] if body else "image/png"
-        yield picture(body or out, kind)
+        media_type = head.removeprefix("data:").partition(";")[0] if body else "image/png"
+        yield image_node(body or out, media_type)
     elif out:
         yield Terminal(text=out)
     if err:
         yield Terminal(text=err, stream="err")
-    if first(output.backgroundTaskId):
-        known = f"running in the background as {words(output.backgroundTaskId)}"
-        yield Note(text=call.text if call.text.startswith(BACKGROUND) else known)
-    elif not out and not err and call.ending.state == DONE:
-        yield from _told(call)
+    if first_nonblank(output.backgroundTaskId):
+        note = f"running in the background as {as_text(output.backgroundTaskId)}"
+        yield Note(text=call.text if call.text.startswith(BACKGROUND) else note)
+    elif not out and not err and call.outcome.state == DONE:
+        yield from _plain(call)
 
 
 def _remarks(output: Output) -> Iterator[Node]:
     if output.interrupted is True:
         yield Note(text="interrupted", level="warning")
     yield from _draw.note(output.returnCodeInterpretation)
-    if number(output.timedOutAfterMs):
-        yield Note(text=f"timed out after {span_ms(output.timedOutAfterMs)}", level="warning")
+    if as_number(output.timedOutAfterMs):
+        yield Note(text=f"timed out after {duration_ms_text(output.timedOutAfterMs)}", level="warning")
     if output.backgroundedByUser is True:
-        yield Note(text="put into the background by the user")
-    yield from _spilled(output)
+        yield Note(text="moved to the background by the user")
+    yield from _full_output_note(output)
     for hint in (output.backgroundCwdHint, output.staleReadFileStateHint, output.ghRateLimitHint):
         yield from _draw.note(hint)
     yield from facts(**{f"git {name}": _git(value) for name, value in as_dict(output.gitOperation).items()})
@@ -131,15 +133,15 @@ def _remarks(output: Output) -> Iterator[Node]:
         yield Data(value=output.structuredContent)
 
 
-def _spilled(output: Output) -> Iterator[Node]:
-    path = first(output.persistedOutputPath, output.rawOutputPath)
+def _full_output_note(output: Output) -> Iterator[Node]:
+    path = first_nonblank(output.persistedOutputPath, output.rawOutputPath)
     if path:
-        size = grouped(output.persistedOutputSize)
-        yield Note(text=f"cut: all of it{f' ({size} bytes)' if size else ''} is in {path}", level="warning")
+        size = size_text(output.persistedOutputSize)
+        yield Note(text=f"truncated: the full output{f' ({size})' if size else ''} is in {path}", level="warning")
 
 
 def _git(value: Any) -> str:
-    return ", ".join(map(words, as_dict(value).values())) or words(value)
+    return ", ".join(map(as_text, as_dict(value).values())) or as_text(value)
 
 
 TOOLS = [Tool(("Bash", "PowerShell"), title, draw, category="run")]

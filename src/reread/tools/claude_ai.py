@@ -1,4 +1,4 @@
-"""What lives on claude.ai: published pages, the project's knowledge, and designs."""
+"""Tools of claude.ai: Artifact (published pages), Projects (project knowledge) and ClaudeDesign."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
+from reread.base.format import as_number, duration_ms_text, number_text, size_text
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw
-from reread.tools._values import answer, count, each, first, grouped, held, line, number, size, span_ms, words, yes
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Code, Data, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
-ASIDES = (
+EXTRA_FIELDS = (
     "watch",
     "unwatch",
     "watches",
@@ -29,11 +31,11 @@ ASIDES = (
     "stored",
     "capabilities",
 )
-"""Parts of an artifact's result that are drawn as trees."""
+"""Fields of an artifact's result that are drawn as JSON."""
 
 
 class ArtifactInput(Struct, kw_only=True):
-    """What is done with which page."""
+    """The input of Artifact."""
 
     action: str | None = None
     file_path: str | None = None
@@ -52,7 +54,7 @@ class ArtifactInput(Struct, kw_only=True):
     contract: str | None = None
 
 
-class Page(Struct, kw_only=True):
+class ArtifactPage(Struct, kw_only=True):
     """A published page in a list."""
 
     title: str | None = None
@@ -62,8 +64,8 @@ class Page(Struct, kw_only=True):
     role: str | None = None
 
 
-class Reading(Struct, kw_only=True):
-    """What a page says."""
+class PageContent(Struct, kw_only=True):
+    """The content of a page."""
 
     url: str = ""
     title: str | None = None
@@ -75,7 +77,7 @@ class Reading(Struct, kw_only=True):
 
 
 class ArtifactOutput(Struct, kw_only=True):
-    """What came of it: a page published, pages as_list, or one read."""
+    """The result of Artifact: a page published, pages listed, or a page read."""
 
     url: str | None = None
     path: str | None = None
@@ -90,15 +92,15 @@ class ArtifactOutput(Struct, kw_only=True):
     liveSubscription: str | None = None
     publishesRemaining: int | None = None
     warnings: list[str] | None = None
-    artifacts: list[Page] | None = None
+    artifacts: list[ArtifactPage] | None = None
     truncated: bool | None = None
     total: int | None = None
     next_page_token: str | None = None
-    read: Reading | None = None
+    read: PageContent | None = None
 
 
 class ProjectInput(Struct, kw_only=True):
-    """What is done with which document."""
+    """The input of Projects."""
 
     method: str = ""
     path: str | None = None
@@ -109,7 +111,7 @@ class ProjectInput(Struct, kw_only=True):
     n: int | None = None
 
 
-class Knowledge(Struct, kw_only=True):
+class ProjectDocument(Struct, kw_only=True):
     """A document, or a passage found in one."""
 
     path: str | None = None
@@ -124,7 +126,7 @@ class Knowledge(Struct, kw_only=True):
 
 
 class ProjectOutput(Struct, kw_only=True):
-    """What came of it, in all the ways a project can be asked."""
+    """The result of Projects, for every method."""
 
     method: str | None = None
     notice: str | None = None
@@ -144,15 +146,15 @@ class ProjectOutput(Struct, kw_only=True):
     deleted: bool | None = None
     truncated: bool | None = None
     rag: bool | None = None
-    docs: list[Knowledge | str] | None = None
-    files: list[Knowledge] | None = None
-    hits: list[Knowledge] | None = None
+    docs: list[ProjectDocument | str] | None = None
+    files: list[ProjectDocument] | None = None
+    hits: list[ProjectDocument] | None = None
     sync_sources: list[Any] | None = None
     knowledge: dict[str, Any] | None = None
 
 
 class DesignInput(Struct, kw_only=True):
-    """What is done with a design; the names were others once."""
+    """The input of ClaudeDesign; `method` is the earlier name of `operation`."""
 
     operation: str | None = None
     method: str | None = None
@@ -162,7 +164,7 @@ class DesignInput(Struct, kw_only=True):
 
 
 class DesignOutput(Struct, kw_only=True):
-    """What came of it."""
+    """The result of ClaudeDesign."""
 
     operation: str | None = None
     method: str | None = None
@@ -180,149 +182,156 @@ class DesignOutput(Struct, kw_only=True):
 
 
 def artifact_title(call: ToolCall) -> str:
-    """What is done with which page."""
-    given, output = call.input(ArtifactInput), call.output(ArtifactOutput) or ArtifactOutput()
-    action = "" if given.action == "publish" else line(given.action).replace("_", " ")
-    what = first(given.title, output.title, given.label, given.file_path, given.url, given.asset_id)
-    return " ".join(part for part in (call.name, action, line(what)) if part)
+    """Return the action and the page."""
+    args, output = call.input(ArtifactInput), call.output(ArtifactOutput) or ArtifactOutput()
+    action = "" if args.action == "publish" else one_line(args.action).replace("_", " ")
+    page = first_nonblank(args.title, output.title, args.label, args.file_path, args.url, args.asset_id)
+    return join_parts(call.name, action, one_line(page))
 
 
 def draw_artifact(call: ToolCall) -> Iterator[Node]:
-    """The page, its address and what was said of it."""
-    given, output = call.input(ArtifactInput), answer(call, ArtifactOutput)
-    yield from _draw.prose(given.description)
+    """Draw the page, its URL and what the service returned."""
+    args, output = call.input(ArtifactInput), typed_result(call, ArtifactOutput)
+    yield from _draw.prose(args.description)
     yield from _draw.files(
-        (first(given.file_path, output.path if output else None), given.label),
-        *((path, None) for path in as_list(given.file_paths)),
+        (first_nonblank(args.file_path, output.path if output else None), args.label),
+        *((path, None) for path in as_list(args.file_paths)),
     )
     yield from facts(
-        action=words(given.action),
-        title=words(given.title),
-        asked=words(given.prompt),
-        icon=first(given.icon, given.favicon),
-        scope=words(given.scope),
-        asset=words(given.asset_id),
+        action=as_text(args.action),
+        title=as_text(args.title),
+        prompt=as_text(args.prompt),
+        icon=first_nonblank(args.icon, args.favicon),
+        scope=as_text(args.scope),
+        asset=as_text(args.asset_id),
     )
-    if output is None or call.ending.state != DONE:
-        yield from _draw.links((given.url, given.title))
-        yield from _draw.reply(call)
+    if output is None or call.outcome.state != DONE:
+        yield from _draw.links((args.url, args.title))
+        yield from _draw.plain_result(call)
         return
-    yield from _published(given, output)
-    yield from _pages(output)
-    yield from _read(held(output.read, Reading))
-    for name in ASIDES:
+    yield from _published(args, output)
+    yield from _page_list(output)
+    yield from _page(as_type(output.read, PageContent))
+    for name in EXTRA_FIELDS:
         if as_dict(call.data).get(name):
             yield from _draw.section(name.replace("_", " "), [Data(value=as_dict(call.data)[name])], open=True)
 
 
-def _published(given: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
-    yield from _draw.links((first(output.url, given.url), first(output.title, given.title)))
+def _published(args: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
+    yield from _draw.links((first_nonblank(output.url, args.url), first_nonblank(output.title, args.title)))
     if output.unchanged is True:
-        yield Note(text="nothing changed")
+        yield Note(text="unchanged")
     for warning in as_list(output.warnings):
         yield from _draw.note(warning, "warning")
     yield from facts(
-        version=words(output.version),
+        version=as_text(output.version),
         updated="yes" if output.updated is True else "",
-        id=words(output.artifact_id),
-        audience=words(output.audience),
-        live=words(output.liveSubscription),
-        contract=words(output.contract),
-        publishes_left=grouped(output.publishesRemaining),
+        id=as_text(output.artifact_id),
+        audience=as_text(output.audience),
+        live=as_text(output.liveSubscription),
+        contract=as_text(output.contract),
+        publishes_left=number_text(output.publishesRemaining),
     )
 
 
-def _pages(output: ArtifactOutput) -> Iterator[Node]:
-    pages = each(output.artifacts, Page)
+def _page_list(output: ArtifactOutput) -> Iterator[Node]:
+    pages = list_of(output.artifacts, ArtifactPage)
     yield from _draw.links(*((page.url, page.title) for page in pages))
     if output.truncated is True:
-        yield Note(text=f"not all: {count(len(pages), 'page')} of {grouped(output.total) or 'more'}", level="warning")
+        shown, total = plural(pages, "page"), number_text(output.total) or "more"
+        yield Note(text=f"truncated: {shown} of {total}", level="warning")
 
 
-def _read(page: Reading | None) -> Iterator[Node]:
+def _page(page: PageContent | None) -> Iterator[Node]:
     if page:
         yield from _draw.links((page.url, page.title))
         yield from _draw.prose(page.result)
-        status = f"{grouped(page.code)} {words(page.codeText)}".strip()
-        yield from facts(status=status, size=size(page.bytes), duration=span_ms(page.durationMs))
+        status = f"{number_text(page.code)} {as_text(page.codeText)}".strip()
+        yield from facts(status=status, size=size_text(page.bytes), duration=duration_ms_text(page.durationMs))
 
 
 def project_title(call: ToolCall) -> str:
-    """What is done with which document."""
-    given = call.input(ProjectInput)
-    method = line(given.method).removeprefix("project_").replace("_", " ")
-    query = f'"{line(given.query)}"' if first(given.query) else ""
-    return " ".join(part for part in (call.name, method, line(given.path), query) if part)
+    """Return the method and the document or query."""
+    args = call.input(ProjectInput)
+    method = one_line(args.method).removeprefix("project_").replace("_", " ")
+    query = f'"{one_line(args.query)}"' if first_nonblank(args.query) else ""
+    return join_parts(call.name, method, one_line(args.path), query)
 
 
 def draw_project(call: ToolCall) -> Iterator[Node]:
-    """The document, or what was found."""
-    given, output = call.input(ProjectInput), answer(call, ProjectOutput)
+    """Draw the document, or what was found."""
+    args, output = call.input(ProjectInput), typed_result(call, ProjectOutput)
     yield from facts(
-        does=words(given.method), document=words(given.path), query=words(given.query), file=words(given.local_path)
+        method=as_text(args.method),
+        document=as_text(args.path),
+        query=as_text(args.query),
+        file=as_text(args.local_path),
     )
-    yield from _draw.text(given.content)
-    if output is None or call.ending.state != DONE:
-        yield from _draw.reply(call)
+    yield from _draw.prose_or_code(args.content)
+    if output is None or call.outcome.state != DONE:
+        yield from _draw.plain_result(call)
     else:
-        yield from _known(output)
+        yield from _project(output)
 
 
-def _known(output: ProjectOutput) -> Iterator[Node]:
+def _project(output: ProjectOutput) -> Iterator[Node]:
     yield from _draw.note(output.notice)
     yield from _draw.prose(output.description)
     yield from _draw.section("instructions", _draw.prose(output.instructions), open=True)
-    yield from _draw.text(output.content)
-    for hit in each(output.hits, Knowledge):
-        yield from _draw.section(_source(hit), _draw.text(hit.text), open=True)
-    shelf = [*as_list(output.docs), *as_list(output.files)]
-    yield from _draw.files(*(_document(one) for one in shelf))
-    yield from _draw.files((output.local_file, "saved here"), (output.local_path, "sent from here"))
+    yield from _draw.prose_or_code(output.content)
+    for hit in list_of(output.hits, ProjectDocument):
+        yield from _draw.section(_hit_title(hit), _draw.prose_or_code(hit.text), open=True)
+    documents = [*as_list(output.docs), *as_list(output.files)]
+    yield from _draw.files(*map(_document_entry, documents))
+    yield from _draw.files((output.local_file, "downloaded"), (output.local_path, "uploaded"))
     yield from facts(
-        project=words(output.name),
-        document=words(output.path),
-        kind=words(output.file_kind),
-        id=words(output.doc_uuid),
-        size=size(output.size_bytes),
-        created=words(output.created_at),
-        updated=words(output.updated_at),
+        project=as_text(output.name),
+        document=as_text(output.path),
+        kind=as_text(output.file_kind),
+        id=as_text(output.doc_uuid),
+        size=size_text(output.size_bytes),
+        created=as_text(output.created_at),
+        updated=as_text(output.updated_at),
         replaced="yes" if output.replaced is True else "",
         deleted="yes" if output.deleted is True else "",
     )
     if output.truncated is True:
-        yield Note(text="cut", level="warning")
+        yield Note(text="truncated", level="warning")
     for name, value in (("knowledge", output.knowledge), ("sources", output.sync_sources)):
         if value:
             yield from _draw.section(name, [Data(value=value)])
 
 
-def _source(hit: Knowledge) -> str:
-    page = f", page {hit.page}" if number(hit.page) is not None else ""
-    return f"{line(first(hit.name, hit.path, hit.doc_uuid, '?'))}{page}"
+def _hit_title(hit: ProjectDocument) -> str:
+    page = f", page {hit.page}" if as_number(hit.page) is not None else ""
+    return f"{one_line(first_nonblank(hit.name, hit.path, hit.doc_uuid, '?'))}{page}"
 
 
-def _document(one: Any) -> tuple[str, str]:
-    if not isinstance(one, Knowledge):
-        return words(one), ""
-    notes = (words(one.file_kind), size(one.size_bytes), first(one.updated_at, one.created_at))
-    return first(one.path, one.name), ", ".join(note for note in notes if note)
+def _document_entry(document: Any) -> tuple[str, str]:
+    if not isinstance(document, ProjectDocument):
+        return as_text(document), ""
+    time = first_nonblank(document.updated_at, document.created_at)
+    notes = (as_text(document.file_kind), size_text(document.size_bytes), time)
+    return first_nonblank(document.path, document.name), join_parts(*notes, separator=", ")
 
 
 def design_title(call: ToolCall) -> str:
-    """What is done with which design."""
-    given, output = call.input(DesignInput), call.output(DesignOutput) or DesignOutput()
-    parts = (first(given.operation, given.method), first(given.path, output.name, given.projectId))
-    return " ".join(part for part in (call.name, *map(line, parts)) if part)
+    """Return the operation and the design."""
+    args, output = call.input(DesignInput), call.output(DesignOutput) or DesignOutput()
+    parts = (first_nonblank(args.operation, args.method), first_nonblank(args.path, output.name, args.projectId))
+    return join_parts(call.name, *map(one_line, parts))
 
 
 def draw_design(call: ToolCall) -> Iterator[Node]:
-    """What was asked of the design service, and what it answered."""
-    given, output = call.input(DesignInput), answer(call, DesignOutput)
-    yield from facts(does=first(given.operation, given.method), project=words(given.projectId), file=words(given.path))
-    if given.arguments:
-        yield from _draw.section("arguments", [Data(value=given.arguments)], open=True)
-    if output is None or call.ending.state != DONE:
-        yield from _draw.reply(call)
+    """Draw the request to the design service, and its answer."""
+    args, output = call.input(DesignInput), typed_result(call, DesignOutput)
+    yield from facts(
+        operation=first_nonblank(args.operation, args.method), project=as_text(args.projectId), file=as_text(args.path)
+    )
+    if args.arguments:
+        yield from _draw.section("arguments", [Data(value=args.arguments)], open=True)
+    if output is None or call.outcome.state != DONE:
+        yield from _draw.plain_result(call)
         return
     if output.isError is True:
         yield Note(text="failed", level="error")
@@ -331,18 +340,18 @@ def draw_design(call: ToolCall) -> Iterator[Node]:
 
 def _design(output: DesignOutput) -> Iterator[Node]:
     if isinstance(output.content, str) and output.isBase64 is not True:
-        yield Code(text=output.content, path=first(output.path) or None)
+        yield Code(text=output.content, path=first_nonblank(output.path) or None)
     elif output.content and not isinstance(output.content, str):
-        yield from _draw.content(output.content)
+        yield from _draw.draw_content(output.content)
     yield from _draw.files(*((path, None) for path in as_list(output.paths)))
     yield from facts(
-        name=words(output.name),
-        type=first(output.type, output.contentType),
-        project=words(output.projectId),
-        may_edit=yes(output.canEdit),
+        name=as_text(output.name),
+        type=first_nonblank(output.type, output.contentType),
+        project=as_text(output.projectId),
+        can_edit=yes_no(output.canEdit),
     )
     if output.truncated is True:
-        yield Note(text="cut", level="warning")
+        yield Note(text="truncated", level="warning")
 
 
 TOOLS = [

@@ -1,4 +1,4 @@
-"""Edit and MultiEdit: one text in a file replaced by another, or several."""
+"""Edit and MultiEdit: replace text in a file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
-from reread.tools._result_text import numbered
-from reread.tools._values import count, each, first, line, words
+from reread.tools._result_text import parse_numbered_lines
+from reread.tools._values import first_nonblank, join_parts, list_of
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -19,7 +20,7 @@ MULTI = "MultiEdit"
 
 
 class EditInput(Struct, kw_only=True):
-    """What is to replace what in which file."""
+    """The input of Edit."""
 
     file_path: str = ""
     old_string: str = ""
@@ -28,14 +29,14 @@ class EditInput(Struct, kw_only=True):
 
 
 class MultiEditInput(Struct, kw_only=True):
-    """Several replacements, one after the other."""
+    """The input of MultiEdit: replacements in sequence."""
 
     file_path: str = ""
     edits: list[Edit] | None = None
 
 
 class Output(Struct, kw_only=True):
-    """What was replaced, and the file as it was."""
+    """The result of both: what was replaced, and the file before."""
 
     filePath: str | None = None
     oldString: str | None = None
@@ -52,8 +53,8 @@ class Output(Struct, kw_only=True):
     gitDiff: Any = None
 
 
-class Change(NamedTuple):
-    """A change as both tools make it."""
+class EditChange(NamedTuple):
+    """A change made by either tool."""
 
     path: str
     edits: list[Edit]
@@ -62,65 +63,64 @@ class Change(NamedTuple):
 
 
 def title(call: ToolCall) -> str:
-    """The file, and how many lines came and went."""
+    """Return the file and the number of changed lines."""
     change = _change(call)
-    many = count(len(change.edits), "edit") if call.name == MULTI else ""
-    parts = (call.name, line(change.path), many, _diff.tally(change.hunks))
-    return " ".join(part for part in parts if part)
+    edits = plural(change.edits, "edit") if call.name == MULTI else ""
+    return join_parts(call.name, one_line(change.path), edits, _diff.change_counts(change.hunks))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """The change, or the one that was tried."""
+    """Draw the change, or the one that was attempted."""
     change = _change(call)
     output = change.output
-    yield from generic.ending(call)
+    yield from generic.outcome_note(call)
     if output.userModified is True:
-        yield Note(text="changed by the user before it was made", level="warning")
+        yield Note(text="edited by the user before it was applied", level="warning")
     if output.staleRecovered is True:
-        yield Note(text="the file had changed since it was read; the edit still fitted", level="warning")
+        yield Note(text="the file had changed since it was read; the edit still applied", level="warning")
     if any(edit.replace_all is True for edit in change.edits):
-        yield Note(text="every occurrence")
-    yield from _diff.changed(change.path, change.hunks)
-    yield from _diff.remarks(output.structuredPatch)
+        yield Note(text="replaces every occurrence")
+    yield from _diff.diff_nodes(change.path, change.hunks)
+    yield from _diff.patch_notes(output.structuredPatch)
 
 
-def _change(call: ToolCall) -> Change:
+def _change(call: ToolCall) -> EditChange:
     output = call.output(Output) or Output()
-    path = first(output.filePath, call.input(EditInput).file_path)
-    original = first(output.originalFile, output.originalFileContents)
+    path = first_nonblank(output.filePath, call.input(EditInput).file_path)
+    original = first_nonblank(output.originalFile, output.originalFileContents)
     edits = _edits(call, output)
-    hunks = _diff.patched(output.structuredPatch) or _computed(call, edits, original)
-    return Change(path, edits, hunks, output)
+    hunks = _diff.patch_hunks(output.structuredPatch) or _computed(call, edits, original)
+    return EditChange(path, edits, hunks, output)
 
 
 def _edits(call: ToolCall, output: Output) -> list[Edit]:
-    """The replacements: as made where that is told, else as asked for."""
-    several = each(output.edits, Edit) or each(call.input(MultiEditInput).edits, Edit)
+    """Return the replacements as made, or as requested if the result does not say."""
+    several = list_of(output.edits, Edit) or list_of(call.input(MultiEditInput).edits, Edit)
     if several:
         return several
-    given = call.input(EditInput)
+    args = call.input(EditInput)
     made = output.newString is not None
-    old = output.oldString if made else given.old_string
-    new = output.newString if made else given.new_string
-    every = output.replaceAll is True or given.replace_all is True
-    return [Edit(old_string=words(old), new_string=words(new), replace_all=every)]
+    old = output.oldString if made else args.old_string
+    new = output.newString if made else args.new_string
+    replace_all = output.replaceAll is True or args.replace_all is True
+    return [Edit(old_string=as_text(old), new_string=as_text(new), replace_all=replace_all)]
 
 
 def _computed(call: ToolCall, edits: list[Edit], original: str) -> list[Hunk]:
-    """The change where the client wrote no patch: in the file if that is known, else in the texts alone."""
-    after = _diff.applied(original, edits) if original else None
+    """Compute the change if the client recorded no patch: in the whole file if that is known, else in the texts."""
+    after = _diff.apply_edits(original, edits) if original else None
     if after is not None:
-        return _diff.between(original, after)
+        return _diff.compute_hunks(original, after)
     hunks: list[Hunk] = []
     for edit in edits:
-        new = words(edit.new_string)
-        hunks += _diff.between(words(edit.old_string), new, start=_place(call, new))
+        new = as_text(edit.new_string)
+        hunks += _diff.compute_hunks(as_text(edit.old_string), new, start=_line_of(call, new))
     return hunks
 
 
-def _place(call: ToolCall, new: str) -> int:
-    """The line of a new text, where the result shows it in its surroundings."""
-    shown = numbered(call.text) if call.ending.state == DONE and new else None
+def _line_of(call: ToolCall, new: str) -> int:
+    """Return the line number of a new text if the result shows the lines around it, else 1."""
+    shown = parse_numbered_lines(call.text) if call.outcome.state == DONE and new else None
     at = shown.text.find(new) if shown else -1
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 

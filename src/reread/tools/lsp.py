@@ -1,4 +1,4 @@
-"""LSP: what a language server knows of a place in a file."""
+"""LSP: ask a language server about a position in a file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.format import as_number, number_text
+from reread.base.text import one_line, plural
 from reread.tools import generic
-from reread.tools._values import count, first, grouped, line, number
+from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, Node, Prose
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 
 class Input(Struct, kw_only=True):
-    """What is asked about which place."""
+    """The operation and the position."""
 
     operation: str = ""
     filePath: str = ""
@@ -25,7 +27,7 @@ class Input(Struct, kw_only=True):
 
 
 class Output(Struct, kw_only=True):
-    """What the server said, in words."""
+    """The answer of the server, as text."""
 
     operation: str | None = None
     result: Any = None
@@ -35,30 +37,29 @@ class Output(Struct, kw_only=True):
 
 
 def title(call: ToolCall) -> str:
-    """What is asked about which place, and how much was found."""
-    given, output = call.input(Input), call.output(Output) or Output()
-    spot = "".join(f":{at}" for at in (given.line, given.character) if number(at) is not None)
-    place = f"{line(first(given.filePath, output.filePath))}{spot}"
-    parts = (call.name, line(first(given.operation, output.operation)), place, _found(output))
-    return " ".join(part for part in parts if part)
+    """Return the operation, the position and the number of results."""
+    args, output = call.input(Input), call.output(Output) or Output()
+    position = "".join(f":{number}" for number in (args.line, args.character) if as_number(number) is not None)
+    place = f"{one_line(first_nonblank(args.filePath, output.filePath))}{position}"
+    return join_parts(call.name, one_line(first_nonblank(args.operation, output.operation)), place, _found(output))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """What the server said: documentation as Markdown, places as text."""
-    yield from generic.ending(call)
+    """Draw the answer: documentation as Markdown, positions as text."""
+    yield from generic.outcome_note(call)
     output = call.output(Output)
-    told = call.text if output is None or output.result is None else output.result
-    if call.ending.state != DONE and output is None:
+    answer = call.text if output is None or output.result is None else output.result
+    if call.outcome.state != DONE and output is None:
         return
-    if not isinstance(told, str):
-        yield Data(value=told)
-    elif told.strip():
-        yield Prose(text=told) if first(call.input(Input).operation) == "hover" else Code(text=told)
+    if not isinstance(answer, str):
+        yield Data(value=answer)
+    elif answer.strip():
+        yield Prose(text=answer) if first_nonblank(call.input(Input).operation) == "hover" else Code(text=answer)
 
 
 def _found(output: Output) -> str:
-    results = grouped(output.resultCount)
-    files = f" in {count(output.fileCount, 'file')}" if number(output.fileCount) else ""
+    results = number_text(output.resultCount)
+    files = f" in {plural(output.fileCount, 'file')}" if as_number(output.fileCount) else ""
     return f"→ {results}{files}" if results else ""
 
 

@@ -1,4 +1,4 @@
-"""What MCP servers offer: any tool of theirs, their resources, and waiting for them."""
+"""MCP servers: any tool of theirs, their resources, waiting for them and refreshing their tools."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
+from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._images import picture
-from reread.tools._values import answer, count, each, first, line, names, parsed, words
+from reread.tools._images import image_node
+from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, typed_result
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 PREFIX = "mcp__"
 LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}
-"""What a media type is highlighted as."""
+"""The language that a media type is highlighted as."""
 SHORT = 100
-"""Arguments no longer than this are facts; others are a tree."""
+"""Longer arguments are drawn as JSON, shorter ones as facts."""
 
 
 class ToolOutput(Struct, kw_only=True):
-    """A result that has structured content beside its blocks."""
+    """A result with structured content beside its blocks."""
 
     content: Any = None
     structuredContent: Any = None
@@ -33,7 +34,7 @@ class ToolOutput(Struct, kw_only=True):
 
 
 class Resource(Struct, kw_only=True):
-    """Something that a server can be asked to read."""
+    """A resource of a server."""
 
     uri: str = ""
     name: str | None = None
@@ -45,22 +46,22 @@ class Resource(Struct, kw_only=True):
 
 
 class ResourceInput(Struct, kw_only=True):
-    """Which server, and which resource of it."""
+    """The input of all resource tools."""
 
     server: str | None = None
     uri: str | None = None
 
 
 class ResourceOutput(Struct, kw_only=True):
-    """What was found, or what it says."""
+    """The resources found, or the content of one."""
 
     resources: list[Resource] | None = None
     contents: list[Resource] | None = None
     error: str | None = None
 
 
-class Refresh(Struct, kw_only=True):
-    """What became of a server's tools."""
+class RefreshedServer(Struct, kw_only=True):
+    """A server and the changes to its tools."""
 
     server: str = ""
     status: str | None = None
@@ -71,191 +72,192 @@ class Refresh(Struct, kw_only=True):
 
 
 class RefreshOutput(Struct, kw_only=True):
-    """All servers that were asked again."""
+    """The result of RefreshMcpTools."""
 
-    servers: list[Refresh] | None = None
+    servers: list[RefreshedServer] | None = None
 
 
 class WaitInput(Struct, kw_only=True):
-    """Which servers are waited for, and how long."""
+    """The input of WaitForMcpServers."""
 
     servers: list[str] | None = None
     timeout: float | None = None
 
 
 def title(call: ToolCall) -> str:
-    """The server, its tool and the argument that says most."""
+    """Return the server, its tool and the most telling argument."""
     server, _, tool = call.name.removeprefix(PREFIX).partition("__")
-    given = call.arguments
-    known = [given[name] for name in generic.ARGUMENTS if name in given] + list(given.values())
-    best = next((value for value in known if isinstance(value, str) and value.strip()), "")
-    return f"{server} · {tool or call.name} {line(best, 80)}".strip()
+    args = call.arguments
+    candidates = [args[name] for name in generic.TITLE_ARGUMENTS if name in args] + list(args.values())
+    best = next((value for value in candidates if isinstance(value, str) and value.strip()), "")
+    return f"{server} · {tool or call.name} {one_line(best, 80)}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """What the tool was given, and what it answered: texts, pictures, structured content."""
-    yield from _given(call)
-    yield from generic.ending(call)
+    """Draw the arguments and the result: texts, images, structured content."""
+    yield from _arguments(call)
+    yield from generic.outcome_note(call)
     output = call.output(ToolOutput)
     blocks = b.to_blocks(output.content) if output and output.content else call.blocks
     structured = _structured(call, output)
     for block in blocks:
-        if not (isinstance(block, b.Text) and _is_told(call, block, structured)):
+        if not (isinstance(block, b.Text) and _is_repeated(call, block, structured)):
             yield from _block(block)
     if structured is not None:
         yield Data(value=structured)
 
 
-def _given(call: ToolCall) -> Iterator[Node]:
-    given = call.arguments
-    if all(isinstance(value, str | int | float | bool) and len(words(value)) <= SHORT for value in given.values()):
-        yield from facts(**{name: words(value) for name, value in given.items()})
+def _arguments(call: ToolCall) -> Iterator[Node]:
+    args = call.arguments
+    if all(isinstance(value, str | int | float | bool) and len(as_text(value)) <= SHORT for value in args.values()):
+        yield from facts(**{name: as_text(value) for name, value in args.items()})
     else:
-        yield from _draw.section("input", [Data(value=call.given)], open=True)
+        yield from _draw.section("input", [Data(value=call.raw_input)], open=True)
 
 
-def _is_told(call: ToolCall, block: b.Text, structured: Any) -> bool:
-    """Whether the ending or the structured content says the text already."""
-    if call.ending.state != DONE:
+def _is_repeated(call: ToolCall, block: b.Text, structured: Any) -> bool:
+    """True if the outcome or the structured content has the same text."""
+    if call.outcome.state != DONE:
         return True
-    return structured is not None and parsed(words(block.text)) == structured
+    return structured is not None and parse_json(as_text(block.text)) == structured
 
 
 def _structured(call: ToolCall, output: ToolOutput | None) -> Any:
-    """The structured content, whichever way it was written."""
+    """Return the structured content, however it was recorded."""
     if output is not None and output.structuredContent is not None:
         return output.structuredContent
     if output is not None and not output.content:
         return call.data
-    return parsed(call.text) if call.ending.state == DONE else None
+    return parse_json(call.text) if call.outcome.state == DONE else None
 
 
 def _block(block: b.Block) -> Iterator[Node]:
-    """One block of a result, with the kinds that only MCP has."""
+    """Draw one block of a result, including the types that only MCP has."""
     if isinstance(block, b.Text):
-        yield from _draw.text(block.text)
+        yield from _draw.prose_or_code(block.text)
         return
     value = as_dict(block.value) if isinstance(block, b.UnknownBlock) else {}
     if block.type == "resource":
-        yield from _read(to_struct(as_dict(value.get("resource")), Resource))
+        yield from _resource(to_struct(as_dict(value.get("resource")), Resource))
     elif block.type == "resource_link":
-        yield from _draw.links((value.get("uri"), first(value.get("title"), value.get("name"))))
+        yield from _draw.links((value.get("uri"), first_nonblank(value.get("title"), value.get("name"))))
     elif block.type == "audio":
-        yield _sound(value)
+        yield _audio(value)
     else:
-        yield from _draw.drawn(block)
+        yield from _draw.content_block(block)
 
 
-def _sound(value: dict[str, Any]) -> Picture:
-    return picture(words(value.get("data")), first(value.get("mimeType"), "application/octet-stream"))
+def _audio(value: dict[str, Any]) -> Picture:
+    return image_node(as_text(value.get("data")), first_nonblank(value.get("mimeType"), "application/octet-stream"))
 
 
 def list_title(call: ToolCall) -> str:
-    """Whose resources, and how many."""
+    """Return the server and the number of resources."""
     found = _resources(call)
-    return _title(call, call.input(ResourceInput).server, count(found, "resource") if found else "")
+    return _title(call, call.input(ResourceInput).server, plural(found, "resource") if found else "")
 
 
 def draw_list(call: ToolCall) -> Iterator[Node]:
-    """The resources as a table."""
+    """Draw the resources as a table."""
     found = _resources(call)
-    yield from facts(**_asked(call))
-    yield from _ending(call)
+    yield from facts(**_arguments_of(call))
+    yield from _resource_outcome(call)
     if found:
-        yield Table(columns=["name", "address", "type", "server", "about"], rows=[_row(one) for one in found])
-    elif call.ending.state == DONE:
-        yield from _draw.content(getattr(call.block, "content", None))
+        yield Table(columns=["name", "URI", "type", "server", "description"], rows=[_row(one) for one in found])
+    elif call.outcome.state == DONE:
+        yield from _draw.draw_content(call.content)
 
 
 def read_title(call: ToolCall) -> str:
-    """Which resource is read."""
-    given = call.input(ResourceInput)
-    return _title(call, first(given.uri, given.server), "")
+    """Return the resource."""
+    args = call.input(ResourceInput)
+    return _title(call, first_nonblank(args.uri, args.server), "")
 
 
 def draw_read(call: ToolCall) -> Iterator[Node]:
-    """What the resource says."""
-    output = answer(call, ResourceOutput) or ResourceOutput()
-    yield from facts(**_asked(call))
-    yield from _ending(call)
-    contents = each(output.contents, Resource)
-    for one in contents:
-        yield from _read(one)
-    if not contents and call.ending.state == DONE:
-        yield from _draw.content(getattr(call.block, "content", None))
+    """Draw the content of the resource."""
+    output = typed_result(call, ResourceOutput) or ResourceOutput()
+    yield from facts(**_arguments_of(call))
+    yield from _resource_outcome(call)
+    contents = list_of(output.contents, Resource)
+    for resource in contents:
+        yield from _resource(resource)
+    if not contents and call.outcome.state == DONE:
+        yield from _draw.draw_content(call.content)
 
 
 def wait_title(call: ToolCall) -> str:
-    """Which servers are waited for."""
-    return _title(call, names(call.input(WaitInput).servers), "")
+    """Return the servers."""
+    return _title(call, comma_separated(call.input(WaitInput).servers), "")
 
 
 def draw_wait(call: ToolCall) -> Iterator[Node]:
-    """What became of the waiting."""
+    """Draw the input and the result."""
     if call.arguments:
-        yield Data(value=call.given)
-    yield from _draw.reply(call)
+        yield Data(value=call.raw_input)
+    yield from _draw.plain_result(call)
 
 
 def refresh_title(call: ToolCall) -> str:
-    """Which server is asked again for its tools."""
+    """Return the server."""
     return _title(call, call.input(ResourceInput).server, "")
 
 
 def draw_refresh(call: ToolCall) -> Iterator[Node]:
-    """What became of each server's tools."""
-    servers = each(to_struct({"servers": _listing(call)}, RefreshOutput).servers, Refresh)
-    yield from facts(**_asked(call))
+    """Draw the changes to the tools of each server."""
+    servers = list_of(to_struct({"servers": _result_list(call)}, RefreshOutput).servers, RefreshedServer)
+    yield from facts(**_arguments_of(call))
     if not servers:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
         return
-    yield from generic.ending(call)
+    yield from generic.outcome_note(call)
     columns = ["server", "status", "tools", "added", "removed", "error"]
-    yield Table(columns=columns, rows=[_refreshed(one) for one in servers])
+    yield Table(columns=columns, rows=[_server_row(server) for server in servers])
 
 
-def _refreshed(one: Refresh) -> list[str]:
-    changes = [names(one.added), names(one.removed), words(one.error)]
-    return [words(one.server), words(one.status), words(one.toolCount), *changes]
+def _server_row(server: RefreshedServer) -> list[str]:
+    changes = [comma_separated(server.added), comma_separated(server.removed), as_text(server.error)]
+    return [as_text(server.server), as_text(server.status), as_text(server.toolCount), *changes]
 
 
-def _title(call: ToolCall, what: object, found: str) -> str:
-    return f"{call.name} {line(what)}".strip() + (f" → {found}" if found else "")
+def _title(call: ToolCall, name: object, found: str) -> str:
+    return f"{call.name} {one_line(name)}".strip() + (f" → {found}" if found else "")
 
 
-def _asked(call: ToolCall) -> dict[str, str]:
-    given = call.input(ResourceInput)
-    return {"server": words(given.server), "address": words(given.uri)}
+def _arguments_of(call: ToolCall) -> dict[str, str]:
+    args = call.input(ResourceInput)
+    return {"server": as_text(args.server), "URI": as_text(args.uri)}
 
 
-def _ending(call: ToolCall) -> Iterator[Node]:
-    output = answer(call, ResourceOutput) or ResourceOutput()
-    yield from generic.ending(call)
+def _resource_outcome(call: ToolCall) -> Iterator[Node]:
+    output = typed_result(call, ResourceOutput) or ResourceOutput()
+    yield from generic.outcome_note(call)
     yield from _draw.note(output.error, "error")
 
 
-def _listing(call: ToolCall) -> list[Any]:
-    """A result that is a list, as data or as text."""
-    return as_list(call.data) or as_list(parsed(call.text))
+def _result_list(call: ToolCall) -> list[Any]:
+    """Return a result that is a list, as data or as text."""
+    return as_list(call.data) or as_list(parse_json(call.text))
 
 
 def _resources(call: ToolCall) -> list[Resource]:
-    output = answer(call, ResourceOutput)
-    return each((output or to_struct({"resources": _listing(call)}, ResourceOutput)).resources, Resource)
+    output = typed_result(call, ResourceOutput)
+    return list_of((output or to_struct({"resources": _result_list(call)}, ResourceOutput)).resources, Resource)
 
 
-def _row(one: Resource) -> list[str]:
-    return [words(part) for part in (one.name, one.uri, one.mimeType, one.server, one.description)]
+def _row(resource: Resource) -> list[str]:
+    columns = (resource.name, resource.uri, resource.mimeType, resource.server, resource.description)
+    return [as_text(column) for column in columns]
 
 
-def _read(one: Resource) -> Iterator[Node]:
-    """One resource: its text in its language, or where its bytes were put."""
-    kind = words(one.mimeType)
-    if first(one.text):
-        text = words(one.text)
-        marked = kind == "text/markdown"
-        yield Prose(text=text) if marked else Code(text=text, path=words(one.uri), language=LANGUAGES.get(kind))
-    yield from _draw.files((one.blobSavedTo, kind))
+def _resource(resource: Resource) -> Iterator[Node]:
+    """Draw a resource: its text in its language, or the file its bytes were saved to."""
+    media_type, text = as_text(resource.mimeType), as_text(resource.text)
+    if text.strip() and media_type == "text/markdown":
+        yield Prose(text=text)
+    elif text.strip():
+        yield Code(text=text, path=as_text(resource.uri), language=LANGUAGES.get(media_type))
+    yield from _draw.files((resource.blobSavedTo, media_type))
 
 
 TOOLS = [

@@ -1,4 +1,4 @@
-"""Nodes: the few kinds of thing that a view can draw. A tool makes them; a view draws them."""
+"""The node types that tools build and views draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, tag_field="node"):
-    """Something to draw."""
+    """The base of all nodes."""
 
 
 class Prose(Node, frozen=True, kw_only=True, tag="prose"):
@@ -18,20 +18,20 @@ class Prose(Node, frozen=True, kw_only=True, tag="prose"):
 
 
 class Code(Node, frozen=True, kw_only=True, tag="code"):
-    """Source or other text that is read line by line."""
+    """Source code, or other text to read line by line."""
 
     text: str
     language: str | None = None
-    """A name that highlighters know; None where nothing is to be highlighted."""
+    """A name that highlighters know; None for plain text."""
     path: str | None = None
     start: int | None = None
-    """The number of its first line; None where lines have no numbers."""
+    """The number of the first line; None if lines have no numbers."""
     marks: list[str] = []
-    """Texts to highlight wherever they stand: what a search looked for."""
+    """Texts to highlight wherever they occur: the matches of a search."""
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of changed lines; each begins with a blank, `-` or `+`."""
+    """A run of changed lines; each begins with a space, `-` or `+`."""
 
     old_start: int
     new_start: int
@@ -46,7 +46,7 @@ class Diff(Node, frozen=True, kw_only=True, tag="diff"):
 
 
 class Terminal(Node, frozen=True, kw_only=True, tag="terminal"):
-    """What a program was told or printed; colour codes and all."""
+    """A command, or what a program printed, with its colour codes."""
 
     text: str
     stream: str = "out"
@@ -62,30 +62,30 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Files(Node, frozen=True, kw_only=True, tag="files"):
-    """A list of files; a view may draw a long one as a tree."""
+    """A list of files; a view may draw a long list as a tree."""
 
     entries: list[FileEntry]
 
 
 class ChecklistItem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do."""
+    """One item of a checklist."""
 
     text: str
     state: str = "pending"
     """pending, active, done, or cancelled."""
     changed: bool = False
-    """Whether this call changed it."""
+    """True if this call changed the item."""
     note: str | None = None
 
 
 class Checklist(Node, frozen=True, kw_only=True, tag="checklist"):
-    """Things to do and how far they are."""
+    """Things to do, each with its state."""
 
     items: list[ChecklistItem]
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several answers."""
+    """A possible answer to a question."""
 
     label: str
     description: str | None = None
@@ -94,15 +94,15 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choice(Node, frozen=True, kw_only=True, tag="choice"):
-    """A question with its possible answers, the chosen ones marked."""
+    """A question with its options and the user's choice."""
 
     question: str
     header: str | None = None
     options: list[Option] = []
     multiple: bool = False
-    """Whether several could be chosen: check boxes, not radio buttons."""
+    """True if several options can be chosen: check boxes instead of radio buttons."""
     answer: str | None = None
-    """What was answered, where that is none of the options."""
+    """The answer, if it is none of the options."""
 
 
 class Table(Node, frozen=True, kw_only=True, tag="table"):
@@ -113,46 +113,47 @@ class Table(Node, frozen=True, kw_only=True, tag="table"):
 
 
 class Picture(Node, frozen=True, kw_only=True, tag="picture"):
-    """An image or another file that a view may show; its bytes are base64."""
+    """An image or another file that a view may show."""
 
     media_type: str
     size: int | None = None
-    """Bytes."""
+    """In bytes."""
     width: int | None = None
     height: int | None = None
     name: str | None = None
     data: str | None = None
+    """The content in base64."""
     url: str | None = None
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """A name and what it is."""
+    """A name and a value."""
 
     name: str
     value: str
 
 
 class Facts(Node, frozen=True, kw_only=True, tag="facts"):
-    """Short things known, by name."""
+    """Short values by name."""
 
     items: list[Fact]
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Somewhere a link leads."""
+    """The target of a link."""
 
     url: str
     title: str | None = None
 
 
 class Links(Node, frozen=True, kw_only=True, tag="links"):
-    """Addresses; a view never follows one by itself."""
+    """Links; a view never follows one by itself."""
 
     targets: list[Target]
 
 
 class Note(Node, frozen=True, kw_only=True, tag="note"):
-    """A short remark: a badge, a warning, an error in words."""
+    """A short remark: a badge, a warning, an error message."""
 
     text: str
     level: str = "info"
@@ -166,7 +167,7 @@ class Data(Node, frozen=True, kw_only=True, tag="data"):
 
 
 class Section(Node, frozen=True, kw_only=True, tag="section"):
-    """Nodes under a heading; a view may keep it closed until asked."""
+    """Nodes under a heading; a view may show it closed."""
 
     title: str
     nodes: list[Node]
@@ -174,6 +175,6 @@ class Section(Node, frozen=True, kw_only=True, tag="section"):
 
 
 def facts(**items: object) -> list[Node]:
-    """Facts from keywords, those without a value left out; underscores read as blanks."""
-    known = {name.replace("_", " "): value for name, value in items.items() if value not in (None, "")}
-    return [Facts(items=[Fact(name=name, value=str(value)) for name, value in known.items()])] if known else []
+    """Return a node of named values, without the empty ones; underscores in names become spaces."""
+    known = {name.replace("_", " "): str(value) for name, value in items.items() if value not in (None, "")}
+    return [Facts(items=[Fact(name=name, value=value) for name, value in known.items()])] if known else []

@@ -1,4 +1,4 @@
-"""NotebookEdit: a cell of a notebook replaced, inserted or deleted."""
+"""NotebookEdit: replace, insert or delete a cell of a notebook."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
+from reread.base.text import as_text, one_line
 from reread.tools import _diff, _draw, generic
-from reread.tools._values import first, line, parsed, words
+from reread.tools._values import first_nonblank, join_parts, parse_json
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
-from reread.tools.read import joined
+from reread.tools.read import source_text
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
@@ -18,7 +19,7 @@ REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 
 
 class Input(Struct, kw_only=True):
-    """What is to stand in which cell."""
+    """The cell and its new source."""
 
     notebook_path: str = ""
     cell_id: str | None = None
@@ -29,7 +30,7 @@ class Input(Struct, kw_only=True):
 
 
 class Output(Struct, kw_only=True):
-    """What was changed, and the notebook before and after."""
+    """The changed cell, and the notebook before and after."""
 
     notebook_path: str | None = None
     cell_id: str | None = None
@@ -45,77 +46,76 @@ class Output(Struct, kw_only=True):
 
 
 def title(call: ToolCall) -> str:
-    """The notebook, what was done to which cell, and how many lines came and went."""
-    given, output = _both(call)
-    path = first(output.notebook_path, given.notebook_path)
-    cell = line(_cell(given, output) or _after(given, output), 40)
-    parts = (call.name, line(path), _mode(given, output), cell, _diff.tally(_hunks(given, output)))
-    return " ".join(part for part in parts if part)
+    """Return the notebook, the mode, the cell and the number of changed lines."""
+    args, output = _input_output(call)
+    path = first_nonblank(output.notebook_path, args.notebook_path)
+    cell = one_line(_cell(args, output) or _after(args, output), 40)
+    return join_parts(call.name, one_line(path), _mode(args, output), cell, _diff.change_counts(_hunks(args, output)))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """The change to the cell, or the cell as it is now."""
-    given, output = _both(call)
-    yield from generic.ending(call)
+    """Draw the change to the cell, or its new source."""
+    args, output = _input_output(call)
+    yield from generic.outcome_note(call)
     yield from _draw.note(output.error, "error")
     yield from facts(
-        cell=_cell(given, output),
-        place=_after(given, output),
-        type=first(output.cell_type, given.cell_type),
-        language=words(output.language),
+        cell=_cell(args, output),
+        position=_after(args, output),
+        type=first_nonblank(output.cell_type, args.cell_type),
+        language=as_text(output.language),
     )
-    shown = list(_source(given, output))
+    shown = list(_source(args, output))
     yield from shown
-    if not shown and call.ending.state == DONE:
+    if not shown and call.outcome.state == DONE:
         yield from _draw.note(call.text)
 
 
-def _both(call: ToolCall) -> tuple[Input, Output]:
+def _input_output(call: ToolCall) -> tuple[Input, Output]:
     return call.input(Input), call.output(Output) or Output()
 
 
-def _mode(given: Input, output: Output) -> str:
-    return line(first(output.edit_mode, given.edit_mode), 20) or REPLACE
+def _mode(args: Input, output: Output) -> str:
+    return one_line(first_nonblank(output.edit_mode, args.edit_mode), 20) or REPLACE
 
 
-def _cell(given: Input, output: Output) -> str:
-    """The cell, where it is known: that of an insertion only the result tells."""
-    told = first(output.cell_id, output.cell_number)
-    return told if _mode(given, output) == INSERT else told or first(given.cell_id, given.cell_number)
+def _cell(args: Input, output: Output) -> str:
+    """Return the id or number of the cell; for an insertion, only the result has it."""
+    changed = first_nonblank(output.cell_id, output.cell_number)
+    return changed if _mode(args, output) == INSERT else changed or first_nonblank(args.cell_id, args.cell_number)
 
 
-def _after(given: Input, output: Output) -> str:
-    """Where a cell was inserted."""
-    before = first(given.cell_id, given.cell_number)
-    return f"after {before}" if before and _mode(given, output) == INSERT else ""
+def _after(args: Input, output: Output) -> str:
+    """Return where a cell was inserted."""
+    before = first_nonblank(args.cell_id, args.cell_number)
+    return f"after {before}" if before and _mode(args, output) == INSERT else ""
 
 
-def _source(given: Input, output: Output) -> Iterator[Node]:
-    hunks, new = _hunks(given, output), first(output.new_source, given.new_source)
-    kind = first(output.cell_type, given.cell_type)
+def _source(args: Input, output: Output) -> Iterator[Node]:
+    hunks, new = _hunks(args, output), first_nonblank(output.new_source, args.new_source)
+    kind = first_nonblank(output.cell_type, args.cell_type)
     if hunks:
-        yield from _diff.changed(first(output.notebook_path, given.notebook_path), hunks)
+        yield from _diff.diff_nodes(first_nonblank(output.notebook_path, args.notebook_path), hunks)
     elif new and kind == "markdown":
         yield Prose(text=new)
     elif new:
-        yield Code(text=new, language=first(output.language) or "python")
-    elif _mode(given, output) == REPLACE:
-        yield Note(text="an empty cell")
+        yield Code(text=new, language=first_nonblank(output.language) or "python")
+    elif _mode(args, output) == REPLACE:
+        yield Note(text="empty cell")
 
 
-def _hunks(given: Input, output: Output) -> list[Hunk]:
-    """The change to a cell whose old text is known."""
-    if _mode(given, output) == INSERT:
+def _hunks(args: Input, output: Output) -> list[Hunk]:
+    """Return the change to a cell if its old source is known."""
+    if _mode(args, output) == INSERT:
         return []
-    old = first(output.old_source) or _before(output, _cell(given, output))
-    return _diff.between(old, first(output.new_source, given.new_source)) if old else []
+    old = first_nonblank(output.old_source) or _old_source(output, _cell(args, output))
+    return _diff.compute_hunks(old, first_nonblank(output.new_source, args.new_source)) if old else []
 
 
-def _before(output: Output, name: str) -> str:
-    """What a cell held in the notebook before."""
-    cells = map(as_dict, as_list(as_dict(parsed(words(output.original_file))).get("cells")))
-    named = (cell for place, cell in enumerate(cells) if name in (cell.get("id"), f"cell-{place}", str(place)))
-    return joined(as_dict(next(named, None)).get("source"))
+def _old_source(output: Output, name: str) -> str:
+    """Return the source of a cell in the original notebook."""
+    cells = map(as_dict, as_list(as_dict(parse_json(as_text(output.original_file))).get("cells")))
+    named = (cell for index, cell in enumerate(cells) if name in (cell.get("id"), f"cell-{index}", str(index)))
+    return source_text(as_dict(next(named, None)).get("source"))
 
 
 TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw, category="edit")]

@@ -1,4 +1,4 @@
-"""EnterPlanMode and ExitPlanMode: planning before doing, and the plan itself."""
+"""EnterPlanMode and ExitPlanMode: the plan and its approval."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.text import as_text, one_line
 from reread.tools import _draw
-from reread.tools._values import answer, each, first, line, words
+from reread.tools._values import first_nonblank, list_of, typed_result
 from reread.tools.nodes import Node, Note, Table
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 
 class EnterInput(Struct, kw_only=True):
-    """Why a plan is wanted."""
+    """The reason for planning."""
 
     reason: str | None = None
 
 
 class EnterOutput(Struct, kw_only=True):
-    """That planning began."""
+    """The result of EnterPlanMode."""
 
     message: str | None = None
 
 
 class Permission(Struct, kw_only=True):
-    """Something that the plan asks to be allowed."""
+    """A permission that the plan needs."""
 
     tool: str = ""
     prompt: str = ""
 
 
 class ExitInput(Struct, kw_only=True):
-    """The plan as proposed."""
+    """The proposed plan."""
 
     plan: str | None = None
     planFilePath: str | None = None
@@ -41,7 +42,7 @@ class ExitInput(Struct, kw_only=True):
 
 
 class ExitOutput(Struct, kw_only=True):
-    """The plan as it was decided upon."""
+    """The plan as approved."""
 
     plan: str | None = None
     isAgent: bool | None = None
@@ -53,49 +54,47 @@ class ExitOutput(Struct, kw_only=True):
 
 
 def enter_title(call: ToolCall) -> str:
-    """That planning begins."""
-    return f"{call.name} {line(call.input(EnterInput).reason)}".strip()
+    """Return the reason."""
+    return f"{call.name} {one_line(call.input(EnterInput).reason)}".strip()
 
 
 def draw_enter(call: ToolCall) -> Iterator[Node]:
-    """Why, and what was said to it."""
-    output = answer(call, EnterOutput)
+    """Draw the reason and the result."""
+    output = typed_result(call, EnterOutput) or EnterOutput()
     yield from _draw.prose(call.input(EnterInput).reason)
-    if output and first(output.message):
-        yield from _draw.ending(call, output.message)
-    else:
-        yield from _draw.reply(call)
+    yield from _draw.plain_result(call, output.message)
 
 
 def exit_title(call: ToolCall) -> str:
-    """The plan's first line."""
-    given, output = call.input(ExitInput), call.output(ExitOutput) or ExitOutput()
-    head = first(output.plan, given.plan).strip().partition("\n")[0].lstrip("# ")
-    return f"{call.name} {line(head)}".strip()
+    """Return the first line of the plan."""
+    args, output = call.input(ExitInput), call.output(ExitOutput) or ExitOutput()
+    head = first_nonblank(output.plan, args.plan).strip().partition("\n")[0].lstrip("# ")
+    return f"{call.name} {one_line(head)}".strip()
 
 
 def draw_exit(call: ToolCall) -> Iterator[Node]:
-    """The plan and its file, and what was decided."""
-    given, output = call.input(ExitInput), call.output(ExitOutput)
-    told = output or ExitOutput()
-    proposed, decided = words(given.plan), words(told.plan)
-    yield from _draw.prose(first(decided, proposed))
-    yield from _draw.files((first(told.filePath, given.planFilePath), "plan"))
-    if decided.strip() and decided != proposed:
-        yield from _draw.section("plan as proposed", _draw.prose(proposed))
-    asked = [[words(one.tool), words(one.prompt)] for one in each(given.allowedPrompts, Permission)]
-    if asked:
-        yield Table(columns=["tool", "asks to"], rows=asked)
+    """Draw the plan, its file, and the decision."""
+    args, output = call.input(ExitInput), call.output(ExitOutput)
+    result = output or ExitOutput()
+    proposed, approved = as_text(args.plan), as_text(result.plan)
+    yield from _draw.prose(first_nonblank(approved, proposed))
+    yield from _draw.files((first_nonblank(result.filePath, args.planFilePath), "plan"))
+    if approved.strip() and approved != proposed:
+        yield from _draw.section("proposed plan", _draw.prose(proposed))
+    permissions = list_of(args.allowedPrompts, Permission)
+    if permissions:
+        rows = [[as_text(permission.tool), as_text(permission.prompt)] for permission in permissions]
+        yield Table(columns=["tool", "permission"], rows=rows)
     yield from _decision(call, output)
 
 
 def _decision(call: ToolCall, output: ExitOutput | None) -> Iterator[Node]:
-    if output is None or call.ending.state != DONE:
-        yield from _draw.reply(call)
+    if output is None or call.outcome.state != DONE:
+        yield from _draw.plain_result(call)
     elif output.awaitingLeaderApproval is True:
-        yield Note(text="waits for the team leader to approve")
+        yield Note(text="waiting for the team leader's approval")
     else:
-        yield Note(text="approved, with changes by the user" if output.planWasEdited is True else "approved")
+        yield Note(text="approved with edits by the user" if output.planWasEdited is True else "approved")
 
 
 TOOLS = [

@@ -1,4 +1,4 @@
-"""AskUserQuestion: questions with their possible answers, and what the user chose."""
+"""AskUserQuestion: questions with options, and the answers of the user."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_dict
+from reread.base.format import duration_ms_text
+from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
-from reread.tools._values import each, first, held, line, names, span_ms, words
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Choice, Node, Note, facts
-from reread.tools.nodes import Option as Drawn
+from reread.tools.nodes import Option as OptionNode
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
-JOIN = ", "
-"""What joins several answers to one."""
+SEPARATOR = ", "
+"""Separates the labels in an answer with several choices."""
 UNANSWERED = {
     "skipped": "skipped by the user",
     "replied_in_chat": "answered in the chat instead",
     "dismissed": "dismissed by the user",
 }
-"""How a question may go without an answer."""
+"""The note for a question without an answer."""
 
 
-class Option(Struct, kw_only=True):
-    """A possible answer."""
+class QuestionOption(Struct, kw_only=True):
+    """An option of a question."""
 
     label: str = ""
     description: str | None = None
@@ -35,16 +37,16 @@ class Option(Struct, kw_only=True):
 
 
 class Question(Struct, kw_only=True):
-    """What is asked."""
+    """A question with its options."""
 
     question: str = ""
     header: str | None = None
-    options: list[Option] | None = None
+    options: list[QuestionOption] | None = None
     multiSelect: bool | None = None
 
 
 class Annotation(Struct, kw_only=True):
-    """What the user added to an answer, or why there is none."""
+    """Notes of the user on an answer, or why there is none."""
 
     preview: str | None = None
     notes: str | None = None
@@ -52,7 +54,7 @@ class Annotation(Struct, kw_only=True):
 
 
 class Input(Question, kw_only=True):
-    """The questions; once it was a single one, asked directly."""
+    """The questions; early versions had the fields of a single question here."""
 
     questions: list[Question] | None = None
     answers: dict[str, Any] | None = None
@@ -61,7 +63,7 @@ class Input(Question, kw_only=True):
 
 
 class Output(Struct, kw_only=True):
-    """The answers, by the text of their question."""
+    """The answers by the text of the question."""
 
     questions: list[Question] | None = None
     answers: dict[str, Any] | None = None
@@ -71,116 +73,116 @@ class Output(Struct, kw_only=True):
 
 
 def title(call: ToolCall) -> str:
-    """The question and its answer; of several, their headings."""
-    asked, answers = _asked(call), _answers(call)
-    if len(asked) == 1:
-        answer = answers.get(words(asked[0].question), "")
-        return f"{call.name} {line(asked[0].question)}" + (f" → {line(answer)}" if answer else "")
-    parts = [_short(question, answers) for question in asked]
-    return f"{call.name} {' · '.join(part for part in parts if part)}".strip()
+    """Return the question and its answer; for several questions, their headings."""
+    questions, answers = _questions(call), _answers(call)
+    if len(questions) == 1:
+        answer = answers.get(as_text(questions[0].question), "")
+        return f"{call.name} {one_line(questions[0].question)}" + (f" → {one_line(answer)}" if answer else "")
+    parts = [_heading(question, answers) for question in questions]
+    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
 
 
-def _short(question: Question, answers: dict[str, str]) -> str:
-    head, answer = first(question.header, question.question), answers.get(words(question.question), "")
-    return f"{line(head)}: {line(answer)}" if answer else line(head)
+def _heading(question: Question, answers: dict[str, str]) -> str:
+    head, answer = first_nonblank(question.header, question.question), answers.get(as_text(question.question), "")
+    return f"{one_line(head)}: {one_line(answer)}" if answer else one_line(head)
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """Each question with the chosen answer marked."""
+    """Draw each question with the chosen options marked."""
     output, answers = call.output(Output) or Output(), _answers(call)
     notes = {**as_dict(call.input(Input).annotations), **as_dict(output.annotations)}
-    asked = _asked(call)
-    if not asked:
+    questions = _questions(call)
+    if not questions:
         yield from generic.draw(call)
         return
-    for question in asked:
-        yield _choice(question, answers.get(words(question.question), ""))
-        yield from _remarks(held(notes.get(words(question.question)), Annotation))
-    known = {words(question.question) for question in asked}
+    for question in questions:
+        yield _choice(question, answers.get(as_text(question.question), ""))
+        yield from _annotation_notes(as_type(notes.get(as_text(question.question)), Annotation))
+    known = {as_text(question.question) for question in questions}
     yield from facts(**{text: answer for text, answer in answers.items() if text not in known})
     yield from _draw.prose(output.response)
-    if span_ms(output.afkTimeoutMs):
-        yield Note(text=f"nobody answered within {span_ms(output.afkTimeoutMs)}", level="warning")
-    yield from generic.ending(call) if answers else _draw.reply(call)
+    if timeout := duration_ms_text(output.afkTimeoutMs):
+        yield Note(text=f"no answer within {timeout}", level="warning")
+    yield from generic.outcome_note(call) if answers else _draw.plain_result(call)
 
 
-def _asked(call: ToolCall) -> list[Question]:
-    given, output = call.input(Input), call.output(Output)
-    questions = each(given.questions, Question) or each(output.questions if output else None, Question)
-    return questions or ([given] if first(given.question) else [])
+def _questions(call: ToolCall) -> list[Question]:
+    args, output = call.input(Input), call.output(Output)
+    questions = list_of(args.questions, Question) or list_of(output.questions if output else None, Question)
+    return questions or ([args] if first_nonblank(args.question) else [])
 
 
 def _answers(call: ToolCall) -> dict[str, str]:
-    """What was answered, by question; from the result's text where only that was kept."""
+    """Return the answers by question, from the text of the result if there is no structured one."""
     output = call.output(Output)
-    given = as_dict(output.answers if output else None) or as_dict(call.input(Input).answers)
-    if given:
-        return {question: names(answer) for question, answer in given.items()}
+    recorded = as_dict(output.answers if output else None) or as_dict(call.input(Input).answers)
+    if recorded:
+        return {question: comma_separated(answer) for question, answer in recorded.items()}
     found: dict[str, str] = {}
-    for question in _asked(call) if call.ending.state == DONE else []:
-        said = words(question.question)
-        told = re.search(rf'"{re.escape(said)}"="(.*?)"(?=[,.\s]|$)', call.text, re.DOTALL)
-        if told:
-            found[said] = told[1]
+    for question in _questions(call) if call.outcome.state == DONE else []:
+        text = as_text(question.question)
+        answer = re.search(rf'"{re.escape(text)}"="(.*?)"(?=[,.\s]|$)', call.text, re.DOTALL)
+        if answer:
+            found[text] = answer[1]
     return found
 
 
 def _choice(question: Question, answer: str) -> Choice:
-    options = each(question.options, Option)
-    labels = [words(option.label) for option in options]
-    several = question.multiSelect is True
-    chosen, free = _matched(answer, labels) if several else _only(answer, labels)
+    options = list_of(question.options, QuestionOption)
+    labels = [as_text(option.label) for option in options]
+    multiple = question.multiSelect is True
+    chosen, free_text = _match_labels(answer, labels) if multiple else _match_label(answer, labels)
     return Choice(
-        question=words(question.question),
-        header=first(question.header) or None,
-        options=[_option(option, words(option.label) in chosen) for option in options],
-        multiple=several,
-        answer=free or None,
+        question=as_text(question.question),
+        header=first_nonblank(question.header) or None,
+        options=[_option(option, as_text(option.label) in chosen) for option in options],
+        multiple=multiple,
+        answer=free_text or None,
     )
 
 
-def _option(option: Option, chosen: bool) -> Drawn:
-    return Drawn(
-        label=words(option.label),
-        description=first(option.description) or None,
+def _option(option: QuestionOption, chosen: bool) -> OptionNode:
+    return OptionNode(
+        label=as_text(option.label),
+        description=first_nonblank(option.description) or None,
         chosen=chosen,
-        preview=first(option.preview) or None,
+        preview=first_nonblank(option.preview) or None,
     )
 
 
-def _only(answer: str, labels: list[str]) -> tuple[set[str], str]:
-    """The one label that was chosen, or else the user's own words."""
+def _match_label(answer: str, labels: list[str]) -> tuple[set[str], str]:
+    """Return the chosen label, or the answer in the user's own words."""
     return ({answer}, "") if answer in labels else (set(), answer)
 
 
-def _matched(answer: str, labels: list[str]) -> tuple[set[str], str]:
-    """The labels in an answer that joins several by commas, and what in it is the user's own words.
+def _match_labels(answer: str, labels: list[str]) -> tuple[set[str], str]:
+    """Return the labels in an answer with several choices, and the rest in the user's own words.
 
-    Labels may have commas themselves, so the longest that fits is taken first.
+    Labels may contain commas, so the longest label that matches is tried first.
     """
     chosen: set[str] = set()
-    own: list[str] = []
-    longest = sorted(filter(None, labels), key=len, reverse=True)
+    free_text: list[str] = []
+    longest_first = sorted(filter(None, labels), key=len, reverse=True)
     at = 0
     while at < len(answer):
-        fits = next((label for label in longest if _stands(answer, at, label)), None)
-        comma = answer.find(JOIN, at)
-        end = at + len(fits) if fits else comma if comma >= 0 else len(answer)
-        (chosen.add if fits else own.append)(answer[at:end])
-        at = end + len(JOIN)
-    return chosen, JOIN.join(own)
+        label = next((label for label in longest_first if _is_label_at(answer, at, label)), None)
+        comma = answer.find(SEPARATOR, at)
+        end = at + len(label) if label else comma if comma >= 0 else len(answer)
+        (chosen.add if label else free_text.append)(answer[at:end])
+        at = end + len(SEPARATOR)
+    return chosen, SEPARATOR.join(free_text)
 
 
-def _stands(answer: str, at: int, label: str) -> bool:
-    """Whether a label stands there as a whole."""
+def _is_label_at(answer: str, at: int, label: str) -> bool:
+    """True if the whole label is at this position."""
     end = at + len(label)
-    return answer.startswith(label, at) and answer[end : end + len(JOIN)] in ("", JOIN)
+    return answer.startswith(label, at) and answer[end : end + len(SEPARATOR)] in ("", SEPARATOR)
 
 
-def _remarks(added: Annotation | None) -> Iterator[Node]:
-    if added:
-        yield from _draw.note(f"the user adds: {words(added.notes)}" if first(added.notes) else "")
-        yield from _draw.note(UNANSWERED.get(words(added.unanswered), words(added.unanswered)))
+def _annotation_notes(annotation: Annotation | None) -> Iterator[Node]:
+    if annotation:
+        yield from _draw.note(f"You added: {as_text(annotation.notes)}" if first_nonblank(annotation.notes) else "")
+        yield from _draw.note(UNANSWERED.get(as_text(annotation.unanswered), as_text(annotation.unanswered)))
 
 
 TOOLS = [Tool(("AskUserQuestion",), title, draw)]

@@ -1,4 +1,4 @@
-"""Read: a file or a part of it, as text, picture, notebook or PDF."""
+"""Read: a file or a part of it, as text, image, notebook or PDF."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
+from reread.base.format import as_number, number_text, size_text
+from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import generic
-from reread.tools._diff import line_number, source
-from reread.tools._images import measured, picture
-from reread.tools._result_text import numbered, unwrap
-from reread.tools._values import count, each, first, held, line, number, size, words
+from reread.tools._diff import code_node, line_number
+from reread.tools._images import image_node, with_dimensions
+from reread.tools._result_text import parse_numbered_lines, unwrap
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -26,11 +28,11 @@ _CELL = re.compile(
     re.DOTALL,
 )
 CELLS = '<cell id="'
-"""How a notebook begins in the text of a result."""
+"""How the text of a result begins if it is a notebook."""
 
 
 class Input(Struct, kw_only=True):
-    """Which lines or pages of which file."""
+    """The file and the range of lines or pages."""
 
     file_path: str | None = None
     notebook_path: str | None = None
@@ -41,8 +43,8 @@ class Input(Struct, kw_only=True):
     allow_large: bool | None = None
 
 
-class Dimensions(Struct, kw_only=True):
-    """How large an image is, and how large the model saw it."""
+class ImageSize(Struct, kw_only=True):
+    """The dimensions of an image, and those that the model saw."""
 
     originalWidth: int | None = None
     originalHeight: int | None = None
@@ -51,14 +53,14 @@ class Dimensions(Struct, kw_only=True):
 
 
 class CellImage(Struct, kw_only=True):
-    """A picture that a cell gave."""
+    """An image in the output of a cell."""
 
     image_data: str = ""
     media_type: str = "image/png"
 
 
 class CellOutput(Struct, kw_only=True):
-    """Something that a cell gave."""
+    """One output of a cell."""
 
     output_type: str | None = None
     text: Any = None
@@ -70,7 +72,7 @@ class Cell(Struct, kw_only=True):
 
     cell_id: str | None = None
     cell: int | None = None
-    """Its number, in 1.0."""
+    """The number of the cell, in version 1.0."""
     cellType: str | None = None
     source: Any = None
     language: str | None = None
@@ -78,8 +80,8 @@ class Cell(Struct, kw_only=True):
     outputs: list[CellOutput] | None = None
 
 
-class File(Struct, kw_only=True):
-    """What was read, whichever kind of file it is."""
+class FileText(Struct, kw_only=True):
+    """What was read, for every kind of file."""
 
     filePath: str | None = None
     content: str | None = None
@@ -90,241 +92,243 @@ class File(Struct, kw_only=True):
     base64: str | None = None
     type: str | None = None
     originalSize: int | None = None
-    dimensions: Dimensions | None = None
+    dimensions: ImageSize | None = None
     cells: list[Cell] | None = None
     count: int | None = None
     outputDir: str | None = None
 
 
 class Output(Struct, kw_only=True):
-    """What kind of file it is, and the file."""
+    """The kind of file, and the file."""
 
     type: str | None = None
-    file: File | None = None
+    file: FileText | None = None
     firstPage: Any = None
     pages: Any = None
     artifactRead: Any = None
 
 
-class Extent(NamedTuple):
-    """Which lines were read."""
+class LineRange(NamedTuple):
+    """The lines that were read."""
 
     start: int
-    lines: int | None
+    length: int | None
     total: int | None
 
     @property
-    def cut(self) -> bool:
-        """Whether the file goes on after them."""
-        return bool(self.lines) and self.total is not None and self.start + (self.lines or 0) <= self.total
+    def is_truncated(self) -> bool:
+        """True if the file has more lines after these."""
+        return bool(self.length) and self.total is not None and self.start + (self.length or 0) <= self.total
 
     def __str__(self) -> str:
-        end = "" if not self.lines or self.lines == 1 else f"–{self.start + self.lines - 1}"
+        end = "" if not self.length or self.length == 1 else f"–{self.start + self.length - 1}"
         of = "" if self.total is None else f" of {self.total}"
-        return f"{'' if self.lines else 'from '}{self.start}{end}{of}"
+        return f"{'' if self.length else 'from '}{self.start}{end}{of}"
 
 
-class Reading(NamedTuple):
-    """A call with all that its drawing needs, read once."""
+class FileRead(NamedTuple):
+    """A call with its input and its result, parsed once."""
 
     call: ToolCall
-    given: Input
+    args: Input
     output: Output
-    file: File
+    file: FileText
     kind: str
-    """What kind of result it is: as it says, or as its fields say; empty where neither tells."""
+    """The kind of result, by its type or its fields; empty if unknown."""
     path: str
 
 
-def _reading(call: ToolCall) -> Reading:
-    given, output = call.input(Input), call.output(Output) or Output()
-    file = held(output.file, File) or File()
-    if as_list(call.data):  # 1.0 gave the cells of a notebook without a file around them
-        file = to_struct({"cells": as_list(call.data)}, File)
+def _parse(call: ToolCall) -> FileRead:
+    args, output = call.input(Input), call.output(Output) or Output()
+    file = as_type(output.file, FileText) or FileText()
+    if as_list(call.data):  # version 1.0 recorded the cells of a notebook without a file around them
+        file = to_struct({"cells": as_list(call.data)}, FileText)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
-    said = words(output.type)
-    kind = said if said in KINDS else next((kind for kind, holds in fields.items() if holds), "")
-    path = first(file.filePath, given.file_path, given.notebook_path, given.path)
-    return Reading(call, given, output, file, kind, path)
+    recorded = as_text(output.type)
+    kind = recorded if recorded in KINDS else next((kind for kind, present in fields.items() if present), "")
+    path = first_nonblank(file.filePath, args.file_path, args.notebook_path, args.path)
+    return FileRead(call, args, output, file, kind, path)
 
 
 def title(call: ToolCall) -> str:
-    """The file, and which part of it was read."""
-    reading = _reading(call)
-    said = EXTENTS.get(reading.kind, _range)(reading)
-    return " ".join(part for part in (call.name, line(reading.path), said) if part)
+    """Return the file and the part that was read."""
+    read = _parse(call)
+    return join_parts(call.name, one_line(read.path), PARTS.get(read.kind, _range_text)(read))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """The file as what it is, or what the result says in its place."""
-    yield from generic.ending(call)
-    reading = _reading(call)
-    drawn = list(KINDS[reading.kind](reading)) if reading.kind else []
-    yield from drawn
-    if drawn:
+    """Draw the file, or what the result says instead."""
+    yield from generic.outcome_note(call)
+    read = _parse(call)
+    nodes = list(KINDS[read.kind](read)) if read.kind else []
+    yield from nodes
+    if nodes:
         yield from unwrap(call.text).warning()
-    elif call.ending.state == DONE:
-        yield from _told(reading)
+    elif call.outcome.state == DONE:
+        yield from _plain(read)
 
 
-def _range(reading: Reading) -> str:
-    """Which lines, where not all were read: `41–80 of 300`."""
-    extent = _extent(reading)
-    asked = line_number(reading.given.offset) or line_number(reading.given.limit)
-    whole = extent.total is not None and extent.start <= 1 and not extent.cut
-    return str(extent) if (asked or extent.cut) and not whole else ""
+def _range_text(read: FileRead) -> str:
+    """Return the lines that were read, unless all were: `41–80 of 300`."""
+    lines = _line_range(read)
+    requested = line_number(read.args.offset) or line_number(read.args.limit)
+    whole = lines.total is not None and lines.start <= 1 and not lines.is_truncated
+    return str(lines) if (requested or lines.is_truncated) and not whole else ""
 
 
-def _extent(reading: Reading) -> Extent:
-    """Which lines were read, as the result tells; as they were asked for where it does not."""
-    file, given = reading.file, reading.given
+def _line_range(read: FileRead) -> LineRange:
+    """Return the lines that were read, or the requested ones if the result does not say."""
+    file, args = read.file, read.args
     if isinstance(file.content, str):
-        lines = line_number(file.numLines)
-        lines = file.content.count("\n") + 1 if lines is None else lines
-        return Extent(line_number(file.startLine) or 1, lines, line_number(file.totalLines))
-    told = numbered(unwrap(reading.call.text).text) if reading.call.ending.state == DONE else None
-    if told:
-        return Extent(told.start, told.text.count("\n") + 1, None)
-    return Extent(line_number(given.offset) or 1, line_number(given.limit), None)
+        count = line_number(file.numLines)
+        count = file.content.count("\n") + 1 if count is None else count
+        return LineRange(line_number(file.startLine) or 1, count, line_number(file.totalLines))
+    numbered = parse_numbered_lines(unwrap(read.call.text).text) if read.call.outcome.state == DONE else None
+    if numbered:
+        return LineRange(numbered.start, numbered.text.count("\n") + 1, None)
+    return LineRange(line_number(args.offset) or 1, line_number(args.limit), None)
 
 
-def _text(reading: Reading) -> Iterator[Node]:
-    file = reading.file
+def _text(read: FileRead) -> Iterator[Node]:
+    file = read.file
     if not isinstance(file.content, str):
         return
-    extent = _extent(reading)
+    lines = _line_range(read)
     if file.truncatedByTokenCap is True:
-        yield Note(text=f"cut at the token limit: lines {extent}", level="warning")
-    elif extent.cut and not line_number(reading.given.limit):
-        yield Note(text=f"cut: lines {extent}", level="warning")
+        yield Note(text=f"truncated at the token limit: lines {lines}", level="warning")
+    elif lines.is_truncated and not line_number(read.args.limit):
+        yield Note(text=f"truncated: lines {lines}", level="warning")
     if file.content:
-        yield source(file.content, reading.path, start=extent.start)
-    elif extent.total and extent.total > 1:
-        yield Note(text=f"nothing there: the file has {extent.total:,} lines")
+        yield code_node(file.content, read.path, start=lines.start)
+    elif lines.total and lines.total > 1:
+        yield Note(text=f"no lines in this range; the file has {lines.total:,} lines")
     else:
         yield Note(text="the file is empty")
 
 
-def _image(reading: Reading) -> Iterator[Node]:
-    file = reading.file
-    measure = held(file.dimensions, Dimensions) or Dimensions()
-    if first(file.base64):
-        yield picture(
-            first(file.base64),
-            first(file.type) or "image/png",
-            name=reading.path or None,
+def _image(read: FileRead) -> Iterator[Node]:
+    file = read.file
+    dimensions = as_type(file.dimensions, ImageSize) or ImageSize()
+    if first_nonblank(file.base64):
+        yield image_node(
+            first_nonblank(file.base64),
+            first_nonblank(file.type) or "image/png",
+            name=read.path or None,
             size=line_number(file.originalSize),
-            width=line_number(measure.originalWidth),
-            height=line_number(measure.originalHeight),
+            width=line_number(dimensions.originalWidth),
+            height=line_number(dimensions.originalHeight),
         )
-    shown = _times(measure.displayWidth, measure.displayHeight)
-    if shown != _times(measure.originalWidth, measure.originalHeight):
+    shown = _width_by_height(dimensions.displayWidth, dimensions.displayHeight)
+    if shown != _width_by_height(dimensions.originalWidth, dimensions.originalHeight):
         yield from facts(shown_to_the_model=shown)
 
 
-def _times(width: object, height: object) -> str:
+def _width_by_height(width: object, height: object) -> str:
     known = (line_number(width), line_number(height))
     return f"{known[0]}×{known[1]}" if None not in known else ""
 
 
-def _measured(reading: Reading) -> str:
-    shown = next((node for node in _image(reading) if isinstance(node, Picture)), None)
-    return _times(shown.width, shown.height) if shown else ""
+def _dimensions_text(read: FileRead) -> str:
+    image = next((node for node in _image(read) if isinstance(node, Picture)), None)
+    return _width_by_height(image.width, image.height) if image else ""
 
 
-def _pdf(reading: Reading) -> Iterator[Node]:
-    file = reading.file
-    if first(file.base64):
-        size_told = line_number(file.originalSize)
-        yield picture(first(file.base64), "application/pdf", name=reading.path or None, size=size_told)
+def _pdf(read: FileRead) -> Iterator[Node]:
+    file = read.file
+    if first_nonblank(file.base64):
+        size = line_number(file.originalSize)
+        yield image_node(first_nonblank(file.base64), "application/pdf", name=read.path or None, size=size)
 
 
-def _pages(reading: Reading) -> str:
-    asked = line(reading.given.pages, 40)
-    return f"pages {asked}" if asked else count(reading.file.count, "page")
+def _pages_text(read: FileRead) -> str:
+    requested = one_line(read.args.pages, 40)
+    return f"pages {requested}" if requested else plural(read.file.count, "page")
 
 
-def _parts(reading: Reading) -> Iterator[Node]:
-    file, output = reading.file, reading.output
+def _parts(read: FileRead) -> Iterator[Node]:
+    file, output = read.file, read.output
     yield from facts(
-        pages=count(file.count, "page"),
-        size=size(file.originalSize),
-        first_page=words(number(output.firstPage)),
-        folder=words(file.outputDir),
+        pages=plural(file.count, "page"),
+        size=size_text(file.originalSize),
+        first_page=as_text(as_number(output.firstPage)),
+        folder=as_text(file.outputDir),
     )
     for page in map(as_dict, [output.firstPage, *as_list(output.pages)]):
-        told = first(page.get("base64"), page.get("data"))
-        if told:
-            yield picture(told, first(page.get("type"), page.get("media_type")) or "image/jpeg")
+        data = first_nonblank(page.get("base64"), page.get("data"))
+        if data:
+            yield image_node(data, first_nonblank(page.get("type"), page.get("media_type")) or "image/jpeg")
 
 
-def _unchanged(reading: Reading) -> Iterator[Node]:
+def _unchanged(read: FileRead) -> Iterator[Node]:
     yield Note(text="unchanged since it was last read")
 
 
-def _notebook(reading: Reading) -> Iterator[Node]:
-    for place, cell in enumerate(each(reading.file.cells, Cell)):
-        name = first(cell.cell_id, cell.cell, place)
-        yield _cell(name, words(cell.cellType), cell.language, joined(cell.source), cell.execution_count, _gave(cell))
+def _notebook(read: FileRead) -> Iterator[Node]:
+    for index, cell in enumerate(list_of(read.file.cells, Cell)):
+        name = first_nonblank(cell.cell_id, cell.cell, index)
+        kind, source, outputs = as_text(cell.cellType), source_text(cell.source), _cell_outputs(cell)
+        yield _cell_section(name, kind, cell.language, source, outputs, cell.execution_count)
 
 
-def _cell(name: str, kind: str, language: object, told: str, run: object, gave: Iterable[Node]) -> Section:
-    """A cell under its name, with what it gave."""
-    code = kind != "markdown"
-    shown = Code(text=told, language=first(language) or None) if code else Prose(text=told)
-    marks = ["" if kind == "code" else kind, words(language) if code else "", words(number(run))]
-    called = name if name.startswith("cell") else f"cell {name}"
-    return Section(title=" · ".join([called, *filter(None, marks)]), nodes=[shown, *gave])
+def _cell_section(
+    name: str, kind: str, language: object, source: str, outputs: Iterable[Node], execution_count: object = None
+) -> Section:
+    """Return a cell and its outputs under a heading."""
+    is_code = kind != "markdown"
+    node = Code(text=source, language=first_nonblank(language) or None) if is_code else Prose(text=source)
+    heading = name if name.startswith("cell") else f"cell {name}"
+    remarks = ("" if kind == "code" else kind, as_text(language) if is_code else "", number_text(execution_count))
+    return Section(title=join_parts(heading, *remarks, separator=" · "), nodes=[node, *outputs])
 
 
-def _gave(cell: Cell) -> Iterator[Node]:
-    for output in each(cell.outputs, CellOutput):
-        if joined(output.text):
-            yield Terminal(text=joined(output.text), stream="err" if output.output_type == "error" else "out")
-        image = held(output.image, CellImage)
-        if image and first(image.image_data):
-            yield picture(first(image.image_data), first(image.media_type) or "image/png")
+def _cell_outputs(cell: Cell) -> Iterator[Node]:
+    for output in list_of(cell.outputs, CellOutput):
+        if source_text(output.text):
+            yield Terminal(text=source_text(output.text), stream="err" if output.output_type == "error" else "out")
+        image = as_type(output.image, CellImage)
+        if image and first_nonblank(image.image_data):
+            yield image_node(first_nonblank(image.image_data), first_nonblank(image.media_type) or "image/png")
 
 
-def joined(value: object) -> str:
-    """A text, or the list of its lines as notebooks write them."""
-    return "".join(map(words, as_list(value))) or (words(value) if not isinstance(value, list) else "")
+def source_text(value: object) -> str:
+    """Return a text, or the joined list of its lines, as notebooks store them."""
+    return "".join(map(as_text, as_list(value))) or (as_text(value) if not isinstance(value, list) else "")
 
 
-def _told(reading: Reading) -> Iterator[Node]:
-    """A result that is only text, or pictures."""
-    for block in reading.call.blocks:
+def _plain(read: FileRead) -> Iterator[Node]:
+    """Draw a result that has only text or images."""
+    for block in read.call.blocks:
         if isinstance(block, b.Image | b.Document):
-            yield measured(generic.picture(block), reading.path)
-    told = unwrap(reading.call.text)
-    yield from _cells(told.text) if told.text.startswith(CELLS) else _numbered(told.text, reading.path)
-    yield from told.warning()
+            yield with_dimensions(generic.media_node(block), read.path)
+    result = unwrap(read.call.text)
+    yield from _tagged_cells(result.text) if result.text.startswith(CELLS) else _numbered(result.text, read.path)
+    yield from result.warning()
 
 
-def _cells(text: str) -> Iterator[Node]:
-    """A notebook written as tags."""
-    for name, kind, language, told, gave in _CELL.findall(text):
-        nodes = [Terminal(text=gave.strip("\n"))] if gave.strip() else []
-        yield _cell(name, kind or "code", language or ("" if kind else "python"), told, None, nodes)
+def _tagged_cells(text: str) -> Iterator[Node]:
+    """Draw a notebook written as tags."""
+    for name, kind, language, source, output in _CELL.findall(text):
+        nodes = [Terminal(text=output.strip("\n"))] if output.strip() else []
+        yield _cell_section(name, kind or "code", language or ("" if kind else "python"), source, nodes)
 
 
 def _numbered(text: str, path: str) -> Iterator[Node]:
-    """Lines with their numbers before them; anything else as it stands."""
-    lines = numbered(text)
+    """Draw numbered lines as a file, and any other text as it is."""
+    lines = parse_numbered_lines(text)
     if lines is None:
-        yield from _plain(text)
+        yield from _lines_or_note(text)
         return
-    yield from _plain(lines.before)
-    yield source(lines.text, path, start=lines.start)
-    yield from _plain(lines.after)
+    yield from _lines_or_note(lines.before)
+    yield code_node(lines.text, path, start=lines.start)
+    yield from _lines_or_note(lines.after)
 
 
-def _plain(text: str) -> Iterator[Node]:
+def _lines_or_note(text: str) -> Iterator[Node]:
     if text.strip():
         yield Code(text=text) if "\n" in text.strip() else Note(text=text.strip())
 
 
-KINDS: dict[str, Callable[[Reading], Iterator[Node]]] = {
+KINDS: dict[str, Callable[[FileRead], Iterator[Node]]] = {
     "text": _text,
     "image": _image,
     "notebook": _notebook,
@@ -332,15 +336,15 @@ KINDS: dict[str, Callable[[Reading], Iterator[Node]]] = {
     "parts": _parts,
     "file_unchanged": _unchanged,
 }
-"""How each kind of file is drawn."""
+"""Draws each kind of file."""
 
-EXTENTS: dict[str, Callable[[Reading], str]] = {
-    "image": _measured,
-    "notebook": lambda reading: count(len(each(reading.file.cells, Cell)), "cell"),
-    "pdf": _pages,
-    "parts": _pages,
+PARTS: dict[str, Callable[[FileRead], str]] = {
+    "image": _dimensions_text,
+    "notebook": lambda read: plural(list_of(read.file.cells, Cell), "cell"),
+    "pdf": _pages_text,
+    "parts": _pages_text,
     "file_unchanged": lambda _: "unchanged",
 }
-"""What a title says of how much was read, where that is no range of lines."""
+"""The part that was read, as a title says it, for each kind that is not text."""
 
 TOOLS = [Tool(("Read", "View", "NotebookRead", "ReadNotebook"), title, draw, category="read")]

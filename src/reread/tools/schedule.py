@@ -1,4 +1,4 @@
-"""What is to happen later: scheduled prompts, waking up again, and triggers in the cloud."""
+"""Scheduled prompts (CronCreate, CronDelete, CronList), ScheduleWakeup and RemoteTrigger."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.format import as_number, duration_text, number_text, utc_text
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import answer, count, each, first, grouped, line, moment, number, parsed, span, words, yes
+from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -17,7 +19,7 @@ HTTP_ERROR = 400
 
 
 class CronInput(Struct, kw_only=True):
-    """When to ask what."""
+    """The input of CronCreate."""
 
     cron: str = ""
     prompt: str | None = None
@@ -26,7 +28,7 @@ class CronInput(Struct, kw_only=True):
 
 
 class Job(Struct, kw_only=True):
-    """A prompt with its times."""
+    """A scheduled prompt."""
 
     id: str = ""
     cron: str | None = None
@@ -38,26 +40,26 @@ class Job(Struct, kw_only=True):
 
 
 class DeleteInput(Struct, kw_only=True):
-    """Which job is called off."""
+    """The input of CronDelete."""
 
     id: str = ""
 
 
 class DeleteOutput(Struct, kw_only=True):
-    """The job that was called off."""
+    """The result of CronDelete."""
 
     id: str = ""
     endedLoopWakeup: bool | None = None
 
 
 class ListOutput(Struct, kw_only=True):
-    """All jobs."""
+    """The result of CronList."""
 
     jobs: list[Job] | None = None
 
 
 class WakeInput(Struct, kw_only=True):
-    """When to go on, with what."""
+    """The input of ScheduleWakeup."""
 
     delaySeconds: float | None = None
     reason: str | None = None
@@ -67,7 +69,7 @@ class WakeInput(Struct, kw_only=True):
 
 
 class WakeOutput(Struct, kw_only=True):
-    """When it will be; zero where nothing was scheduled."""
+    """The result of ScheduleWakeup; `scheduledFor` is 0 if nothing was scheduled."""
 
     scheduledFor: float | None = None
     clampedDelaySeconds: float | None = None
@@ -77,7 +79,7 @@ class WakeOutput(Struct, kw_only=True):
 
 
 class TriggerInput(Struct, kw_only=True):
-    """What is done with which trigger."""
+    """The input of RemoteTrigger."""
 
     action: str = ""
     trigger_id: str | None = None
@@ -87,7 +89,7 @@ class TriggerInput(Struct, kw_only=True):
 
 
 class TriggerOutput(Struct, kw_only=True):
-    """What the service answered."""
+    """The result of RemoteTrigger."""
 
     status: int | None = None
     json: str | None = None
@@ -95,117 +97,125 @@ class TriggerOutput(Struct, kw_only=True):
 
 
 def create_title(call: ToolCall) -> str:
-    """When, and what is asked then."""
-    given, job = call.input(CronInput), call.output(Job) or Job()
-    return f"{call.name} {line(first(job.humanSchedule, given.cron))}: {line(given.prompt)}".rstrip(": ")
+    """Return the schedule and the prompt."""
+    args, job = call.input(CronInput), call.output(Job) or Job()
+    return f"{call.name} {one_line(first_nonblank(job.humanSchedule, args.cron))}: {one_line(args.prompt)}".rstrip(": ")
 
 
 def draw_create(call: ToolCall) -> Iterator[Node]:
-    """What is asked, when, and for how long."""
-    given, job = call.input(CronInput), call.output(Job)
-    yield from _draw.prose(given.prompt)
-    told = job or Job()
+    """Draw the prompt and its schedule."""
+    args, job = call.input(CronInput), call.output(Job)
+    yield from _draw.prose(args.prompt)
+    result = job or Job()
     yield from facts(
-        job=words(told.id),
-        schedule=words(told.humanSchedule),
-        cron=words(given.cron),
-        repeats=yes(given.recurring if told.recurring is None else told.recurring),
-        outlives_the_session=yes(given.durable if told.durable is None else told.durable),
-        next=moment(told.nextFireAt),
+        job=as_text(result.id),
+        schedule=as_text(result.humanSchedule),
+        cron=as_text(args.cron),
+        repeats=yes_no(args.recurring if result.recurring is None else result.recurring),
+        outlives_the_session=yes_no(args.durable if result.durable is None else result.durable),
+        next=utc_text(result.nextFireAt),
     )
-    yield from generic.ending(call) if job else _draw.reply(call)
+    yield from generic.outcome_note(call) if job else _draw.plain_result(call)
 
 
 def delete_title(call: ToolCall) -> str:
-    """Which job is called off."""
-    return f"{call.name} {line(call.input(DeleteInput).id)}".strip()
+    """Return the job."""
+    return f"{call.name} {one_line(call.input(DeleteInput).id)}".strip()
 
 
 def draw_delete(call: ToolCall) -> Iterator[Node]:
-    """Which job was called off."""
+    """Draw the cancelled job."""
     output = call.output(DeleteOutput) or DeleteOutput()
-    yield from facts(job=first(call.input(DeleteInput).id, output.id))
-    yield from _draw.reply(call)
+    yield from facts(job=first_nonblank(call.input(DeleteInput).id, output.id))
+    yield from _draw.plain_result(call)
     if output.endedLoopWakeup is True:
-        yield Note(text="this ended the loop that was waiting")
+        yield Note(text="this ended the waiting loop")
 
 
 def list_title(call: ToolCall) -> str:
-    """How many jobs there are."""
+    """Return the number of jobs."""
     output = call.output(ListOutput)
-    return f"{call.name} → {count(each(output.jobs, Job), 'job')}" if output else call.name
+    return f"{call.name} → {plural(list_of(output.jobs, Job), 'job')}" if output else call.name
 
 
 def draw_list(call: ToolCall) -> Iterator[Node]:
-    """All jobs as a table."""
+    """Draw all jobs as a table."""
     output = call.output(ListOutput)
-    jobs = each(output.jobs, Job) if output else []
+    jobs = list_of(output.jobs, Job) if output else []
     if not jobs:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
         return
     yield Table(columns=["job", "schedule", "cron", "next", "prompt"], rows=[_row(job) for job in jobs])
-    yield from generic.ending(call)
+    yield from generic.outcome_note(call)
 
 
 def _row(job: Job) -> list[str]:
-    return [words(job.id), words(job.humanSchedule), words(job.cron), moment(job.nextFireAt), words(job.prompt)]
+    return [
+        as_text(job.id),
+        as_text(job.humanSchedule),
+        as_text(job.cron),
+        utc_text(job.nextFireAt),
+        as_text(job.prompt),
+    ]
 
 
 def wake_title(call: ToolCall) -> str:
-    """When to go on, and why then."""
-    given = call.input(WakeInput)
-    if given.stop is True:
+    """Return the delay and the reason."""
+    args = call.input(WakeInput)
+    if args.stop is True:
         return f"{call.name} stop"
-    delay = span(given.delaySeconds)
-    parts = (f"in {delay}" if delay else "", line(given.reason))
-    return f"{call.name} {': '.join(part for part in parts if part)}".strip()
+    delay = duration_text(args.delaySeconds)
+    when = f"in {delay}" if delay else ""
+    return join_parts(call.name, join_parts(when, one_line(args.reason), separator=": "))
 
 
 def draw_wake(call: ToolCall) -> Iterator[Node]:
-    """What goes on then, and when that will be."""
-    given, output = call.input(WakeInput), call.output(WakeOutput)
-    yield from _draw.prose(given.reason)
-    yield from _draw.section("prompt", _draw.prose(given.prompt))
-    told = output or WakeOutput()
-    if told.stopped is True:
-        yield Note(text=f"the loop ended; {count(told.cancelledWakeups, 'wakeup') or 'nothing'} called off")
-    elif told.wasClamped is True:
-        yield Note(text=f"the delay was set to {span(told.clampedDelaySeconds)}", level="warning")
-    yield from facts(delay=span(given.delaySeconds), wakes_at=moment(told.scheduledFor), nothing_new=yes(given.noop))
-    scheduled = output is not None and bool(number(told.scheduledFor))
-    yield from generic.ending(call) if scheduled else _draw.reply(call)
+    """Draw the reason, the prompt, and when it will run."""
+    args, output = call.input(WakeInput), call.output(WakeOutput)
+    yield from _draw.prose(args.reason)
+    yield from _draw.section("prompt", _draw.prose(args.prompt))
+    result = output or WakeOutput()
+    if result.stopped is True:
+        yield Note(text=f"the loop ended; {plural(result.cancelledWakeups, 'wakeup') or 'nothing'} cancelled")
+    elif result.wasClamped is True:
+        yield Note(text=f"the delay was changed to {duration_text(result.clampedDelaySeconds)}", level="warning")
+    yield from facts(
+        delay=duration_text(args.delaySeconds), wakes_at=utc_text(result.scheduledFor), no_news=yes_no(args.noop)
+    )
+    scheduled = output is not None and bool(as_number(result.scheduledFor))
+    yield from generic.outcome_note(call) if scheduled else _draw.plain_result(call)
 
 
 def trigger_title(call: ToolCall) -> str:
-    """What is done with which trigger."""
-    given = call.input(TriggerInput)
-    return f"{call.name} {line(given.action)} {line(first(given.trigger_id, given.session_id))}".strip()
+    """Return the action and the trigger."""
+    args = call.input(TriggerInput)
+    return f"{call.name} {one_line(args.action)} {one_line(first_nonblank(args.trigger_id, args.session_id))}".strip()
 
 
 def draw_trigger(call: ToolCall) -> Iterator[Node]:
-    """What was asked of the service, and what it answered."""
-    given, output = call.input(TriggerInput), answer(call, TriggerOutput)
+    """Draw the request to the service, and its answer."""
+    args, output = call.input(TriggerInput), typed_result(call, TriggerOutput)
     yield from facts(
-        action=words(given.action),
-        trigger=words(given.trigger_id),
-        session=words(given.session_id),
-        after=words(given.cursor),
+        action=as_text(args.action),
+        trigger=as_text(args.trigger_id),
+        session=as_text(args.session_id),
+        cursor=as_text(args.cursor),
     )
-    if given.body:
-        yield from _draw.section("body", [Data(value=given.body)], open=True)
-    if output is None or call.ending.state != DONE:
-        yield from _draw.reply(call)
+    if args.body:
+        yield from _draw.section("body", [Data(value=args.body)], open=True)
+    if output is None or call.outcome.state != DONE:
+        yield from _draw.plain_result(call)
     else:
-        yield from _answered(output)
+        yield from _trigger_result(output)
 
 
-def _answered(output: TriggerOutput) -> Iterator[Node]:
+def _trigger_result(output: TriggerOutput) -> Iterator[Node]:
     yield from _draw.prose(output.summary)
-    if (number(output.status) or 0) >= HTTP_ERROR:
-        yield Note(text=f"the service answered {grouped(output.status)}", level="error")
-    value = parsed(words(output.json))
-    yield from [Data(value=value)] if value is not None else _draw.text(output.json)
-    yield from facts(status=words(output.status))
+    if (as_number(output.status) or 0) >= HTTP_ERROR:
+        yield Note(text=f"the service returned {number_text(output.status)}", level="error")
+    value = parse_json(as_text(output.json))
+    yield from [Data(value=value)] if value is not None else _draw.prose_or_code(output.json)
+    yield from facts(status=as_text(output.status))
 
 
 TOOLS = [

@@ -1,4 +1,4 @@
-"""Glob, Grep and LS: which files there are, and what stands in them."""
+"""Glob, Grep and LS: find files, and text in files."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from reread.base.coerce import as_list
+from reread.base.format import as_number, duration_ms_text, number_text
+from reread.base.text import as_text, one_line, plural
 from reread.tools import generic
-from reread.tools._highlight import marks
+from reread.tools._highlight import matched_texts
 from reread.tools._result_text import unwrap
-from reread.tools._values import count, first, grouped, line, number, span_ms, words
+from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, FileEntry, Files, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
 _NOTHING = re.compile(r"\ANo (?:files|matches) found\b[^\n]*")
-_FOUND = re.compile(r"\AFound [\d,]+ files?\b[^\n]*\n?")
+_FILES_HEADING = re.compile(r"\AFound [\d,]+ files?\b[^\n]*\n?")
 _TOTAL = re.compile(r"^Found [\d,]+ total occurrences? across [\d,]+ files?\.[^\n]*\Z", re.MULTILINE)
 _PAGED = re.compile(r"^\[Showing results with pagination = ([^\n]*)\]\Z", re.MULTILINE)
 _LIMITED = re.compile(r"\b(?:limit|offset): \d+(?:, offset: \d+)?")
 _TRUNCATED = re.compile(r"^\((Results are truncated[^\n]*)\)\Z", re.MULTILINE)
 _COUNTED = re.compile(r"(?:(.*):)?(\d+)")
 _LISTED = re.compile(r"^ +- ", re.MULTILINE)
-"""What stands in a folder's tree below its root."""
+"""An entry in the tree of a folder, below its root."""
 
 
 class GlobInput(Struct, kw_only=True):
-    """Which files are looked for."""
+    """The input of Glob."""
 
     pattern: str = ""
     path: str | None = None
 
 
 class GlobOutput(Struct, kw_only=True):
-    """The files, and whether these are all."""
+    """The result of Glob."""
 
     filenames: list[str] | None = None
     durationMs: float | None = None
@@ -49,13 +51,13 @@ class GlobOutput(Struct, kw_only=True):
 
 
 class GrepInput(Struct, kw_only=True):
-    """What is looked for, and where."""
+    """The input of Grep."""
 
     pattern: str = ""
     path: str | None = None
     glob: str | None = None
     include: str | None = None
-    """What `glob` was called in 0.2."""
+    """The name of `glob` in version 0.2."""
     type: str | None = None
     output_mode: str | None = None
     after: int | None = field(default=None, name="-A")
@@ -71,7 +73,7 @@ class GrepInput(Struct, kw_only=True):
 
 
 class GrepOutput(Struct, kw_only=True):
-    """What was found, in one of three modes."""
+    """The result of Grep, in one of three modes."""
 
     mode: str | None = None
     filenames: list[str] | None = None
@@ -87,60 +89,60 @@ class GrepOutput(Struct, kw_only=True):
 
 
 class LsInput(Struct, kw_only=True):
-    """Which folder is as_list."""
+    """The input of LS."""
 
     path: str = ""
     ignore: list[str] | None = None
 
 
-class Found(NamedTuple):
+class SearchMatches(NamedTuple):
     """What a search found, from the structured result or from its text."""
 
     mode: str
     files: list[str]
     content: str
-    number: int
-    """How many files, lines or matches."""
+    total: int
+    """The number of files, lines or matches."""
     warning: str = ""
-    """Why this may not be all."""
+    """Why the result may be incomplete."""
 
 
 def glob_title(call: ToolCall) -> str:
-    """The pattern, where it was looked for, and how many files it has."""
-    given = call.input(GlobInput)
-    where = f"in {line(given.path)}" if first(given.path) else ""
-    return _title(call, line(given.pattern), where, _size(_globbed(call)))
+    """Return the pattern, the folder, and the number of files."""
+    args = call.input(GlobInput)
+    where = f"in {one_line(args.path)}" if first_nonblank(args.path) else ""
+    return _title(call, one_line(args.pattern), where, _count_text(_glob_result(call)))
 
 
 def draw_glob(call: ToolCall) -> Iterator[Node]:
-    """The files."""
-    yield from generic.ending(call)
-    found = _globbed(call)
+    """Draw the files."""
+    yield from generic.outcome_note(call)
+    found = _glob_result(call)
     if found:
-        yield from _listing(found)
+        yield from _file_list(found)
         yield from unwrap(call.text).warning()
         output = call.output(GlobOutput)
         if output and output.timedOut is True:
-            yield Note(text=f"the search ran out of time after {span_ms(output.durationMs)}", level="warning")
+            yield Note(text=f"the search timed out after {duration_ms_text(output.durationMs)}", level="warning")
 
 
-def _globbed(call: ToolCall) -> Found | None:
-    """The files of a search that has ended well."""
-    if call.ending.state != DONE:
+def _glob_result(call: ToolCall) -> SearchMatches | None:
+    """Return the files that were found; None unless the call succeeded."""
+    if call.outcome.state != DONE:
         return None
     output = call.output(GlobOutput)
     if output is None or not isinstance(output.filenames, list):
-        told = unwrap(call.text).text.strip()
-        cut = _TRUNCATED.search(told)
-        files = [] if _NOTHING.match(told) else told[: cut.start() if cut else None].split("\n")
-        files = [file for file in files if file.strip()]
-        return Found(FILES, files, "", len(files), cut[1] if cut else "")
-    files = [words(file) for file in output.filenames]
-    return Found(FILES, files, "", _whole(output.numFiles, len(files)), _truncated(output, len(files)))
+        text = unwrap(call.text).text.strip()
+        truncated = _TRUNCATED.search(text)
+        lines = [] if _NOTHING.match(text) else text[: truncated.start() if truncated else None].split("\n")
+        files = [line for line in lines if line.strip()]
+        return SearchMatches(FILES, files, "", len(files), truncated[1] if truncated else "")
+    files = [as_text(file) for file in output.filenames]
+    return SearchMatches(FILES, files, "", _int_or(output.numFiles, len(files)), _truncation(output, len(files)))
 
 
-def _truncated(output: GlobOutput, shown: int) -> str:
-    total = _whole(output.totalMatches, shown)
+def _truncation(output: GlobOutput, shown: int) -> str:
+    total = _int_or(output.totalMatches, shown)
     least = "at least " if output.countIsComplete is False else ""
     if output.truncated is True or total > shown:
         return f"truncated: {shown:,} of {least}{total:,} files" if total > shown else "truncated"
@@ -148,89 +150,90 @@ def _truncated(output: GlobOutput, shown: int) -> str:
 
 
 def grep_title(call: ToolCall) -> str:
-    """The pattern, where it was looked for, and how much was found."""
-    given = call.input(GrepInput)
-    where = f"in {line(given.path)}" if first(given.path) else ""
-    only = ", ".join(line(part, 60) for part in (given.glob, given.include, given.type) if first(part))
+    """Return the pattern, where it was searched, and how much was found."""
+    args = call.input(GrepInput)
+    where = f"in {one_line(args.path)}" if first_nonblank(args.path) else ""
+    only = ", ".join(one_line(part, 60) for part in (args.glob, args.include, args.type) if first_nonblank(part))
     scope = f"{where} ({only})" if only else where
-    return _title(call, f'"{line(given.pattern)}"', scope.strip(), _size(_grepped(call)))
+    return _title(call, f'"{one_line(args.pattern)}"', scope.strip(), _count_text(_grep_result(call)))
 
 
 def draw_grep(call: ToolCall) -> Iterator[Node]:
-    """What was found: the files, the lines, or how often in each file."""
-    given = call.input(GrepInput)
-    yield from generic.ending(call)
+    """Draw what was found: files, lines, or the number of matches in each file."""
+    args = call.input(GrepInput)
+    yield from generic.outcome_note(call)
     yield from facts(
-        case="ignored" if given.ignore_case is True else "",
-        across_lines="yes" if given.multiline is True else "",
-        lines_around=grouped(given.around) or grouped(given.context),
-        lines_before=grouped(given.before),
-        lines_after=grouped(given.after),
+        case="ignored" if args.ignore_case is True else "",
+        multiline="yes" if args.multiline is True else "",
+        context_lines=number_text(args.around) or number_text(args.context),
+        lines_before=number_text(args.before),
+        lines_after=number_text(args.after),
     )
-    found = _grepped(call)
+    found = _grep_result(call)
     if found:
-        passages = found.mode == CONTENT and found.content
-        yield from _passages(found, given) if passages else _listing(found, given)
+        has_lines = found.mode == CONTENT and found.content
+        yield from _matching_lines(found, args) if has_lines else _file_list(found, args)
         yield from unwrap(call.text).warning()
 
 
-def _grepped(call: ToolCall) -> Found | None:
-    """What a search that has ended well found."""
-    if call.ending.state != DONE:
+def _grep_result(call: ToolCall) -> SearchMatches | None:
+    """Return what was found; None unless the call succeeded."""
+    if call.outcome.state != DONE:
         return None
     output = call.output(GrepOutput)
     if output is None or not (isinstance(output.filenames, list) or isinstance(output.content, str)):
-        return _told(unwrap(call.text).text, words(call.input(GrepInput).output_mode) or FILES)
-    files, content = [words(file) for file in as_list(output.filenames)], words(output.content)
-    mode = words(output.mode) or (CONTENT if content else FILES)
-    sizes = {
-        CONTENT: _whole(output.numLines, len(content.splitlines())),
-        COUNT: _whole(output.numMatches, sum(_counts(content).values())),
+        return _parse_grep_text(unwrap(call.text).text, as_text(call.input(GrepInput).output_mode) or FILES)
+    files, content = [as_text(file) for file in as_list(output.filenames)], as_text(output.content)
+    mode = as_text(output.mode) or (CONTENT if content else FILES)
+    counts = {
+        CONTENT: _int_or(output.numLines, len(content.splitlines())),
+        COUNT: _int_or(output.numMatches, sum(_matches_by_file(content).values())),
     }
-    size = sizes.get(mode, _whole(output.numFiles, len(files)))
-    return Found(mode, files, content, size, _limited(output, mode, size))
+    count = counts.get(mode, _int_or(output.numFiles, len(files)))
+    return SearchMatches(mode, files, content, count, _limit_text(output, mode, count))
 
 
-def _told(text: str, mode: str) -> Found:
-    """What a search found where that is only told as text."""
-    told = text.strip()
-    if not told.strip() or _NOTHING.match(told):
-        return Found(mode, [], "", 0)
-    total, paged, heading = _TOTAL.search(told), _PAGED.search(told), _FOUND.match(told)
+def _parse_grep_text(text: str, mode: str) -> SearchMatches:
+    """Return what was found if the result has only text."""
+    text = text.strip()
+    if not text or _NOTHING.match(text):
+        return SearchMatches(mode, [], "", 0)
+    total, paged, heading = _TOTAL.search(text), _PAGED.search(text), _FILES_HEADING.match(text)
     limits = [_LIMITED.search(part[0]) for part in (total, paged, heading) if part]
     warning = next((f"limited: {limit[0]}" for limit in limits if limit), "")
     ends = [part.start() for part in (total, paged) if part]
-    body = told[heading.end() if heading and mode == FILES else 0 : min(ends, default=len(told))].strip("\n")
+    body = text[heading.end() if heading and mode == FILES else 0 : min(ends, default=len(text))].strip("\n")
     if mode == CONTENT:
-        return Found(mode, [], body, len(body.split("\n")), warning)
+        return SearchMatches(mode, [], body, len(body.split("\n")), warning)
     if mode == COUNT:
-        return Found(mode, [], body, sum(_counts(body).values()), warning)
+        return SearchMatches(mode, [], body, sum(_matches_by_file(body).values()), warning)
     files = [file for file in body.split("\n") if file.strip()]
-    return Found(FILES, files, "", len(files), warning)
+    return SearchMatches(FILES, files, "", len(files), warning)
 
 
-def _limited(output: GrepOutput, mode: str, shown: int) -> str:
-    """Whether a limit cut the result off, in words."""
-    total = _whole(output.totalLines if mode == CONTENT else output.totalFiles, shown)
-    skipped = f", the first {grouped(output.appliedOffset)} skipped" if number(output.appliedOffset) else ""
-    if number(output.appliedLimit) or total > shown:
+def _limit_text(output: GrepOutput, mode: str, shown: int) -> str:
+    """Return the note on a limit or an offset; empty if the result is complete."""
+    total = _int_or(output.totalLines if mode == CONTENT else output.totalFiles, shown)
+    skipped = f", skipping the first {number_text(output.appliedOffset)}" if as_number(output.appliedOffset) else ""
+    if as_number(output.appliedLimit) or total > shown:
         return f"limited to {shown:,} of {total:,}{skipped}" if total > shown else f"limited to {shown:,}{skipped}"
     return skipped.removeprefix(", ")
 
 
-def _passages(found: Found, given: GrepInput) -> Iterator[Node]:
-    """The lines that were found, with what was looked for marked in them."""
-    ignore = given.ignore_case is True
-    yield Code(text=found.content, marks=marks(words(given.pattern), found.content, ignore_case=ignore))
+def _matching_lines(found: SearchMatches, args: GrepInput) -> Iterator[Node]:
+    """Draw the lines that were found, with the matches highlighted."""
+    ignore = args.ignore_case is True
+    yield Code(text=found.content, marks=matched_texts(as_text(args.pattern), found.content, ignore_case=ignore))
     if found.warning:
         yield Note(text=found.warning, level="warning")
 
 
-def _listing(found: Found, given: GrepInput | None = None) -> Iterator[Node]:
-    """The files that were found, with counts where they were counted."""
+def _file_list(found: SearchMatches, args: GrepInput | None = None) -> Iterator[Node]:
+    """Draw the files that were found, with the number of matches if that was requested."""
     if found.mode == COUNT:
-        alone = first(given.path) if given else ""
-        entries = [FileEntry(path=path or alone, note=f"{n:,}") for path, n in _counts(found.content).items()]
+        searched = first_nonblank(args.path) if args else ""
+        counts = _matches_by_file(found.content)
+        entries = [FileEntry(path=path or searched, note=f"{count:,}") for path, count in counts.items()]
     else:
         entries = [FileEntry(path=file) for file in found.files]
     if entries:
@@ -241,54 +244,51 @@ def _listing(found: Found, given: GrepInput | None = None) -> Iterator[Node]:
         yield Note(text=found.warning, level="warning")
 
 
-def _counts(content: str) -> dict[str, int]:
-    """File → count; a count alone belongs to the one file that was searched."""
+def _matches_by_file(content: str) -> dict[str, int]:
+    """Return the number of matches by file; a number alone belongs to the only file that was searched."""
     rows = (_COUNTED.fullmatch(row.strip()) for row in content.split("\n"))
     return {row[1] or "": int(row[2][:15]) for row in rows if row}
 
 
 def ls_title(call: ToolCall) -> str:
-    """The folder, and how much is in it."""
-    within = len(_LISTED.findall(_tree(call)))
-    found = f"{within:,} {'entry' if within == 1 else 'entries'}" if within else ""
-    return _title(call, line(call.input(LsInput).path), "", found)
+    """Return the folder and the number of entries."""
+    entries = _LISTED.findall(_tree(call))
+    return _title(call, one_line(call.input(LsInput).path), "", plural(entries, "entry") if entries else "")
 
 
 def draw_ls(call: ToolCall) -> Iterator[Node]:
-    """The folder as the tree that the result is."""
-    yield from generic.ending(call)
-    yield from facts(leaving_out=", ".join(map(words, as_list(call.input(LsInput).ignore))))
+    """Draw the tree of the folder."""
+    yield from generic.outcome_note(call)
+    yield from facts(ignoring=", ".join(map(as_text, as_list(call.input(LsInput).ignore))))
     if _tree(call).strip():
-        yield Code(text=_tree(call), path=first(call.input(LsInput).path) or None)
+        yield Code(text=_tree(call), path=first_nonblank(call.input(LsInput).path) or None)
     yield from unwrap(call.text).warning()
 
 
 def _tree(call: ToolCall) -> str:
-    if call.ending.state != DONE:
+    if call.outcome.state != DONE:
         return ""
     return call.data if isinstance(call.data, str) else unwrap(call.text).text
 
 
-def _title(call: ToolCall, what: str, where: str, found: str) -> str:
-    arrow = f"→ {found}" if found else ""
-    return " ".join(part for part in (call.name, what, where, arrow) if part)
+def _title(call: ToolCall, pattern: str, where: str, found: str) -> str:
+    return join_parts(call.name, pattern, where, f"→ {found}" if found else "")
 
 
-def _size(found: Found | None) -> str:
-    """How much was found."""
+def _count_text(found: SearchMatches | None) -> str:
+    """Return how much was found."""
     if found is None:
         return ""
-    if not found.number:
+    if not found.total:
         return "no files" if found.mode == FILES else "no matches"
     if found.mode == COUNT:
-        matches = "1 match" if found.number == 1 else f"{found.number:,} matches"
-        return f"{matches} in {count(len(_counts(found.content)), 'file')}"
-    return count(found.number, "line" if found.mode == CONTENT else "file")
+        return f"{plural(found.total, 'match')} in {plural(len(_matches_by_file(found.content)), 'file')}"
+    return plural(found.total, "line" if found.mode == CONTENT else "file")
 
 
-def _whole(value: object, otherwise: int) -> int:
-    known = number(value)
-    return known if isinstance(known, int) and known >= 0 else otherwise
+def _int_or(value: object, default: int) -> int:
+    number = as_number(value)
+    return number if isinstance(number, int) and number >= 0 else default
 
 
 TOOLS = [

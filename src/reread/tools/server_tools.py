@@ -1,42 +1,43 @@
-"""Tools that the API runs itself: searching and reading the web, running code, finding tools, asking an advisor."""
+"""Tools that the API runs: web search and fetch, code execution, tool search and the advisor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
 from reread.base.coerce import as_list
+from reread.base.format import as_number
+from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.tools import _diff, _draw
-from reread.tools._values import count, each, first, held, line, names, number, words
-from reread.tools.nodes import Code, Hunk, Node, Note, Prose, Terminal, facts
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
+from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
 class SearchInput(Struct, kw_only=True):
-    """What is searched."""
+    """The input of web_search."""
 
     query: str = ""
 
 
 class FetchInput(Struct, kw_only=True):
-    """Which page."""
+    """The input of web_fetch."""
 
     url: str = ""
 
 
 class CodeInput(Struct, kw_only=True):
-    """What is run."""
+    """The input of code_execution and bash_code_execution."""
 
     code: str | None = None
     command: str | None = None
 
 
 class EditorInput(Struct, kw_only=True):
-    """What is done to which file."""
+    """The input of text_editor_code_execution."""
 
     command: str | None = None
     path: str | None = None
@@ -49,7 +50,7 @@ class EditorInput(Struct, kw_only=True):
 
 
 class ToolSearchInput(Struct, kw_only=True):
-    """Which tools are wanted."""
+    """The input of the tool search tools."""
 
     query: str | None = None
     pattern: str | None = None
@@ -57,165 +58,161 @@ class ToolSearchInput(Struct, kw_only=True):
 
 
 def search_title(call: ToolCall) -> str:
-    """What is searched, and how many pages were found."""
-    found = each(_content(call), b.WebSearchResult)
-    return f'{call.name} "{line(call.input(SearchInput).query)}"' + (f" → {count(found, 'link')}" if found else "")
+    """Return the query and the number of pages."""
+    found = list_of(call.content, b.WebSearchResult)
+    return f'{call.name} "{one_line(call.input(SearchInput).query)}"' + (f" → {plural(found, 'link')}" if found else "")
 
 
 def draw_search(call: ToolCall) -> Iterator[Node]:
-    """The query and the pages as links."""
-    yield from facts(query=words(call.input(SearchInput).query))
-    hits = each(_content(call), b.WebSearchResult)
+    """Draw the query and the pages as links."""
+    yield from facts(query=as_text(call.input(SearchInput).query))
+    hits = list_of(call.content, b.WebSearchResult)
     yield from _draw.links(*((hit.url, hit.title) for hit in hits))
-    ages = {first(hit.title, hit.url): words(hit.page_age) for hit in hits if first(hit.page_age)}
-    yield from _draw.section("ages", facts(**ages))
-    yield from _ending(call, drawn=isinstance(_content(call), list))
+    ages = {first_nonblank(hit.title, hit.url): as_text(hit.page_age) for hit in hits if first_nonblank(hit.page_age)}
+    yield from _draw.section("page ages", facts(**ages))
+    yield from _outcome(call, drawn=isinstance(call.content, list))
 
 
 def fetch_title(call: ToolCall) -> str:
-    """Which page."""
-    return f"{call.name} {line(call.input(FetchInput).url)}".strip()
+    """Return the URL."""
+    return f"{call.name} {one_line(call.input(FetchInput).url)}".strip()
 
 
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
-    """The address and what it says."""
-    page = held(_content(call), b.WebFetchResult)
-    url = first(call.input(FetchInput).url, page.url if page else None)
+    """Draw the URL and the page."""
+    page = as_type(call.content, b.WebFetchResult)
+    url = first_nonblank(call.input(FetchInput).url, page.url if page else None)
     blocks = b.to_blocks(page.content) if page else []
     title = next((block.title for block in blocks if isinstance(block, b.Document)), None)
     yield from _draw.links((url, title))
     for block in blocks:
-        yield from _page(block)
-    yield from facts(retrieved=words(page.retrieved_at) if page else "")
-    yield from _ending(call, drawn=bool(blocks))
+        yield from _page_block(block)
+    yield from facts(retrieved=as_text(page.retrieved_at) if page else "")
+    yield from _outcome(call, drawn=bool(blocks))
 
 
-def _page(block: b.Block) -> Iterator[Node]:
+def _page_block(block: b.Block) -> Iterator[Node]:
     source = block.source if isinstance(block, b.Document) else None
-    if isinstance(source, b.Source) and source.type == "text":
+    if isinstance(source, b.ContentSource) and source.type == "text":
         yield from _draw.prose(source.data)
     else:
-        yield from _draw.drawn(block)
+        yield from _draw.content_block(block)
 
 
 def code_title(call: ToolCall) -> str:
-    """The first line of what is run."""
-    given = call.input(CodeInput)
-    return f"{call.name} {line(first(given.command, given.code).strip().partition(chr(10))[0])}".strip()
+    """Return the first line of the code."""
+    args = call.input(CodeInput)
+    return f"{call.name} {one_line(first_nonblank(args.command, args.code).strip().partition(chr(10))[0])}".strip()
 
 
 def draw_code(call: ToolCall) -> Iterator[Node]:
-    """What is run, what it printed and what it left behind."""
-    given, ran = call.input(CodeInput), held(_content(call), b.CodeExecutionResult)
-    if first(given.command):
-        yield Terminal(text=words(given.command), stream="in")
-    if first(given.code):
-        yield Code(text=words(given.code), language="python")
-    if ran:
-        yield from _printed(ran)
-    yield from _ending(call, drawn=ran is not None)
+    """Draw the code, what it printed and the files it created."""
+    args, execution = call.input(CodeInput), as_type(call.content, b.CodeExecutionResult)
+    yield from _draw.terminal(args.command, "in")
+    if first_nonblank(args.code):
+        yield Code(text=as_text(args.code), language="python")
+    if execution:
+        yield from _execution(execution)
+    yield from _outcome(call, drawn=execution is not None)
 
 
-def _printed(ran: b.CodeExecutionResult) -> Iterator[Node]:
-    for text, stream in ((ran.stdout, "out"), (ran.stderr, "err")):
-        if first(text):
-            yield Terminal(text=words(text), stream=stream)
-    if number(ran.return_code):
-        yield Note(text=f"exit code {ran.return_code}", level="error")
-    if first(ran.encrypted_stdout):
-        yield Note(text="the output is sealed: only the API can read it")
-    yield from _draw.files(*((file.file_id, "left behind") for file in each(ran.content, b.OutputFile)))
+def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
+    yield from _draw.terminal(execution.stdout)
+    yield from _draw.terminal(execution.stderr, "err")
+    if as_number(execution.return_code):
+        yield Note(text=f"exit code {execution.return_code}", level="error")
+    if first_nonblank(execution.encrypted_stdout):
+        yield Note(text="the output is encrypted; only the API can read it")
+    yield from _draw.files(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))
 
 
 def edit_title(call: ToolCall) -> str:
-    """What is done to which file."""
-    given = call.input(EditorInput)
-    return " ".join(part for part in (call.name, line(given.command), line(given.path)) if part)
+    """Return the command and the file."""
+    args = call.input(EditorInput)
+    return join_parts(call.name, one_line(args.command), one_line(args.path))
 
 
 def draw_edit(call: ToolCall) -> Iterator[Node]:
-    """What was seen or changed."""
-    given, result = call.input(EditorInput), held(_content(call), b.TextEditorResult)
+    """Draw what was viewed or changed."""
+    args, result = call.input(EditorInput), as_type(call.content, b.TextEditorResult)
     yield from facts(
-        does=words(given.command),
-        file=words(given.path),
-        lines=names(given.view_range),
-        after_line=words(given.insert_line),
+        command=as_text(args.command),
+        file=as_text(args.path),
+        lines=comma_separated(args.view_range),
+        after_line=as_text(args.insert_line),
     )
-    if first(given.file_text):
-        yield _diff.source(words(given.file_text), words(given.path))
+    if first_nonblank(args.file_text):
+        yield _diff.code_node(as_text(args.file_text), as_text(args.path))
     if result and as_list(result.lines):
-        yield from _diff.changed(words(given.path), [_hunk(result)])
-    elif first(given.old_str, given.new_str, given.insert_text):
-        hunks = _diff.between(words(given.old_str), first(given.new_str, given.insert_text))
-        yield from _diff.changed(words(given.path), hunks)
-    if result and first(result.content):
+        yield from _diff.diff_nodes(as_text(args.path), [_hunk(result)])
+    elif first_nonblank(args.old_str, args.new_str, args.insert_text):
+        hunks = _diff.compute_hunks(as_text(args.old_str), first_nonblank(args.new_str, args.insert_text))
+        yield from _diff.diff_nodes(as_text(args.path), hunks)
+    if result and first_nonblank(result.content):
         start = _diff.line_number(result.start_line)
-        yield _diff.source(words(result.content), words(given.path), start=start)
-    yield from _ending(call, drawn=result is not None)
+        yield _diff.code_node(as_text(result.content), as_text(args.path), start=start)
+    yield from _outcome(call, drawn=result is not None)
 
 
 def _hunk(result: b.TextEditorResult) -> Hunk:
     return Hunk(
         old_start=_diff.line_number(result.old_start) or 1,
         new_start=_diff.line_number(result.new_start) or 1,
-        lines=[words(text) for text in as_list(result.lines)],
+        lines=[as_text(text) for text in as_list(result.lines)],
     )
 
 
 def find_title(call: ToolCall) -> str:
-    """Which tools are wanted, and how many were found."""
-    given, found = call.input(ToolSearchInput), _found(call)
-    return f'{call.name} "{line(first(given.query, given.pattern))}"' + (f" → {count(found, 'tool')}" if found else "")
+    """Return the query and the number of tools."""
+    args, found = call.input(ToolSearchInput), _found(call)
+    return f'{call.name} "{one_line(first_nonblank(args.query, args.pattern))}"' + (
+        f" → {plural(found, 'tool')}" if found else ""
+    )
 
 
 def draw_find(call: ToolCall) -> Iterator[Node]:
-    """The tools that were found."""
-    given, found = call.input(ToolSearchInput), _found(call)
-    yield from facts(query=first(given.query, given.pattern), found=", ".join(found))
-    yield from _ending(call, drawn=held(_content(call), b.ToolSearchResult) is not None)
+    """Draw the tools that were found."""
+    args, found = call.input(ToolSearchInput), _found(call)
+    yield from facts(query=first_nonblank(args.query, args.pattern), found=", ".join(found))
+    yield from _outcome(call, drawn=as_type(call.content, b.ToolSearchResult) is not None)
 
 
 def _found(call: ToolCall) -> list[str]:
-    result = held(_content(call), b.ToolSearchResult)
+    result = as_type(call.content, b.ToolSearchResult)
     blocks = b.to_blocks(result.tool_references) if result else []
-    return [words(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
+    return [as_text(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
 
 
 def advice_title(call: ToolCall) -> str:
-    """That a stronger model is asked."""
+    """Return the name of the tool."""
     return call.name
 
 
 def draw_advice(call: ToolCall) -> Iterator[Node]:
-    """What it advised."""
-    advice = held(_content(call), b.AdvisorResult)
+    """Draw the advice."""
+    advice = as_type(call.content, b.AdvisorResult)
     if call.arguments:
-        yield from facts(**{name: words(value) for name, value in call.arguments.items()})
-    if advice and first(advice.text):
-        yield Prose(text=words(advice.text))
-    elif advice and first(advice.encrypted_content):
-        yield Note(text="the advice is sealed: only the API can read it")
-    if advice and first(advice.stop_reason) and words(advice.stop_reason) != "end_turn":
-        yield Note(text=f"it stopped early: {words(advice.stop_reason)}", level="warning")
-    yield from _ending(call, drawn=advice is not None)
+        yield from facts(**{name: as_text(value) for name, value in call.arguments.items()})
+    if advice and first_nonblank(advice.text):
+        yield Prose(text=as_text(advice.text))
+    elif advice and first_nonblank(advice.encrypted_content):
+        yield Note(text="the advice is encrypted; only the API can read it")
+    if advice and first_nonblank(advice.stop_reason) and as_text(advice.stop_reason) != "end_turn":
+        yield Note(text=f"stopped early: {as_text(advice.stop_reason)}", level="warning")
+    yield from _outcome(call, drawn=advice is not None)
 
 
-def _content(call: ToolCall) -> Any:
-    return getattr(call.block, "content", None)
-
-
-def _ending(call: ToolCall, *, drawn: bool) -> Iterator[Node]:
-    """The error in place of a result; or the result as any other, where it has another shape."""
-    content = _content(call)
-    code = first(getattr(content, "error_code", None))
+def _outcome(call: ToolCall, *, drawn: bool) -> Iterator[Node]:
+    """Draw the error of the API, or how the call ended, with the result if that is not drawn yet."""
+    content = call.content
+    code = first_nonblank(getattr(content, "error_code", None))
     if code:
-        said = first(getattr(content, "error_message", None))
-        yield Note(text=f"failed: {code}" + (f": {said}" if said else ""), level="error")
+        message = first_nonblank(getattr(content, "error_message", None))
+        yield Note(text=join_parts("failed", code, message, separator=": "), level="error")
     elif drawn:
-        yield from _draw.ending(call)
+        yield from _draw.outcome_message(call)
     else:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
 
 
 TOOLS = [

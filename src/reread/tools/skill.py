@@ -1,4 +1,4 @@
-"""Skill, once SlashCommand: instructions called by name; and propose_skills, new ones put forward."""
+"""Skill (earlier: SlashCommand), which runs instructions by name; and propose_skills."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, _draw, generic
-from reread.tools._values import answer, count, each, first, line, names, words
+from reread.tools._values import comma_separated, first_nonblank, list_of, typed_result
 from reread.tools.nodes import Code, Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
 class Input(Struct, kw_only=True):
-    """Which one is called, with what."""
+    """The skill and its arguments."""
 
     skill: str | None = None
     command: str | None = None
@@ -22,7 +23,7 @@ class Input(Struct, kw_only=True):
 
 
 class Output(Struct, kw_only=True):
-    """What came of it; a forked one ran as an agent and has a result."""
+    """The result of Skill; a forked skill runs as an agent and has a report."""
 
     success: bool | None = None
     commandName: str | None = None
@@ -34,7 +35,7 @@ class Output(Struct, kw_only=True):
     toolsUsedLine: str | None = None
 
 
-class Replacement(Struct, kw_only=True):
+class SkillReplacement(Struct, kw_only=True):
     """A change to the text of a skill."""
 
     old_string: str = ""
@@ -42,79 +43,81 @@ class Replacement(Struct, kw_only=True):
 
 
 class Proposal(Struct, kw_only=True):
-    """A new skill, or a better one."""
+    """A proposal for a new or a changed skill."""
 
     name: str = ""
     kind: str | None = None
     target: str | None = None
     description: str | None = None
     evidence: list[str] | None = None
-    edits: list[Replacement] | None = None
+    edits: list[SkillReplacement] | None = None
     skillMd: str | None = None
 
 
 class ProposeInput(Struct, kw_only=True):
-    """The skills put forward."""
+    """The input of propose_skills."""
 
     proposals: list[Proposal] | None = None
 
 
 class ProposeOutput(Struct, kw_only=True):
-    """How many the user was shown."""
+    """The result of propose_skills."""
 
     proposalCount: int | None = None
 
 
 def title(call: ToolCall) -> str:
-    """Which one is called, with what."""
-    given = call.input(Input)
-    return f"{call.name} {line(first(given.skill, given.command))} {line(given.args)}".strip()
+    """Return the skill and its arguments."""
+    args = call.input(Input)
+    return f"{call.name} {one_line(first_nonblank(args.skill, args.command))} {one_line(args.args)}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """What it was called with; where it ran as an agent, what that reported."""
-    given, output = call.input(Input), answer(call, Output) or Output()
+    """Draw the arguments and, if the skill ran as an agent, its report."""
+    args, output = call.input(Input), typed_result(call, Output) or Output()
     yield from facts(
-        name=first(output.commandName, given.skill, given.command),
-        arguments=words(given.args),
-        may_use=names(output.allowedTools),
-        model=words(output.model),
-        ran=words(output.status),
-        agent=words(output.agentId),
+        name=first_nonblank(output.commandName, args.skill, args.command),
+        arguments=as_text(args.args),
+        allowed_tools=comma_separated(output.allowedTools),
+        model=as_text(output.model),
+        status=as_text(output.status),
+        agent=as_text(output.agentId),
     )
-    if first(output.result):
-        yield from _draw.ending(call)
+    if first_nonblank(output.result):
+        yield from _draw.outcome_message(call)
         yield from _draw.prose(output.result)
     else:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
 
 
 def propose_title(call: ToolCall) -> str:
-    """Which skills are put forward."""
-    proposals = each(call.input(ProposeInput).proposals, Proposal)
-    return f"{call.name} {line(', '.join(words(one.name) for one in proposals))}".strip()
+    """Return the names of the skills."""
+    proposals = list_of(call.input(ProposeInput).proposals, Proposal)
+    return f"{call.name} {one_line(', '.join(as_text(proposal.name) for proposal in proposals))}".strip()
 
 
 def draw_propose(call: ToolCall) -> Iterator[Node]:
-    """Each skill as it is to be."""
+    """Draw each proposal."""
     output = call.output(ProposeOutput) or ProposeOutput()
-    proposals = each(call.input(ProposeInput).proposals, Proposal)
+    proposals = list_of(call.input(ProposeInput).proposals, Proposal)
     if not proposals:
         yield from generic.draw(call)
         return
-    for one in proposals:
-        yield from _draw.section(words(one.name), _proposal(one), open=True)
-    yield from facts(shown=count(output.proposalCount, "proposal"))
-    yield from _draw.reply(call)
+    for proposal in proposals:
+        yield from _draw.section(as_text(proposal.name), _proposal(proposal), open=True)
+    yield from facts(shown=plural(output.proposalCount, "proposal"))
+    yield from _draw.plain_result(call)
 
 
-def _proposal(one: Proposal) -> Iterator[Node]:
-    yield from _draw.prose(one.description)
-    yield from facts(kind=words(one.kind), instead_of=words(one.target), seen_in=names(one.evidence))
-    if first(one.skillMd):
-        yield Code(text=words(one.skillMd), language="markdown")
-    for edit in each(one.edits, Replacement):
-        yield from _diff.changed("", _diff.between(words(edit.old_string), words(edit.new_string)))
+def _proposal(proposal: Proposal) -> Iterator[Node]:
+    yield from _draw.prose(proposal.description)
+    yield from facts(
+        kind=as_text(proposal.kind), target=as_text(proposal.target), evidence=comma_separated(proposal.evidence)
+    )
+    if first_nonblank(proposal.skillMd):
+        yield Code(text=as_text(proposal.skillMd), language="markdown")
+    for edit in list_of(proposal.edits, SkillReplacement):
+        yield from _diff.diff_nodes("", _diff.compute_hunks(as_text(edit.old_string), as_text(edit.new_string)))
 
 
 TOOLS = [Tool(("Skill", "SlashCommand"), title, draw), Tool(("propose_skills",), propose_title, draw_propose)]

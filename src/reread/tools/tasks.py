@@ -1,4 +1,4 @@
-"""TaskCreate, TaskUpdate, TaskGet and TaskList: tasks with ids, owners and what blocks them."""
+"""TaskCreate, TaskUpdate, TaskGet and TaskList: tasks with ids, owners and dependencies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from reread.base.coerce import as_list
+from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
-from reread.tools._values import each, first, held, line, words
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
-from reread.tools.todo import state
+from reread.tools.todo import VERIFY_NOTE, state
 from reread.tools.tool import Tool
 from reread.tools.tool_call import FAILED, ToolCall
 
@@ -21,7 +22,7 @@ _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
 
 
 class CreateInput(Struct, kw_only=True):
-    """A task to be done."""
+    """The input of TaskCreate."""
 
     subject: str = ""
     description: str | None = None
@@ -30,7 +31,7 @@ class CreateInput(Struct, kw_only=True):
 
 
 class UpdateInput(Struct, kw_only=True):
-    """What is to change about a task."""
+    """The input of TaskUpdate."""
 
     taskId: str = ""
     status: str | None = None
@@ -44,13 +45,13 @@ class UpdateInput(Struct, kw_only=True):
 
 
 class GetInput(Struct, kw_only=True):
-    """Which task is wanted."""
+    """The input of TaskGet."""
 
     taskId: str = ""
 
 
-class Task(Struct, kw_only=True):
-    """A task as it is."""
+class TaskItem(Struct, kw_only=True):
+    """A task."""
 
     id: str = ""
     subject: str = ""
@@ -63,20 +64,20 @@ class Task(Struct, kw_only=True):
 
 
 class TaskOutput(Struct, kw_only=True):
-    """The task that was made or found."""
+    """The result of TaskCreate and TaskGet."""
 
-    task: Task | None = None
+    task: TaskItem | None = None
 
 
 class StatusChange(Struct, kw_only=True):
-    """From which status to which."""
+    """The status before and after."""
 
     before: str = field(default="", name="from")
     after: str = field(default="", name="to")
 
 
 class UpdateOutput(Struct, kw_only=True):
-    """What changed."""
+    """The result of TaskUpdate."""
 
     success: bool | None = None
     taskId: str = ""
@@ -87,151 +88,151 @@ class UpdateOutput(Struct, kw_only=True):
 
 
 class ListOutput(Struct, kw_only=True):
-    """All tasks."""
+    """The result of TaskList."""
 
-    tasks: list[Task] | None = None
+    tasks: list[TaskItem] | None = None
 
 
 def create_title(call: ToolCall) -> str:
-    """The new task's number and subject."""
-    return " ".join(part for part in (call.name, _hash(_created(call)), line(_subject(call))) if part)
+    """Return the number and the subject of the new task."""
+    return join_parts(call.name, _hash(_created(call)), one_line(_subject(call)))
 
 
 def draw_create(call: ToolCall) -> Iterator[Node]:
-    """The new task and what it is about."""
-    given, task = call.input(CreateInput), _task(call)
-    text = " ".join(part for part in (_hash(_created(call)), _subject(call)) if part)
+    """Draw the new task and its description."""
+    args, task = call.input(CreateInput), _task(call)
+    text = join_parts(_hash(_created(call)), _subject(call))
     if text:
         yield Checklist(items=[ChecklistItem(text=text, changed=True)])
-    yield from _draw.prose(first(task.description if task else None, given.description))
-    yield from facts(while_doing_it=words(given.activeForm))
-    yield from _metadata(given.metadata)
-    yield from generic.ending(call)
+    yield from _draw.prose(first_nonblank(task.description if task else None, args.description))
+    yield from facts(active_form=as_text(args.activeForm))
+    yield from _metadata(args.metadata)
+    yield from generic.outcome_note(call)
 
 
 def _created(call: ToolCall) -> str:
     found = _CREATED.match(call.text)
     task = _task(call)
-    return first(task.id if task else None, found[1] if found else None)
+    return first_nonblank(task.id if task else None, found[1] if found else None)
 
 
 def _subject(call: ToolCall) -> str:
     task = _task(call)
-    return first(task.subject if task else None, call.input(CreateInput).subject)
+    return first_nonblank(task.subject if task else None, call.input(CreateInput).subject)
 
 
 def update_title(call: ToolCall) -> str:
-    """Which task, and what becomes of it."""
-    given, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
-    change = held(output.statusChange, StatusChange)
-    what = f"{_said(change.before)} → {_said(change.after)}" if change else _said(given.status)
-    about = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in _changes(given).items() if text)
-    return " ".join(part for part in (call.name, _hash(given.taskId), line(what or about)) if part)
+    """Return the task and the change."""
+    args, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
+    change = as_type(output.statusChange, StatusChange)
+    status = f"{_status(change.before)} → {_status(change.after)}" if change else _status(args.status)
+    changes = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in _changes(args).items() if text)
+    return join_parts(call.name, _hash(args.taskId), one_line(status or changes))
 
 
 def draw_update(call: ToolCall) -> Iterator[Node]:
-    """The task with what changed about it."""
-    given, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
-    change = held(output.statusChange, StatusChange)
-    after = first(change.after if change else None, given.status)
+    """Draw the task and its changes."""
+    args, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
+    change = as_type(output.statusChange, StatusChange)
+    after = first_nonblank(change.after if change else None, args.status)
     if after:
-        note = f"was {_said(change.before)}" if change else None
-        text = f"{_hash(given.taskId)} {words(given.subject)}".strip()
-        done = call.ending.state != FAILED
+        note = f"was {_status(change.before)}" if change else None
+        text = f"{_hash(args.taskId)} {as_text(args.subject)}".strip()
+        done = call.outcome.state != FAILED
         yield Checklist(items=[ChecklistItem(text=text, state=state(after), changed=done, note=note)])
-    yield from facts(**_changes(given))
-    yield from _draw.prose(given.description)
-    yield from _metadata(given.metadata)
-    yield from _draw.ending(call, output.error)
+    yield from facts(**_changes(args))
+    yield from _draw.prose(args.description)
+    yield from _metadata(args.metadata)
+    yield from _draw.outcome_message(call, output.error)
     if output.verificationNudgeNeeded is True:
-        yield Note(text="all done, and nothing among it was a check: the model is asked to verify")
+        yield Note(text=VERIFY_NOTE)
 
 
-def _changes(given: UpdateInput) -> dict[str, str]:
-    """What changes besides the status and the description."""
+def _changes(args: UpdateInput) -> dict[str, str]:
+    """Return the changes other than status and description."""
     return {
-        "subject": words(given.subject),
-        "while_doing_it": words(given.activeForm),
-        "owner": words(given.owner),
-        "blocks": _hashes(given.addBlocks),
-        "blocked_by": _hashes(given.addBlockedBy),
+        "subject": as_text(args.subject),
+        "active_form": as_text(args.activeForm),
+        "owner": as_text(args.owner),
+        "blocks": _hashes(args.addBlocks),
+        "blocked_by": _hashes(args.addBlockedBy),
     }
 
 
 def get_title(call: ToolCall) -> str:
-    """Which task."""
+    """Return the task."""
     task = _task(call)
     number = _hash(call.input(GetInput).taskId)
-    return " ".join(part for part in (call.name, number, line(task.subject) if task else "") if part)
+    return join_parts(call.name, number, one_line(task.subject) if task else "")
 
 
 def draw_get(call: ToolCall) -> Iterator[Node]:
-    """The task as it is."""
+    """Draw the task."""
     task = _task(call)
     if task is None:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
         return
     yield Checklist(items=[_item(task)])
     yield from _draw.prose(task.description)
     yield from facts(
-        status=_said(task.status),
-        owner=words(task.owner),
+        status=_status(task.status),
+        owner=as_text(task.owner),
         blocks=_hashes(task.blocks),
         blocked_by=_hashes(task.blockedBy),
     )
-    yield from generic.ending(call)
+    yield from generic.outcome_note(call)
 
 
 def list_title(call: ToolCall) -> str:
-    """How far all tasks are."""
+    """Return how many tasks are done."""
     tasks = _tasks(call)
     done = sum(state(task.status) == "done" for task in tasks)
     return f"{call.name} {done} of {len(tasks)} done" if tasks else call.name
 
 
 def draw_list(call: ToolCall) -> Iterator[Node]:
-    """All tasks."""
+    """Draw all tasks."""
     tasks = _tasks(call)
     if tasks:
         yield Checklist(items=[_item(task) for task in tasks])
-        yield from generic.ending(call)
+        yield from generic.outcome_note(call)
     else:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
 
 
-def _tasks(call: ToolCall) -> list[Task]:
-    """All tasks; from the lines of the result where only those were kept."""
+def _tasks(call: ToolCall) -> list[TaskItem]:
+    """Return all tasks, from the text of the result if there is no structured one."""
     output = call.output(ListOutput)
     if output is not None:
-        return each(output.tasks, Task)
+        return list_of(output.tasks, TaskItem)
     found = [match for text in call.text.splitlines() if (match := _LISTED.fullmatch(text))]
     return [
-        Task(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
+        TaskItem(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
         for m in found
     ]
 
 
-def _task(call: ToolCall) -> Task | None:
+def _task(call: ToolCall) -> TaskItem | None:
     output = call.output(TaskOutput)
-    return held(output.task, Task) if output else None
+    return as_type(output.task, TaskItem) if output else None
 
 
-def _item(task: Task) -> ChecklistItem:
-    blocked, owner = _hashes(task.blockedBy), words(task.owner)
+def _item(task: TaskItem) -> ChecklistItem:
+    blocked, owner = _hashes(task.blockedBy), as_text(task.owner)
     notes = [owner, f"blocked by {blocked}" if blocked else ""]
     return ChecklistItem(
-        text=" ".join(part for part in (_hash(task.id), words(task.subject)) if part),
+        text=join_parts(_hash(task.id), as_text(task.subject)),
         state=state(task.status),
-        note=", ".join(note for note in notes if note) or None,
+        note=join_parts(*notes, separator=", ") or None,
     )
 
 
-def _said(status: object) -> str:
-    return words(status).replace("_", " ")
+def _status(status: object) -> str:
+    return as_text(status).replace("_", " ")
 
 
 def _hash(id: object) -> str:
-    return f"#{line(id)}" if first(id) else ""
+    return f"#{one_line(id)}" if first_nonblank(id) else ""
 
 
 def _hashes(ids: object) -> str:

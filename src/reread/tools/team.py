@@ -1,4 +1,4 @@
-"""Agents among each other: messages, teams, who can be reached, and what arrived from outside."""
+"""Teams of agents: SendMessage, TeamCreate, ListAgents and ReadNotifications."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.format import number_text
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import answer, count, each, first, grouped, held, line, names, words, yes
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Data, Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
 class MessageInput(Struct, kw_only=True):
-    """What is said to whom; the names were others once."""
+    """The input of SendMessage, with its earlier field names."""
 
     to: str | None = None
     recipient: str | None = None
@@ -29,7 +31,7 @@ class MessageInput(Struct, kw_only=True):
 
 
 class Routing(Struct, kw_only=True):
-    """Between whom it went."""
+    """The sender and the receiver."""
 
     sender: str | None = None
     senderColor: str | None = None
@@ -40,7 +42,7 @@ class Routing(Struct, kw_only=True):
 
 
 class MessageOutput(Struct, kw_only=True):
-    """Whether it went out, and what that set going."""
+    """The result of SendMessage."""
 
     success: bool | None = None
     message: str | None = None
@@ -55,7 +57,7 @@ class MessageOutput(Struct, kw_only=True):
 
 
 class TeamInput(Struct, kw_only=True):
-    """Which team, and what for."""
+    """The input of the team tools."""
 
     operation: str | None = None
     team_name: str | None = None
@@ -64,7 +66,7 @@ class TeamInput(Struct, kw_only=True):
 
 
 class TeamOutput(Struct, kw_only=True):
-    """The team as it is now."""
+    """The result of the team tools."""
 
     success: bool | None = None
     message: str | None = None
@@ -74,7 +76,7 @@ class TeamOutput(Struct, kw_only=True):
 
 
 class AgentsOutput(Struct, kw_only=True):
-    """Who can be reached."""
+    """The result of ListAgents."""
 
     listing: str | None = None
     sections: list[Any] | None = None
@@ -82,7 +84,7 @@ class AgentsOutput(Struct, kw_only=True):
 
 
 class Notification(Struct, kw_only=True):
-    """Something that arrived from outside."""
+    """A notification."""
 
     notification_id: str | None = None
     origin: str | None = None
@@ -92,7 +94,7 @@ class Notification(Struct, kw_only=True):
 
 
 class NotificationsOutput(Struct, kw_only=True):
-    """What arrived, and how much is still waiting."""
+    """The result of ReadNotifications."""
 
     notifications: list[Notification] | None = None
     remaining: int | None = None
@@ -100,101 +102,107 @@ class NotificationsOutput(Struct, kw_only=True):
 
 
 def message_title(call: ToolCall) -> str:
-    """To whom, and what about."""
-    given = call.input(MessageInput)
-    who = first(given.to, given.recipient) or ("everyone" if given.type == "broadcast" else "")
-    about = line(first(given.summary, given.message, given.content))
-    return f"{call.name} to {line(who)}: {about}".removesuffix(": ") if who else f"{call.name} {about}".strip()
+    """Return the receiver and the summary."""
+    args = call.input(MessageInput)
+    receiver = first_nonblank(args.to, args.recipient) or ("everyone" if args.type == "broadcast" else "")
+    summary = one_line(first_nonblank(args.summary, args.message, args.content))
+    to = f"to {one_line(receiver)}" if receiver else ""
+    return join_parts(call.name, join_parts(to, summary, separator=": "))
 
 
 def draw_message(call: ToolCall) -> Iterator[Node]:
-    """What is said, between whom, and what came of it."""
-    given, output = call.input(MessageInput), answer(call, MessageOutput) or MessageOutput()
-    way = held(output.routing, Routing) or Routing()
-    said = given.message
-    if isinstance(said, dict | list):
-        yield Data(value=said)
-    yield from _draw.prose(first(None if isinstance(said, dict | list) else said, given.content))
+    """Draw the message, its sender and receiver, and the result."""
+    args, output = call.input(MessageInput), typed_result(call, MessageOutput) or MessageOutput()
+    routing = as_type(output.routing, Routing) or Routing()
+    message = args.message
+    if isinstance(message, dict | list):
+        yield Data(value=message)
+        message = None
+    yield from _draw.prose(first_nonblank(message, args.content))
     yield from facts(
-        **{"from": words(way.sender)},
-        to=first(given.to, given.recipient, way.target),
-        about=words(given.summary),
-        kind="" if given.type in (None, "message") else words(given.type).replace("_", " "),
-        recipients=names(output.recipients),
-        continues=first(output.resumedAgentId, output.revivedAgentId),
-        message=words(output.msg_id),
-        request=first(given.request_id, output.request_id),
-        approved=yes(given.approve),
+        **{"from": as_text(routing.sender)},
+        to=first_nonblank(args.to, args.recipient, routing.target),
+        summary=as_text(args.summary),
+        kind="" if args.type in (None, "message") else as_text(args.type).replace("_", " "),
+        recipients=comma_separated(output.recipients),
+        resumes=first_nonblank(output.resumedAgentId, output.revivedAgentId),
+        message=as_text(output.msg_id),
+        request=first_nonblank(args.request_id, output.request_id),
+        approved=yes_no(args.approve),
     )
-    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
+    yield from _draw.plain_result(call, output.message)
 
 
 def team_title(call: ToolCall) -> str:
-    """Which team, and what for."""
-    given, output = call.input(TeamInput), call.output(TeamOutput) or TeamOutput()
-    parts = (line(given.operation), line(first(given.team_name, output.team_name)), line(given.description))
-    return " ".join(part for part in (call.name, *parts) if part)
+    """Return the team and its purpose."""
+    args, output = call.input(TeamInput), call.output(TeamOutput) or TeamOutput()
+    parts = (
+        one_line(args.operation),
+        one_line(first_nonblank(args.team_name, output.team_name)),
+        one_line(args.description),
+    )
+    return join_parts(call.name, *parts)
 
 
 def draw_team(call: ToolCall) -> Iterator[Node]:
-    """The team and its file."""
-    given, output = call.input(TeamInput), answer(call, TeamOutput) or TeamOutput()
-    yield from _draw.prose(given.description)
+    """Draw the team and its file."""
+    args, output = call.input(TeamInput), typed_result(call, TeamOutput) or TeamOutput()
+    yield from _draw.prose(args.description)
     yield from facts(
-        operation=words(given.operation),
-        team=first(given.team_name, output.team_name),
-        lead=words(output.lead_agent_id),
-        type=words(given.agent_type),
+        operation=as_text(args.operation),
+        team=first_nonblank(args.team_name, output.team_name),
+        lead=as_text(output.lead_agent_id),
+        type=as_text(args.agent_type),
     )
     yield from _draw.files((output.team_file_path, "team"))
-    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
+    yield from _draw.plain_result(call, output.message)
 
 
 def agents_title(call: ToolCall) -> str:
-    """That it is asked who can be reached."""
+    """Return the name of the tool."""
     return call.name
 
 
 def draw_agents(call: ToolCall) -> Iterator[Node]:
-    """Who can be reached."""
+    """Draw the list of agents."""
     output = call.output(AgentsOutput)
-    if output and first(output.listing):
-        yield from generic.ending(call)
+    if output and first_nonblank(output.listing):
+        yield from generic.outcome_note(call)
         yield from _draw.prose(output.listing)
     else:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
     for title, parts in (("sections", output and output.sections), ("notes", output and output.notes)):
         if parts:
             yield from _draw.section(title, [Data(value=parts)])
 
 
-def notices_title(call: ToolCall) -> str:
-    """How much arrived."""
-    output = answer(call, NotificationsOutput)
-    found = count(each(output.notifications, Notification), "notification") if output else ""
+def notifications_title(call: ToolCall) -> str:
+    """Return the number of notifications."""
+    output = typed_result(call, NotificationsOutput)
+    found = plural(list_of(output.notifications, Notification), "notification") if output else ""
     return f"{call.name} → {found}" if found else call.name
 
 
-def draw_notices(call: ToolCall) -> Iterator[Node]:
-    """Each notification as it arrived."""
-    output = answer(call, NotificationsOutput)
+def draw_notifications(call: ToolCall) -> Iterator[Node]:
+    """Draw each notification."""
+    output = typed_result(call, NotificationsOutput)
     if output is None:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
         return
-    yield from generic.ending(call)
-    for one in each(output.notifications, Notification):
-        yield from _draw.section(first(one.origin, one.notification_id, "?"), _notice(one), open=True)
-    yield from facts(still_waiting=grouped(output.remaining), read_at=words(output.read_at))
+    yield from generic.outcome_note(call)
+    for item in list_of(output.notifications, Notification):
+        yield from _draw.section(first_nonblank(item.origin, item.notification_id, "?"), _notification(item), open=True)
+    yield from facts(remaining=number_text(output.remaining), read_at=as_text(output.read_at))
 
 
-def _notice(one: Notification) -> Iterator[Node]:
-    yield from _draw.text(one.content)
-    yield from facts(queued=words(one.queued_at), arrived=words(one.arrived_at), id=words(one.notification_id))
+def _notification(item: Notification) -> Iterator[Node]:
+    yield from _draw.prose_or_code(item.content)
+    yield from facts(queued=as_text(item.queued_at), arrived=as_text(item.arrived_at), id=as_text(item.notification_id))
 
 
 TOOLS = [
     Tool(("SendMessage",), message_title, draw_message),
     Tool(("TeamCreate", "TeamDelete", "Teammate"), team_title, draw_team),
     Tool(("ListAgents", "ListPeers"), agents_title, draw_agents),
-    Tool(("ReadNotifications",), notices_title, draw_notices),
+    Tool(("ReadNotifications",), notifications_title, draw_notifications),
 ]

@@ -1,4 +1,4 @@
-"""What a tool is."""
+"""The interface of a tool."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from reread.tools.tool_call import ToolCall
 
 
 class Tool(NamedTuple):
-    """How one tool is titled and drawn."""
+    """How the calls of one tool are titled and drawn."""
 
     names: tuple[str, ...]
-    """Its name today first, then the names it had."""
+    """Its current name, then its earlier names."""
     title: Callable[[ToolCall], str]
+    """Return one line that says what a call does."""
     draw: Callable[[ToolCall], Iterable[Node]]
+    """Yield the nodes of a call and its result."""
     category: str = "other"
-    """What kind of work it does: read, search, edit, run, agent, web, plan or other."""
+    """The kind of work: read, search, edit, run, agent, web, plan or other."""

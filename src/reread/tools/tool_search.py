@@ -1,4 +1,4 @@
-"""ToolSearch: finding tools whose definitions are not loaded yet."""
+"""ToolSearch: find tools whose definitions are not loaded yet."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.coerce import as_list
+from reread.base.format import number_text
+from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.tools import _draw, generic
-from reread.tools._values import count, grouped, line, names, words
+from reread.tools._values import comma_separated
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 
 class Input(Struct, kw_only=True):
-    """Which tools are wanted, and how many at most."""
+    """The query and a limit."""
 
     query: str = ""
     max_results: int | None = None
@@ -32,29 +34,29 @@ class Output(Struct, kw_only=True):
 
 
 def title(call: ToolCall) -> str:
-    """Which tools are wanted, and how many were found."""
+    """Return the query and the number of tools."""
     found = _found(call)
-    said = f" → {count(found, 'tool')}" if found or call.ending.state == DONE else ""
-    return f'{call.name} "{line(call.input(Input).query)}"{said}'
+    count = f" → {plural(found, 'tool')}" if found or call.outcome.state == DONE else ""
+    return f'{call.name} "{one_line(call.input(Input).query)}"{count}'
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """The tools that were found, and out of how many."""
-    given, output, found = call.input(Input), call.output(Output) or Output(), _found(call)
+    """Draw the tools that were found."""
+    args, output, found = call.input(Input), call.output(Output) or Output(), _found(call)
     yield from facts(
-        query=words(given.query),
-        at_most=grouped(given.max_results),
+        query=as_text(args.query),
+        max_results=number_text(args.max_results),
         found=", ".join(found),
-        out_of=count(output.total_deferred_tools, "tool"),
-        servers_not_ready=names(output.pending_mcp_servers),
+        out_of=plural(output.total_deferred_tools, "tool"),
+        pending_servers=comma_separated(output.pending_mcp_servers),
     )
-    yield from generic.ending(call) if found else _draw.reply(call)
+    yield from generic.outcome_note(call) if found else _draw.plain_result(call)
 
 
 def _found(call: ToolCall) -> list[str]:
     output = call.output(Output)
-    named = [words(name) for name in as_list(output.matches)] if output else []
-    return named or [words(block.tool_name) for block in call.blocks if isinstance(block, b.ToolReference)]
+    named = [as_text(name) for name in as_list(output.matches)] if output else []
+    return named or [as_text(block.tool_name) for block in call.blocks if isinstance(block, b.ToolReference)]
 
 
 TOOLS = [Tool(("ToolSearch",), title, draw, category="search")]

@@ -1,4 +1,4 @@
-"""What goes to the user: messages, files, notifications; feedback to the makers; and first steps."""
+"""Messages, files and notifications to the user, feedback to Anthropic, and onboarding."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
+from reread.base.format import size_text
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import answer, count, each, first, line, size, words
+from reread.tools._values import first_nonblank, join_parts, list_of, typed_result
 from reread.tools.nodes import Data, Node, Note, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
-WITHHELD = {
+DISABLED_REASONS = {
     "config_off": "not sent: notifications are turned off",
-    "user_present": "not sent: the user is here",
-    "no_transport": "not sent: there is no way to send one",
+    "user_present": "not sent: the user is present",
+    "no_transport": "not sent: no way to deliver it",
 }
-"""Why a notification stayed where it was."""
+"""The note for a notification that was not sent."""
 OUTCOMES = {
     "connected": "the browser is connected",
-    "not_now": "the user said: not now",
-    "no_attempt_yet": "not tried yet",
+    "not_now": "postponed by the user",
+    "no_attempt_yet": "not attempted yet",
 }
-"""What became of the offer to set up a browser."""
+"""The note for the outcome of a browser setup."""
 
 
-class Attachment(Struct, kw_only=True):
+class SentFile(Struct, kw_only=True):
     """A file that was sent."""
 
     path: str | None = None
@@ -38,7 +40,7 @@ class Attachment(Struct, kw_only=True):
 
 
 class FileInput(Struct, kw_only=True):
-    """Which files, with which words."""
+    """The input of SendUserFile."""
 
     files: list[str] | None = None
     caption: str | None = None
@@ -47,16 +49,16 @@ class FileInput(Struct, kw_only=True):
 
 
 class FileOutput(Struct, kw_only=True):
-    """The files that were sent."""
+    """The result of SendUserFile."""
 
-    attachments: list[Attachment] | None = None
+    attachments: list[SentFile] | None = None
     caption: str | None = None
     display: str | None = None
     sentAt: str | None = None
 
 
 class MessageInput(Struct, kw_only=True):
-    """What the user is told."""
+    """The input of SendUserMessage and PushNotification."""
 
     message: str | None = None
     attachments: list[str] | None = None
@@ -64,15 +66,15 @@ class MessageInput(Struct, kw_only=True):
 
 
 class MessageOutput(Struct, kw_only=True):
-    """What the user was told."""
+    """The result of SendUserMessage."""
 
     message: str | None = None
-    attachments: list[Attachment] | None = None
+    attachments: list[SentFile] | None = None
     sentAt: str | None = None
 
 
 class PushOutput(Struct, kw_only=True):
-    """Whether the notification went out."""
+    """The result of PushNotification."""
 
     message: str | None = None
     pushSent: bool | None = None
@@ -82,7 +84,7 @@ class PushOutput(Struct, kw_only=True):
 
 
 class FeedbackInput(Struct, kw_only=True):
-    """What the makers are told."""
+    """The input of SendFeedback."""
 
     type: str | None = None
     title: str | None = None
@@ -92,149 +94,150 @@ class FeedbackInput(Struct, kw_only=True):
     task_category: str | None = None
 
 
-class Told(Struct, kw_only=True):
-    """What came of it, in words."""
+class MessageResult(Struct, kw_only=True):
+    """A result with a message."""
 
     success: bool | None = None
     message: str | None = None
 
 
 class RoleOutput(Struct, kw_only=True):
-    """Which role the user picked."""
+    """The result of ShowOnboardingRolePicker."""
 
     role: str | None = None
     dismissed: bool | None = None
 
 
 class ChromeInput(Struct, kw_only=True):
-    """What the user's browser is needed for."""
+    """The input of OfferChromeSetup."""
 
     reason: str | None = None
 
 
 class ChromeOutput(Struct, kw_only=True):
-    """What became of the offer."""
+    """The result of OfferChromeSetup."""
 
     outcome: str | None = None
 
 
 def file_title(call: ToolCall) -> str:
-    """Which files."""
-    given = as_list(call.input(FileInput).files)
-    what = line(given[0]) if len(given) == 1 else count(given, "file")
-    return f"{call.name} {what}".strip()
+    """Return the file, or the number of files."""
+    files = as_list(call.input(FileInput).files)
+    return join_parts(call.name, one_line(files[0]) if len(files) == 1 else plural(files, "file"))
 
 
 def draw_file(call: ToolCall) -> Iterator[Node]:
-    """The files and the words that go with them."""
-    given, output = call.input(FileInput), answer(call, FileOutput)
-    told = output or FileOutput()
-    yield from _draw.prose(first(given.caption, told.caption))
-    yield from _attached(told.attachments, given.files)
-    yield from facts(status=words(given.status), shown_as=first(given.display, told.display), sent=words(told.sentAt))
-    yield from generic.ending(call) if output else _draw.reply(call)
+    """Draw the files and their caption."""
+    args, output = call.input(FileInput), typed_result(call, FileOutput)
+    result = output or FileOutput()
+    yield from _draw.prose(first_nonblank(args.caption, result.caption))
+    yield from _attachments(result.attachments, args.files)
+    yield from facts(
+        status=as_text(args.status), shown_as=first_nonblank(args.display, result.display), sent=as_text(result.sentAt)
+    )
+    yield from generic.outcome_note(call) if output else _draw.plain_result(call)
 
 
-def _attached(sent: object, asked: object) -> Iterator[Node]:
-    """Files as they were sent, or else as they were to be."""
-    known = [_file(one) for one in each(sent, Attachment)]
-    yield from _draw.files(*(known or ((path, None) for path in as_list(asked))))
+def _attachments(sent: object, requested: object) -> Iterator[Node]:
+    """Draw the files that were sent, or the requested ones if the result does not say."""
+    known = [_file_entry(attachment) for attachment in list_of(sent, SentFile)]
+    yield from _draw.files(*(known or ((path, None) for path in as_list(requested))))
 
 
-def _file(one: Attachment) -> tuple[str, str]:
-    notes = (size(one.size), "image" if one.isImage is True else "")
-    return first(one.path, one.file_path, one.name), ", ".join(note for note in notes if note)
+def _file_entry(file: SentFile) -> tuple[str, str]:
+    note = join_parts(size_text(file.size), "image" if file.isImage is True else "", separator=", ")
+    return first_nonblank(file.path, file.file_path, file.name), note
 
 
 def message_title(call: ToolCall) -> str:
-    """The first words of the message."""
-    return f"{call.name} {line(call.input(MessageInput).message)}".strip()
+    """Return the beginning of the message."""
+    return f"{call.name} {one_line(call.input(MessageInput).message)}".strip()
 
 
 def draw_message(call: ToolCall) -> Iterator[Node]:
-    """The message and its files."""
-    given, output = call.input(MessageInput), answer(call, MessageOutput)
-    told = output or MessageOutput()
-    yield from _draw.prose(first(given.message, told.message))
-    yield from _attached(told.attachments, given.attachments)
-    yield from facts(status=words(given.status), sent=words(told.sentAt))
-    yield from generic.ending(call) if output else _draw.reply(call)
+    """Draw the message and its files."""
+    args, output = call.input(MessageInput), typed_result(call, MessageOutput)
+    result = output or MessageOutput()
+    yield from _draw.prose(first_nonblank(args.message, result.message))
+    yield from _attachments(result.attachments, args.attachments)
+    yield from facts(status=as_text(args.status), sent=as_text(result.sentAt))
+    yield from generic.outcome_note(call) if output else _draw.plain_result(call)
 
 
 def draw_push(call: ToolCall) -> Iterator[Node]:
-    """The notification, and whether it went out."""
-    given, output = call.input(MessageInput), call.output(PushOutput)
-    yield from _draw.prose(given.message)
+    """Draw the notification, and where it was sent."""
+    args, output = call.input(MessageInput), call.output(PushOutput)
+    yield from _draw.prose(args.message)
     if output is None:
-        yield from _draw.reply(call)
+        yield from _draw.plain_result(call)
         return
-    ways = [way for way, sent in (("phone", output.pushSent), ("this machine", output.localSent)) if sent is True]
-    yield from _draw.ending(call, output.message)
-    yield from _draw.note(WITHHELD.get(words(output.disabledReason), words(output.disabledReason)), "warning")
-    yield from facts(sent_to=", ".join(ways), sent=words(output.sentAt), status=words(given.status))
+    targets = (("phone", output.pushSent), ("this machine", output.localSent))
+    yield from _draw.outcome_message(call, output.message)
+    reason = as_text(output.disabledReason)
+    yield from _draw.note(DISABLED_REASONS.get(reason, reason), "warning")
+    yield from facts(
+        sent_to=", ".join(target for target, sent in targets if sent is True),
+        sent=as_text(output.sentAt),
+        status=as_text(args.status),
+    )
 
 
 def feedback_title(call: ToolCall) -> str:
-    """What kind of feedback, on what."""
-    given = call.input(FeedbackInput)
-    return f"{call.name} {line(given.type).replace('_', ' ')}: {line(given.title)}".strip().removesuffix(":")
+    """Return the type and the title of the feedback."""
+    args = call.input(FeedbackInput)
+    return f"{call.name} {one_line(args.type).replace('_', ' ')}: {one_line(args.title)}".strip().removesuffix(":")
 
 
 def draw_feedback(call: ToolCall) -> Iterator[Node]:
-    """The feedback."""
-    given, output = call.input(FeedbackInput), answer(call, Told) or Told()
-    yield from _draw.prose(given.title)
-    yield from _draw.prose(given.details)
+    """Draw the feedback."""
+    args, output = call.input(FeedbackInput), typed_result(call, MessageResult) or MessageResult()
+    yield from _draw.prose(args.title)
+    yield from _draw.prose(args.details)
     yield from facts(
-        kind=words(given.type),
-        area=words(given.area),
-        failure=words(given.failure_mode),
-        task=words(given.task_category),
+        kind=as_text(args.type),
+        area=as_text(args.area),
+        failure=as_text(args.failure_mode),
+        task=as_text(args.task_category),
     )
-    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
-
-
-def plain_title(call: ToolCall) -> str:
-    """The name, and the argument that says most."""
-    return generic.title(call)
+    yield from _draw.plain_result(call, output.message)
 
 
 def draw_guide(call: ToolCall) -> Iterator[Node]:
-    """What was shared, and what was said to it."""
-    output = answer(call, Told) or Told()
+    """Draw what was shared, and the result."""
+    output = typed_result(call, MessageResult) or MessageResult()
     if call.arguments:
-        yield Data(value=call.given)
-    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
-    rest = {name: value for name, value in as_dict(call.data).items() if name not in Told.__struct_fields__}
-    yield from _draw.section("result", [Data(value=rest)] if rest else [], open=True)
+        yield Data(value=call.raw_input)
+    yield from _draw.plain_result(call, output.message)
+    others = {name: value for name, value in as_dict(call.data).items() if name not in MessageResult.__struct_fields__}
+    yield from _draw.section("result", [Data(value=others)] if others else [], open=True)
 
 
 def role_title(call: ToolCall) -> str:
-    """Which role the user picked."""
+    """Return the role that the user picked."""
     output = call.output(RoleOutput) or RoleOutput()
-    return f"{call.name} → {line(output.role)}" if first(output.role) else call.name
+    return f"{call.name} → {one_line(output.role)}" if first_nonblank(output.role) else call.name
 
 
 def draw_role(call: ToolCall) -> Iterator[Node]:
-    """Which role the user picked, if any."""
+    """Draw the role that the user picked."""
     output = call.output(RoleOutput) or RoleOutput()
-    yield from facts(role=words(output.role))
+    yield from facts(role=as_text(output.role))
     if output.dismissed is True:
         yield Note(text="dismissed by the user")
-    yield from _draw.reply(call)
+    yield from _draw.plain_result(call)
 
 
 def chrome_title(call: ToolCall) -> str:
-    """What the user's browser is needed for."""
-    return f"{call.name} {line(call.input(ChromeInput).reason)}".strip()
+    """Return the reason."""
+    return f"{call.name} {one_line(call.input(ChromeInput).reason)}".strip()
 
 
 def draw_chrome(call: ToolCall) -> Iterator[Node]:
-    """What for, and what became of it."""
+    """Draw the reason and the outcome."""
     output = call.output(ChromeOutput) or ChromeOutput()
     yield from _draw.prose(call.input(ChromeInput).reason)
-    yield from _draw.note(OUTCOMES.get(words(output.outcome), words(output.outcome)))
-    yield from _draw.reply(call)
+    yield from _draw.note(OUTCOMES.get(as_text(output.outcome), as_text(output.outcome)))
+    yield from _draw.plain_result(call)
 
 
 TOOLS = [
@@ -242,7 +245,7 @@ TOOLS = [
     Tool(("SendUserMessage", "Brief"), message_title, draw_message),
     Tool(("PushNotification",), message_title, draw_push),
     Tool(("SendFeedback",), feedback_title, draw_feedback),
-    Tool(("ShareOnboardingGuide",), plain_title, draw_guide),
+    Tool(("ShareOnboardingGuide",), generic.title, draw_guide),
     Tool(("ShowOnboardingRolePicker",), role_title, draw_role),
     Tool(("OfferChromeSetup",), chrome_title, draw_chrome),
 ]

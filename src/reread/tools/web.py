@@ -1,4 +1,4 @@
-"""WebSearch and WebFetch: pages found, and what a page says."""
+"""WebSearch and WebFetch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.coerce import as_list
+from reread.base.format import as_number, duration_ms_text, duration_text, number_text, size_text
+from reread.base.text import as_text, one_line, plural
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._values import count, each, first, grouped, line, names, number, parsed, size, span, span_ms, words
+from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json
 from reread.tools.nodes import Node, Note, Prose, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
@@ -22,14 +24,14 @@ HTTP_ERROR = 400
 
 
 class SearchInput(Struct, kw_only=True):
-    """What is searched, and where."""
+    """The input of WebSearch."""
 
     query: str = ""
     allowed_domains: list[str] | None = None
     blocked_domains: list[str] | None = None
 
 
-class Hit(Struct, kw_only=True):
+class WebHit(Struct, kw_only=True):
     """A page that was found."""
 
     title: str | None = None
@@ -37,25 +39,25 @@ class Hit(Struct, kw_only=True):
     snippet: str | None = None
 
 
-class Hits(Struct, kw_only=True):
+class WebHits(Struct, kw_only=True):
     """The pages that one search found."""
 
     tool_use_id: str | None = None
-    content: list[Hit] | None = None
+    content: list[WebHit] | None = None
 
 
 class SearchOutput(Struct, kw_only=True):
-    """Pages and what was said about them, in the order they came."""
+    """The result of WebSearch: pages and comments on them, in order."""
 
     query: str | None = None
-    results: list[Hits | str] | None = None
+    results: list[WebHits | str] | None = None
     durationSeconds: float | None = None
     searchCount: int | None = None
     detachedToolCall: bool | None = None
 
 
 class FetchInput(Struct, kw_only=True):
-    """Which page, and what is asked of it."""
+    """The input of WebFetch."""
 
     url: str = ""
     prompt: str | None = None
@@ -63,7 +65,7 @@ class FetchInput(Struct, kw_only=True):
 
 
 class FetchOutput(Struct, kw_only=True):
-    """What the page says, and how it was got."""
+    """The result of WebFetch."""
 
     url: str | None = None
     code: int | None = None
@@ -76,90 +78,92 @@ class FetchOutput(Struct, kw_only=True):
 
 
 def search_title(call: ToolCall) -> str:
-    """What is searched, and how many pages were found."""
-    output = _searched(call)
-    found = sum(len(each(hits.content, Hit)) for hits in each(output.results, Hits)) if output else 0
-    query = line(first(call.input(SearchInput).query, output.query if output else None))
-    return f'{call.name} "{query}"' + (f" → {count(found, 'link')}" if output else "")
+    """Return the query and the number of pages."""
+    output = _search_output(call)
+    found = sum(len(list_of(hits.content, WebHit)) for hits in list_of(output.results, WebHits)) if output else 0
+    query = one_line(first_nonblank(call.input(SearchInput).query, output.query if output else None))
+    return f'{call.name} "{query}"' + (f" → {plural(found, 'link')}" if output else "")
 
 
 def draw_search(call: ToolCall) -> Iterator[Node]:
-    """The query, the pages as links, and the summary after them."""
-    given, output = call.input(SearchInput), _searched(call)
+    """Draw the query, the pages as links, and the summary."""
+    args, output = call.input(SearchInput), _search_output(call)
     yield from facts(
-        query=first(given.query, output.query if output else None),
-        only=names(given.allowed_domains),
-        never=names(given.blocked_domains),
+        query=first_nonblank(args.query, output.query if output else None),
+        allowed_domains=comma_separated(args.allowed_domains),
+        blocked_domains=comma_separated(args.blocked_domains),
     )
-    yield from generic.ending(call)
+    yield from generic.outcome_note(call)
     if output is None:
         return
     for part in as_list(output.results):
-        yield from _part(part)
-    yield from _detached(output.detachedToolCall)
-    yield from facts(searches=grouped(output.searchCount), duration=span(output.durationSeconds))
+        yield from _search_part(part)
+    yield from _detached_note(output.detachedToolCall)
+    yield from facts(searches=number_text(output.searchCount), duration=duration_text(output.durationSeconds))
 
 
-def _searched(call: ToolCall) -> SearchOutput | None:
-    """What was found; from the result's text where only that was kept."""
+def _search_output(call: ToolCall) -> SearchOutput | None:
+    """Return the structured result, or what its text says."""
     output = call.output(SearchOutput)
-    if output is not None or call.ending.state != DONE:
+    if output is not None or call.outcome.state != DONE:
         return output
     pieces = _LINKS.split(_HEAD.sub("", call.text))
-    parts = [{"content": parsed(piece)} if place % 2 else piece.strip() for place, piece in enumerate(pieces)]
+    parts = [{"content": parse_json(piece)} if index % 2 else piece.strip() for index, piece in enumerate(pieces)]
     return to_struct({"results": [part for part in parts if part]}, SearchOutput)
 
 
-def _part(part: Any) -> Iterator[Node]:
-    """Pages as links, anything said as Markdown."""
+def _search_part(part: Any) -> Iterator[Node]:
+    """Draw pages as links, and text as Markdown."""
     if isinstance(part, str):
         yield from _draw.prose(part)
-    elif isinstance(part, Hits):
-        hits = each(part.content, Hit)
+    elif isinstance(part, WebHits):
+        hits = list_of(part.content, WebHit)
         yield from _draw.links(*((hit.url, hit.title) for hit in hits))
         for hit in hits:
-            yield from _draw.section(first(hit.title, hit.url), _draw.text(hit.snippet))
+            yield from _draw.section(first_nonblank(hit.title, hit.url), _draw.prose_or_code(hit.snippet))
 
 
-def _detached(flag: object) -> Iterator[Node]:
+def _detached_note(flag: object) -> Iterator[Node]:
     if flag is True:
-        yield Note(text="went on in the background")
+        yield Note(text="continued in the background")
 
 
 def fetch_title(call: ToolCall) -> str:
-    """Which page, and how that went."""
+    """Return the URL and the status."""
     output = call.output(FetchOutput) or FetchOutput()
     status = _status(output)
-    return f"{call.name} {line(first(call.input(FetchInput).url, output.url))}" + (f" → {status}" if status else "")
+    return f"{call.name} {one_line(first_nonblank(call.input(FetchInput).url, output.url))}" + (
+        f" → {status}" if status else ""
+    )
 
 
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
-    """The address, how it was got, and what it says."""
-    given, output = call.input(FetchInput), call.output(FetchOutput)
-    yield from _draw.links((first(given.url, output.url if output else None), None))
-    if output and first(output.url) and first(given.url) and words(output.url) != words(given.url):
-        yield from _draw.links((output.url, "where it led"))
-    yield from facts(asked=words(given.prompt), from_character=grouped(given.offset))
-    if output is None or not first(output.result):
-        yield from _draw.reply(call)
+    """Draw the URL, the status and the page."""
+    args, output = call.input(FetchInput), call.output(FetchOutput)
+    yield from _draw.links((first_nonblank(args.url, output.url if output else None), None))
+    if output and first_nonblank(output.url) and first_nonblank(args.url) and as_text(output.url) != as_text(args.url):
+        yield from _draw.links((output.url, "redirected to"))
+    yield from facts(prompt=as_text(args.prompt), offset=number_text(args.offset))
+    if output is None or not first_nonblank(output.result):
+        yield from _draw.plain_result(call)
     else:
-        yield from _draw.refusal(call)
+        yield from _draw.unfinished_note(call)
     if output:
-        yield from _fetched(output)
+        yield from _page(output)
 
 
-def _fetched(output: FetchOutput) -> Iterator[Node]:
-    if (number(output.code) or 0) >= HTTP_ERROR:
+def _page(output: FetchOutput) -> Iterator[Node]:
+    if (as_number(output.code) or 0) >= HTTP_ERROR:
         yield Note(text=_status(output), level="error")
-    if first(output.result):
-        yield Prose(text=words(output.result))
-    yield from _detached(output.detachedToolCall)
-    yield from facts(status=_status(output), size=size(output.bytes), duration=span_ms(output.durationMs))
+    if first_nonblank(output.result):
+        yield Prose(text=as_text(output.result))
+    yield from _detached_note(output.detachedToolCall)
+    yield from facts(status=_status(output), size=size_text(output.bytes), duration=duration_ms_text(output.durationMs))
 
 
 def _status(output: FetchOutput) -> str:
-    code = number(output.code)
-    return "" if code is None else f"{code} {line(output.codeText)}".strip()
+    code = as_number(output.code)
+    return "" if code is None else f"{code} {one_line(output.codeText)}".strip()
 
 
 TOOLS = [

@@ -1,4 +1,4 @@
-"""Workflow, and how work is handed over: findings, structured output, a report back, a goal, the end."""
+"""Workflow and the tools that hand over results: ReportFindings, StructuredOutput, SubagentHandback and others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.format import as_number
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import answer, count, each, first, line, number, words
+from reread.tools._values import first_nonblank, list_of, typed_result
 from reread.tools.nodes import Code, Data, Node, Section, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -18,7 +20,7 @@ _NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
 
 class WorkflowInput(Struct, kw_only=True):
-    """The script that is run, or the name or path of one."""
+    """The script to run, or its name or path."""
 
     script: str | None = None
     name: str | None = None
@@ -45,8 +47,8 @@ class WorkflowOutput(Struct, kw_only=True):
     error: str | None = None
 
 
-class Finding(Struct, kw_only=True):
-    """Something that a review found."""
+class ReviewFinding(Struct, kw_only=True):
+    """A finding of a review."""
 
     file: str = ""
     line: int | None = None
@@ -59,158 +61,164 @@ class Finding(Struct, kw_only=True):
 
 
 class Findings(Struct, kw_only=True):
-    """All that a review found; the result repeats the input."""
+    """The input and the result of ReportFindings."""
 
     level: str | None = None
     count: int | None = None
-    findings: list[Finding] | None = None
+    findings: list[ReviewFinding] | None = None
 
 
 class HandbackInput(Struct, kw_only=True):
-    """What an agent reports to who started it."""
+    """The input of SubagentHandback."""
 
     message: str | None = None
     summary: str | None = None
 
 
 class GoalInput(Struct, kw_only=True):
-    """When the work is to count as done."""
+    """The input of ProposeGoal."""
 
     condition: str | None = None
     ask_user: bool | None = None
 
 
 class GoalOutput(Struct, kw_only=True):
-    """The condition as it was put."""
+    """The result of ProposeGoal."""
 
     condition: str | None = None
     askUser: bool | None = None
 
 
 class EndInput(Struct, kw_only=True):
-    """Why the conversation ends."""
+    """The input of EndConversation."""
 
     reason: str | None = None
 
 
 def workflow_title(call: ToolCall) -> str:
-    """Which workflow."""
-    given, output = call.input(WorkflowInput), call.output(WorkflowOutput) or WorkflowOutput()
-    found = _NAME.search(words(given.script))
-    name = first(output.workflowName, given.name, given.title, found[2] if found else None, given.scriptPath)
-    about = first(output.summary, given.description)
-    return f"{call.name} {line(name)}" + (f": {line(about)}" if about else "")
+    """Return the name and the purpose of the workflow."""
+    args, output = call.input(WorkflowInput), call.output(WorkflowOutput) or WorkflowOutput()
+    found = _NAME.search(as_text(args.script))
+    name = first_nonblank(output.workflowName, args.name, args.title, found[2] if found else None, args.scriptPath)
+    purpose = first_nonblank(output.summary, args.description)
+    return f"{call.name} {one_line(name)}" + (f": {one_line(purpose)}" if purpose else "")
 
 
 def draw_workflow(call: ToolCall) -> Iterator[Node]:
-    """The script, and where its run can be followed."""
-    given, output = call.input(WorkflowInput), call.output(WorkflowOutput)
-    told = output or WorkflowOutput()
-    yield from _draw.prose(first(told.summary, given.description))
-    if first(given.script):
-        yield Code(text=words(given.script), language="javascript")
-    if given.args is not None:
-        yield Section(title="arguments", nodes=[Data(value=given.args)])
-    yield from _draw.note(told.error, "error")
-    yield from _draw.note(told.warning, "warning")
-    yield from generic.ending(call) if output else _draw.reply(call)
-    yield from _draw.note(words(told.status).replace("_", " "))
-    yield from _draw.links((told.sessionUrl, "session in the cloud"))
-    yield from _draw.files((first(told.scriptPath, given.scriptPath), "script"), (told.transcriptDir, "transcripts"))
+    """Draw the script, and where to follow its run."""
+    args, output = call.input(WorkflowInput), call.output(WorkflowOutput)
+    result = output or WorkflowOutput()
+    yield from _draw.prose(first_nonblank(result.summary, args.description))
+    if first_nonblank(args.script):
+        yield Code(text=as_text(args.script), language="javascript")
+    if args.args is not None:
+        yield Section(title="arguments", nodes=[Data(value=args.args)])
+    yield from _draw.note(result.error, "error")
+    yield from _draw.note(result.warning, "warning")
+    yield from generic.outcome_note(call) if output else _draw.plain_result(call)
+    yield from _draw.note(as_text(result.status).replace("_", " "))
+    yield from _draw.links((result.sessionUrl, "cloud session"))
+    yield from _draw.files(
+        (first_nonblank(result.scriptPath, args.scriptPath), "script"), (result.transcriptDir, "transcripts")
+    )
     yield from facts(
-        workflow=first(told.workflowName, given.name),
-        run=words(told.runId),
-        task=words(told.taskId),
-        type=words(told.taskType).replace("_", " "),
-        continues=words(given.resumeFromRunId),
+        workflow=first_nonblank(result.workflowName, args.name),
+        run=as_text(result.runId),
+        task=as_text(result.taskId),
+        type=as_text(result.taskType).replace("_", " "),
+        resumes=as_text(args.resumeFromRunId),
     )
 
 
 def findings_title(call: ToolCall) -> str:
-    """How many findings."""
-    return f"{call.name} {count(_findings(call), 'finding')}"
+    """Return the number of findings."""
+    return f"{call.name} {plural(_findings(call), 'finding')}"
 
 
 def draw_findings(call: ToolCall) -> Iterator[Node]:
-    """Each finding, with where it is and how it shows."""
+    """Draw each finding with its place."""
     found = _findings(call)
     if not found:
         yield from generic.draw(call)
         return
-    yield from facts(effort=words(call.input(Findings).level))
-    for one in found:
-        yield Section(title=_place(one), nodes=list(_finding(one)))
-    yield from generic.ending(call)
+    yield from facts(effort=as_text(call.input(Findings).level))
+    for finding in found:
+        yield Section(title=_finding_title(finding), nodes=list(_finding(finding)))
+    yield from generic.outcome_note(call)
 
 
-def _findings(call: ToolCall) -> list[Finding]:
+def _findings(call: ToolCall) -> list[ReviewFinding]:
     output = call.output(Findings)
-    return each(call.input(Findings).findings, Finding) or each(output.findings if output else None, Finding)
+    return list_of(call.input(Findings).findings, ReviewFinding) or list_of(
+        output.findings if output else None, ReviewFinding
+    )
 
 
-def _place(one: Finding) -> str:
-    at = f":{one.line}" if number(one.line) is not None else ""
-    return f"{line(one.file)}{at} {line(one.short_summary)}".strip() or "finding"
+def _finding_title(finding: ReviewFinding) -> str:
+    line = f":{finding.line}" if as_number(finding.line) is not None else ""
+    return f"{one_line(finding.file)}{line} {one_line(finding.short_summary)}".strip() or "finding"
 
 
-def _finding(one: Finding) -> Iterator[Node]:
-    yield from _draw.prose(one.summary)
-    yield from _draw.prose(one.failure_scenario)
+def _finding(finding: ReviewFinding) -> Iterator[Node]:
+    yield from _draw.prose(finding.summary)
+    yield from _draw.prose(finding.failure_scenario)
     yield from facts(
-        category=words(one.category), verdict=words(one.verdict), outcome=words(one.outcome).replace("_", " ")
+        category=as_text(finding.category),
+        verdict=as_text(finding.verdict),
+        outcome=as_text(finding.outcome).replace("_", " "),
     )
 
 
 def output_title(call: ToolCall) -> str:
-    """The names of what is handed over."""
-    return f"{call.name} {line(', '.join(call.arguments))}".strip()
+    """Return the names of the fields."""
+    return f"{call.name} {one_line(', '.join(call.arguments))}".strip()
 
 
 def draw_output(call: ToolCall) -> Iterator[Node]:
-    """What is handed over, as a tree."""
-    yield Data(value=call.given)
-    yield from _draw.reply(call)
+    """Draw the output as JSON."""
+    yield Data(value=call.raw_input)
+    yield from _draw.plain_result(call)
 
 
 def handback_title(call: ToolCall) -> str:
-    """The first words of the report."""
-    given = call.input(HandbackInput)
-    return f"{call.name} {line(first(given.summary, given.message))}".strip()
+    """Return the beginning of the report."""
+    args = call.input(HandbackInput)
+    return f"{call.name} {one_line(first_nonblank(args.summary, args.message))}".strip()
 
 
 def draw_handback(call: ToolCall) -> Iterator[Node]:
-    """The report."""
-    given = call.input(HandbackInput)
-    yield from _draw.prose(given.message)
-    yield from facts(summary=words(given.summary))
-    yield from _draw.reply(call)
+    """Draw the report."""
+    args = call.input(HandbackInput)
+    yield from _draw.prose(args.message)
+    yield from facts(summary=as_text(args.summary))
+    yield from _draw.plain_result(call)
 
 
 def goal_title(call: ToolCall) -> str:
-    """When the work is to count as done."""
+    """Return the condition."""
     output = call.output(GoalOutput) or GoalOutput()
-    return f"{call.name} {line(first(call.input(GoalInput).condition, output.condition))}".strip()
+    return f"{call.name} {one_line(first_nonblank(call.input(GoalInput).condition, output.condition))}".strip()
 
 
 def draw_goal(call: ToolCall) -> Iterator[Node]:
-    """The condition, and whether the user was asked."""
-    given, output = call.input(GoalInput), answer(call, GoalOutput) or GoalOutput()
-    yield from _draw.prose(first(output.condition, given.condition))
-    asked = given.ask_user if output.askUser is None else output.askUser
+    """Draw the condition, and whether the user was asked."""
+    args, output = call.input(GoalInput), typed_result(call, GoalOutput) or GoalOutput()
+    yield from _draw.prose(first_nonblank(output.condition, args.condition))
+    asked = args.ask_user if output.askUser is None else output.askUser
     if asked is not None:
-        yield from _draw.note("the user was asked" if asked is True else "set without asking")
-    yield from _draw.reply(call)
+        yield from _draw.note("the user was asked" if asked is True else "set without asking the user")
+    yield from _draw.plain_result(call)
 
 
 def end_title(call: ToolCall) -> str:
-    """Why the conversation ends."""
-    return f"{call.name} {line(call.input(EndInput).reason)}".strip()
+    """Return the reason."""
+    return f"{call.name} {one_line(call.input(EndInput).reason)}".strip()
 
 
 def draw_end(call: ToolCall) -> Iterator[Node]:
-    """Why the conversation ends."""
+    """Draw the reason."""
     yield from _draw.prose(call.input(EndInput).reason)
-    yield from _draw.reply(call)
+    yield from _draw.plain_result(call)
 
 
 TOOLS = [

@@ -1,4 +1,4 @@
-"""EnterWorktree and ExitWorktree: working in another checkout of the repository."""
+"""EnterWorktree and ExitWorktree: work in another checkout of the repository."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.format import number_text
+from reread.base.text import as_text, one_line
 from reread.tools import _draw
-from reread.tools._values import answer, first, grouped, line, words
+from reread.tools._values import first_nonblank, typed_result
 from reread.tools.nodes import Node, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
 class EnterInput(Struct, kw_only=True):
-    """A name for a new one, or the path of one that exists."""
+    """The name of a new worktree, or the path of an existing one."""
 
     name: str | None = None
     path: str | None = None
 
 
 class ExitInput(Struct, kw_only=True):
-    """Whether it is kept or removed."""
+    """Whether to keep or remove the worktree."""
 
     action: str | None = None
     discard_changes: bool | None = None
 
 
 class Output(Struct, kw_only=True):
-    """Where the worktree is, and what became of it."""
+    """The result of both."""
 
     action: str | None = None
     worktreePath: str | None = None
@@ -43,34 +45,34 @@ class Output(Struct, kw_only=True):
 
 
 def enter_title(call: ToolCall) -> str:
-    """Which worktree."""
-    given, output = call.input(EnterInput), call.output(Output) or Output()
-    return f"{call.name} {line(first(given.name, given.path, output.worktreeBranch))}".strip()
+    """Return the worktree."""
+    args, output = call.input(EnterInput), call.output(Output) or Output()
+    return f"{call.name} {one_line(first_nonblank(args.name, args.path, output.worktreeBranch))}".strip()
 
 
 def exit_title(call: ToolCall) -> str:
-    """What becomes of which worktree."""
+    """Return the action and the worktree."""
     output = call.output(Output) or Output()
-    return f"{call.name} {line(call.input(ExitInput).action)} {line(output.worktreeBranch)}".strip()
+    return f"{call.name} {one_line(call.input(ExitInput).action)} {one_line(output.worktreeBranch)}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """Where the worktree is, and what was said of it."""
-    output = answer(call, Output) or Output()
-    entered, left = call.input(EnterInput), call.input(ExitInput)
+    """Draw the worktree and the result."""
+    output = typed_result(call, Output) or Output()
+    enter, exit = call.input(EnterInput), call.input(ExitInput)
     yield from facts(
-        action=first(left.action, output.action),
-        name=words(entered.name),
-        worktree=first(output.worktreePath, entered.path),
-        branch=words(output.worktreeBranch),
-        back_in=first(output.restoredCwd, output.originalCwd),
-        tmux=words(output.tmuxSessionName),
-        files_discarded=grouped(output.discardedFiles),
-        commits_discarded=grouped(output.discardedCommits),
+        action=first_nonblank(exit.action, output.action),
+        name=as_text(enter.name),
+        worktree=first_nonblank(output.worktreePath, enter.path),
+        branch=as_text(output.worktreeBranch),
+        returned_to=first_nonblank(output.restoredCwd, output.originalCwd),
+        tmux=as_text(output.tmuxSessionName),
+        files_discarded=number_text(output.discardedFiles),
+        commits_discarded=number_text(output.discardedCommits),
     )
     if output.originalCwdMissing is True:
-        yield from _draw.note("the folder it came from is gone", "warning")
-    yield from _draw.ending(call, output.message) if first(output.message) else _draw.reply(call)
+        yield from _draw.note("the original folder no longer exists", "warning")
+    yield from _draw.plain_result(call, output.message)
 
 
 TOOLS = [Tool(("EnterWorktree",), enter_title, draw), Tool(("ExitWorktree",), exit_title, draw)]

@@ -1,4 +1,4 @@
-"""Write: a file made or written anew."""
+"""Write: create or overwrite a file."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, generic
-from reread.tools._values import count, first, held, line, words
+from reread.tools._values import as_type, first_nonblank
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
 class Input(Struct, kw_only=True):
-    """What is to stand in which file."""
+    """The file and its new content."""
 
     file_path: str = ""
     content: str = ""
 
 
-class File(Struct, kw_only=True):
-    """What was written, in the same shape that Read gives."""
+class WriteFile(Struct, kw_only=True):
+    """What was written, in the shape of Read's result."""
 
     filePath: str | None = None
     content: str | None = None
@@ -32,10 +33,10 @@ class File(Struct, kw_only=True):
 
 
 class Output(Struct, kw_only=True):
-    """What was written, and what stood there before."""
+    """What was written, and the file before."""
 
     type: str | None = None
-    """create, update, or text where there is a `file`."""
+    """create, update, or text if there is a `file`."""
     filePath: str | None = None
     content: str | None = None
     structuredPatch: list[_diff.Patch] | None = None
@@ -44,55 +45,57 @@ class Output(Struct, kw_only=True):
     gitDiff: Any = None
     staged: bool | None = None
     memdirStamped: bool | None = None
-    file: File | None = None
+    file: WriteFile | None = None
 
 
 def title(call: ToolCall) -> str:
-    """The file, and how much of it is new."""
+    """Return the file, and the number of lines written or changed."""
     output = call.output(Output) or Output()
     hunks = _hunks(output)
     content = _content(call, output)
-    lines = count(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
-    return " ".join(part for part in (call.name, line(_path(call, output)), _diff.tally(hunks) or lines) if part)
+    lines = plural(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
+    return " ".join(
+        part for part in (call.name, one_line(_path(call, output)), _diff.change_counts(hunks) or lines) if part
+    )
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
-    """What changed where the file was there before, else what was written."""
+    """Draw the change to an existing file, or the content of a new one."""
     output = call.output(Output) or Output()
     path, content, hunks = _path(call, output), _content(call, output), _hunks(output)
-    yield from generic.ending(call)
+    yield from generic.outcome_note(call)
     if output.userModified is True:
-        yield Note(text="changed by the user before it was written", level="warning")
-    yield from _diff.changed(path, hunks)
-    yield from _diff.remarks(output.structuredPatch)
+        yield Note(text="edited by the user before it was written", level="warning")
+    yield from _diff.diff_nodes(path, hunks)
+    yield from _diff.patch_notes(output.structuredPatch)
     if content and not hunks:
-        yield _diff.source(content, path, start=_start(output))
+        yield _diff.code_node(content, path, start=_start(output))
     elif not content:
-        yield Note(text="an empty file")
+        yield Note(text="empty file")
 
 
 def _path(call: ToolCall, output: Output) -> str:
-    file = held(output.file, File) or File()
-    return first(output.filePath, file.filePath, call.input(Input).file_path)
+    file = as_type(output.file, WriteFile) or WriteFile()
+    return first_nonblank(output.filePath, file.filePath, call.input(Input).file_path)
 
 
 def _content(call: ToolCall, output: Output) -> str:
-    file = held(output.file, File) or File()
-    told = (output.content, file.content, call.input(Input).content)
-    return next((words(content) for content in told if content is not None), "")
+    file = as_type(output.file, WriteFile) or WriteFile()
+    contents = (output.content, file.content, call.input(Input).content)
+    return next((as_text(content) for content in contents if content is not None), "")
 
 
 def _start(output: Output) -> int:
-    file = held(output.file, File) or File()
+    file = as_type(output.file, WriteFile) or WriteFile()
     return _diff.line_number(file.startLine) or 1
 
 
 def _hunks(output: Output) -> list[Hunk]:
-    """The change to a file that was there before."""
-    hunks = _diff.patched(output.structuredPatch)
+    """Return the change to an existing file."""
+    hunks = _diff.patch_hunks(output.structuredPatch)
     if hunks or not isinstance(output.originalFile, str) or not isinstance(output.content, str):
         return hunks
-    return _diff.between(output.originalFile, output.content)
+    return _diff.compute_hunks(output.originalFile, output.content)
 
 
 TOOLS = [Tool(("Write", "Replace"), title, draw, category="edit")]

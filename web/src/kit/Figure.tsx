@@ -1,19 +1,19 @@
-/** Numbers on the screen: short, with the exact one in the title. */
+/** Token counts and costs: tokens, with the exact number as the tooltip. */
 
 import type { Figures } from "../values";
-import { exact, exactMoney, money, plural, short } from "./words";
+import { exact, exactMoney, money, plural, tokens } from "./format";
 
 export function Count({ value, unit = "" }: { value: number | null | undefined; unit?: string }) {
-  if (value === null || value === undefined) return <span className="num faint">–</span>;
+  if (value === null || value === undefined) return <span className="num muted">–</span>;
   return (
     <span className="num" title={`${exact(value)}${unit ? ` ${unit}` : ""}`}>
-      {short(value)}
+      {tokens(value)}
     </span>
   );
 }
 
 export function Cost({ figures }: { figures: Figures | null | undefined }) {
-  if (!figures || figures.cost_usd === null) return <span className="num faint">–</span>;
+  if (!figures || figures.cost_usd === null) return <span className="num muted">–</span>;
   const bound = isLowerBound(figures);
   return (
     <span className="num" title={[exactMoney(figures.cost_usd), ...caveats(figures)].join("\n")}>
@@ -26,11 +26,11 @@ export function Cost({ figures }: { figures: Figures | null | undefined }) {
 const isLowerBound = (figures: Figures): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;
 
-/** What figures leave out, in words. */
+/** What the figures leave out. */
 export function caveats(figures: Pick<Figures, "unconfirmed_responses" | "unpriced_models">): string[] {
   const { unconfirmed_responses: open, unpriced_models: unpriced } = figures;
   return [
-    ...(open ? [`Incomplete: ${plural(open, "response has", "responses have")} no final token count`] : []),
-    ...(unpriced.length ? [`No price for ${unpriced.join(", ")}: tokens counted, cost not`] : []),
+    ...(open ? [`Lower bound: ${plural(open, "response has", "responses have")} no final token count`] : []),
+    ...(unpriced.length ? [`No price for ${unpriced.join(", ")}: tokens are counted, cost is not`] : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** Two ways from one: drawn, since few fonts have the sign. */
+/** A fork: an SVG, because few fonts have such a character. */
 export function ForkIcon() {
   return (
     <svg className="fork-icon" width="10" height="12" viewBox="0 0 10 12" aria-hidden="true">

@@ -1,41 +1,41 @@
-/** Markdown as elements: no raw HTML, no loaded images, links only where they are safe to offer. */
+/** Markdown as React elements: no raw HTML, no remote images, and links only to safe addresses. */
 
 import type { Element, ElementContent, Root } from "hast";
 import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
-import { CodeText } from "../nodes/CodeText";
-import { Guard } from "./Guard";
-import { Plain, pieces } from "./visible";
+import { CodeText } from "./CodeText";
+import { ErrorBoundary } from "./ErrorBoundary";
+import { INVISIBLE_TITLE, PlainText, splitInvisible, type Piece } from "./PlainText";
 
-/** Beyond this a text is shown as it is written. */
+/** Longer texts are shown as plain text. */
 const LONGEST = 200_000;
 
 export const isSafe = (url: string | undefined): url is string => !!url && /^(https?:\/\/|mailto:)/i.test(url);
 
-/** Invisible characters become elements, and ids, which would clash between messages, go. */
-function rehypeShown() {
-  return (tree: Root) => shownChildren(tree);
+/** Show invisible characters, and remove ids, which would clash between messages. */
+function rehypeInvisible() {
+  return (tree: Root) => replaceChildren(tree);
 }
 
-function shownChildren(parent: Root | Element): void {
+function replaceChildren(parent: Root | Element): void {
   parent.children = parent.children.flatMap((child): ElementContent[] => {
-    if (child.type === "text") return pieces(child.value).map(shownPiece);
+    if (child.type === "text") return splitInvisible(child.value).map(pieceElement);
     if (child.type === "element") {
       delete child.properties.id;
-      shownChildren(child);
+      replaceChildren(child);
     }
     return [child as ElementContent];
   });
 }
 
-const shownPiece = (piece: string | { code: string }): ElementContent =>
+const pieceElement = (piece: Piece): ElementContent =>
   typeof piece === "string"
     ? { type: "text", value: piece }
     : {
         type: "element",
         tagName: "span",
-        properties: { className: ["odd"], title: "A character that does not show" },
+        properties: { className: ["invisible"], title: INVISIBLE_TITLE },
         children: [{ type: "text", value: piece.code }],
       };
 
@@ -66,28 +66,28 @@ function FencedCode({ node }: { node?: Element | undefined }) {
   const code = node?.children.find((child) => child.type === "element");
   const names = code?.properties.className;
   const language = Array.isArray(names) ? String(names[0]).replace(/^language-/, "") : null;
-  return <CodeText text={code ? written(code).replace(/\n$/, "") : ""} language={language} />;
+  return <CodeText text={code ? textContent(code).replace(/\n$/, "") : ""} language={language} />;
 }
 
-/** The text again, from elements in which invisible characters were named. */
-const written = (node: ElementContent): string => {
+/** The text of an element; invisible characters in it are already replaced by their codes. */
+const textContent = (node: ElementContent): string => {
   if (node.type === "text") return node.value;
   if (node.type !== "element") return "";
-  return node.children.map(written).join("");
+  return node.children.map(textContent).join("");
 };
 
 const plugins = [remarkGfm];
-const rehypePlugins = [rehypeShown];
+const rehypePlugins = [rehypeInvisible];
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const plain = (
     <div className="plain">
-      <Plain text={text} />
+      <PlainText text={text} />
     </div>
   );
   if (text.length > LONGEST) return plain;
   return (
-    <Guard fallback={plain}>
+    <ErrorBoundary fallback={plain}>
       <div className="prose" dir="auto">
         <ReactMarkdown
           remarkPlugins={plugins}
@@ -98,6 +98,6 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
           {text}
         </ReactMarkdown>
       </div>
-    </Guard>
+    </ErrorBoundary>
   );
 });

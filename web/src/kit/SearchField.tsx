@@ -1,14 +1,13 @@
-/** Where one types what to look for; Escape leaves it. */
+/** A search field; Escape clears and leaves it. */
 
 import type { ReactNode } from "react";
 
 interface Props {
-  /** What it asks for, to those who cannot see the page too. */
   label: string;
   value: string;
   onChange(value: string): void;
   onEnter?(backwards: boolean): void;
-  /** What came of it. */
+  /** The result count. */
   children?: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** The rows of a long list that are on the screen. */
+/** The rows of a virtual list that are on the screen. */
 
 import type { Virtualizer } from "@tanstack/react-virtual";
 import type { ReactNode } from "react";

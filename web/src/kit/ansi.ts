@@ -1,4 +1,4 @@
-/** Terminal output as styled runs: colours and weights are kept, every other escape is dropped. */
+/** Terminal output as styled runs: colours and text styles are kept, all other escape sequences are dropped. */
 
 export interface Style {
   /** 0 to 15 of the palette, or `#rrggbb`. */
@@ -16,24 +16,23 @@ export interface Run extends Style {
 }
 
 // CSI, OSC and other string sequences, and two-character escapes; one pass, no backtracking.
-// eslint-disable-next-line no-control-regex
 const ESCAPE = /\x1b(?:\[([0-9:;<=>?]*)[ -/]*([@-~])|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]|$)|\x9b([0-9:;]*)([@-~])/g;
 
-/** A text without colours and other codes. */
-export const stripped = (text: string): string => (text.includes("\x1b") || text.includes("\x9b") ? text.replace(ESCAPE, "") : text);
+/** The text without escape sequences. */
+export const stripAnsi = (text: string): string => (text.includes("\x1b") || text.includes("\x9b") ? text.replace(ESCAPE, "") : text);
 
-/** The lines of an output, each a list of runs. */
+/** The lines of terminal output, each a list of runs. */
 export function ansiLines(text: string): Run[][] {
   let style: Style = {};
   return text.split("\n").map((line) => {
-    const [runs, after] = lineRuns(lastWritten(line), style);
+    const [runs, after] = lineRuns(afterReturns(line), style);
     style = after;
     return runs;
   });
 }
 
-/** What a line shows in the end: a carriage return starts it over. */
-function lastWritten(line: string): string {
+/** What remains of a line after its carriage returns, each of which starts it over. */
+function afterReturns(line: string): string {
   const trimmed = line.endsWith("\r") ? line.slice(0, -1) : line;
   return trimmed.includes("\r") ? trimmed.slice(trimmed.lastIndexOf("\r") + 1) : trimmed;
 }

@@ -1,8 +1,8 @@
-/** The heights of a very long list: sums and places are found, and heights changed, in logarithmic time. */
+/** The row heights of a very long list: offsets are computed and heights changed in logarithmic time. */
 
 export class Heights {
   private heights = new Float64Array(0);
-  /** A Fenwick tree over them: entry `i` has the sum of the `i & -i` heights that end with it. */
+  /** A Fenwick tree: entry `i` has the sum of the `i & -i` heights that end with row `i - 1`. */
   private sums = new Float64Array(1);
   count = 0;
 
@@ -13,12 +13,12 @@ export class Heights {
     this.resize(count);
   }
 
-  /** How high everything is. */
+  /** The height of the whole list. */
   get total(): number {
     return this.top(this.count);
   }
 
-  /** Where a row begins. */
+  /** The offset of a row. */
   top(row: number): number {
     let sum = 0;
     for (let at = Math.min(row, this.count); at > 0; at &= at - 1) sum += this.sums[at] ?? 0;
@@ -29,7 +29,7 @@ export class Heights {
     return this.heights[row] ?? this.estimate;
   }
 
-  /** The row that is drawn at an offset; the first or the last beyond the ends. */
+  /** The row at an offset; beyond the ends, the first or the last. */
   at(offset: number): number {
     let row = 0;
     let left = offset;
@@ -43,7 +43,7 @@ export class Heights {
     return Math.max(0, Math.min(row, this.count - 1));
   }
 
-  /** Set a row's height; returns by how much it changed. */
+  /** Set the height of a row, and return by how much it changed. */
   set(row: number, height: number): number {
     const change = height - this.height(row);
     if (row >= this.count || change === 0) return 0;
@@ -52,7 +52,7 @@ export class Heights {
     return change;
   }
 
-  /** More rows, or fewer; those that stay keep their heights. */
+  /** Change the number of rows; the remaining ones keep their heights. */
   resize(count: number): void {
     if (count === this.count) return;
     const heights = new Float64Array(count).fill(this.estimate);

@@ -1,25 +1,25 @@
-/** Source in colours: a chunk of its own, fetched when the first code is on the screen. */
+/** Syntax highlighting: a separate chunk, loaded when the first code is shown. */
 
 import { common, createLowlight } from "lowlight";
 import type { ElementContent, Root } from "hast";
 
 const lowlight = createLowlight(common);
 
-/** A piece of a line, with the highlighter's class. */
+/** Part of a line, with its highlighting class. */
 export interface Token {
   text: string;
   kind: string;
 }
 
-const OTHER_NAMES: Record<string, string> = { tsx: "typescript", jsx: "javascript", console: "shell", vue: "xml" };
+const ALIASES: Record<string, string> = { tsx: "typescript", jsx: "javascript", console: "shell", vue: "xml" };
 
 export function tokenLines(text: string, language: string): Token[][] | null {
-  const name = OTHER_NAMES[language.toLowerCase()] ?? language.toLowerCase();
+  const name = ALIASES[language.toLowerCase()] ?? language.toLowerCase();
   if (!lowlight.registered(name)) return null;
-  return inLines(lowlight.highlight(name, text));
+  return splitLines(lowlight.highlight(name, text));
 }
 
-function inLines(tree: Root): Token[][] {
+function splitLines(tree: Root): Token[][] {
   const lines: Token[][] = [[]];
   const walk = (nodes: (ElementContent | Root["children"][number])[], kind: string) => {
     for (const node of nodes) {

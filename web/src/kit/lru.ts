@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for longest. */
+/** A map of limited size that drops the least recently used entry. */
 export class Lru<K, V> {
   private readonly entries = new Map<K, V>();
 

@@ -1,16 +1,16 @@
-/** Choices that hold for every session. */
+/** Settings that apply to every session. */
 
-import { keep, recall } from "./memory";
+import { loadSetting, saveSetting } from "./storage";
 import { Store } from "./store";
 
-const SIDES = "reread-sides";
+const DIFF_LAYOUT = "reread-diff";
 
 class Settings extends Store {
-  sideBySide = recall(SIDES) === "both";
+  sideBySide = loadSetting(DIFF_LAYOUT) === "side-by-side";
 
-  toggleSides(): void {
+  toggleSideBySide(): void {
     this.sideBySide = !this.sideBySide;
-    keep(SIDES, this.sideBySide ? "both" : "one");
+    saveSetting(DIFF_LAYOUT, this.sideBySide ? "side-by-side" : "inline");
     this.changed();
   }
 }

@@ -1,4 +1,4 @@
-/** The least that a component can subscribe to. */
+/** State outside React that components subscribe to. */
 
 import { useSyncExternalStore } from "react";
 
@@ -17,9 +17,9 @@ export class Store {
   }
 }
 
-/** Draw again whenever the store changes. */
+/** Render again whenever the store changes. */
 export const useVersion = (store: Store): number => useSyncExternalStore(store.subscribe, () => store.version);
 
-/** Draw again when what is picked from the store changes. */
-export const usePicked = <S extends Store, T>(store: S, pick: (store: S) => T): T =>
-  useSyncExternalStore(store.subscribe, () => pick(store));
+/** Render again whenever the selected value changes. */
+export const useSelector = <S extends Store, T>(store: S, select: (store: S) => T): T =>
+  useSyncExternalStore(store.subscribe, () => select(store));

@@ -1,25 +1,25 @@
-/** Light or dark: the system's choice until one chooses. */
+/** Light or dark theme: that of the system unless the user chose another. */
 
-import { keep, recall } from "./memory";
+import { loadSetting, saveSetting } from "./storage";
 
-const KEY = "reread-theme";
+const THEME = "reread-theme";
 
 type Theme = "light" | "dark";
 
-function remembered(): Theme | null {
-  const theme = recall(KEY);
+function savedTheme(): Theme | null {
+  const theme = loadSetting(THEME);
   return theme === "light" || theme === "dark" ? theme : null;
 }
 
-const bySystem = (): Theme => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+const systemTheme = (): Theme => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 
-export function applyTheme(theme: Theme | null = remembered()): void {
+export function applyTheme(theme: Theme | null = savedTheme()): void {
   if (theme) document.documentElement.dataset.theme = theme;
 }
 
 export function toggleTheme(): void {
-  const now = (document.documentElement.dataset.theme as Theme | undefined) ?? bySystem();
-  const next = now === "dark" ? "light" : "dark";
+  const current = (document.documentElement.dataset.theme as Theme | undefined) ?? systemTheme();
+  const next = current === "dark" ? "light" : "dark";
   applyTheme(next);
-  keep(KEY, next);
+  saveSetting(THEME, next);
 }

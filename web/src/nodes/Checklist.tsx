@@ -1,6 +1,6 @@
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Checklist as ChecklistNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 const MARKS: Record<string, [string, string]> = {
   pending: ["☐", "to do"],
@@ -13,15 +13,15 @@ export function Checklist({ node }: NodeProps<ChecklistNode>) {
   return (
     <ul className="checklist">
       {node.items.map((item, index) => {
-        const [mark, said] = MARKS[item.state] ?? ["☐", item.state];
+        const [mark, label] = MARKS[item.state] ?? ["☐", item.state];
         return (
           <li key={index} className={`${item.state}${item.changed ? " changed" : ""}`}>
-            <span role="img" aria-label={said} title={said}>
+            <span role="img" aria-label={label} title={label}>
               {mark}
             </span>
             <span>
-              <Plain text={item.text} />
-              {item.note && <span className="faint"> {item.note}</span>}
+              <PlainText text={item.text} />
+              {item.note && <span className="muted"> {item.note}</span>}
             </span>
           </li>
         );

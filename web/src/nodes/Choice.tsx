@@ -1,10 +1,10 @@
 import { Markdown } from "../kit/Markdown";
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Choice as ChoiceNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 export function Choice({ node }: NodeProps<ChoiceNode>) {
-  const [chosen, open] = node.multiple ? ["☑", "☐"] : ["◉", "○"];
+  const [chosenMark, otherMark] = node.multiple ? ["☑", "☐"] : ["◉", "○"];
   return (
     <div className="choice">
       <div className="question">
@@ -15,19 +15,19 @@ export function Choice({ node }: NodeProps<ChoiceNode>) {
         {node.options.map((option, index) => (
           <li key={index} className={option.chosen ? "chosen" : undefined}>
             <span role="img" aria-label={option.chosen ? "chosen" : "not chosen"}>
-              {option.chosen ? chosen : open}
+              {option.chosen ? chosenMark : otherMark}
             </span>
             <span>
-              <Plain text={option.label} />
+              <PlainText text={option.label} />
               {option.description && (
-                <span className="faint">
+                <span className="muted">
                   {" "}
-                  <Plain text={option.description} />
+                  <PlainText text={option.description} />
                 </span>
               )}
               {option.preview && (
                 <pre className="preview">
-                  <Plain text={option.preview} />
+                  <PlainText text={option.preview} />
                 </pre>
               )}
             </span>
@@ -36,7 +36,7 @@ export function Choice({ node }: NodeProps<ChoiceNode>) {
       </ul>
       {node.answer && (
         <p className="answer">
-          <span className="label">answered</span> <Plain text={node.answer} />
+          <span className="label">answer</span> <PlainText text={node.answer} />
         </p>
       )}
     </div>

@@ -1,9 +1,9 @@
 import type { Code as CodeNode } from "../values";
-import { CodeText } from "./CodeText";
-import { useCut, type NodeProps } from "./drawing";
+import { CodeText } from "../kit/CodeText";
+import { useCut, type NodeProps } from "./nodeProps";
 
 export function Code({ node, place }: NodeProps<CodeNode>) {
-  const { cut, whole } = useCut(place);
+  const { cut, loadWhole } = useCut(place);
   return (
     <CodeText
       text={node.text}
@@ -13,7 +13,7 @@ export function Code({ node, place }: NodeProps<CodeNode>) {
       place={place}
       total={cut?.lines}
       label={node.path ?? "code"}
-      whole={whole}
+      loadWhole={loadWhole}
     />
   );
 }

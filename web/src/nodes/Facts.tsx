@@ -1,6 +1,6 @@
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Facts as FactsNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 export function Facts({ node }: NodeProps<FactsNode>) {
   return (
@@ -8,10 +8,10 @@ export function Facts({ node }: NodeProps<FactsNode>) {
       {node.items.map((fact, index) => (
         <div key={index}>
           <dt>
-            <Plain text={fact.name} />
+            <PlainText text={fact.name} />
           </dt>
           <dd>
-            <Plain text={fact.value} />
+            <PlainText text={fact.value} />
           </dd>
         </div>
       ))}

@@ -1,10 +1,10 @@
 import { Lines } from "../kit/Lines";
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Files as FilesNode } from "../values";
-import { useCut, type NodeProps } from "./drawing";
+import { useCut, type NodeProps } from "./nodeProps";
 
 export function Files({ node, place }: NodeProps<FilesNode>) {
-  const { cut, whole } = useCut(place);
+  const { cut, loadWhole } = useCut(place);
   return (
     <Lines
       className="files"
@@ -12,20 +12,20 @@ export function Files({ node, place }: NodeProps<FilesNode>) {
       total={cut?.lines}
       place={place}
       label="files"
-      whole={whole}
+      loadWhole={loadWhole}
       line={(index) => {
         const entry = node.entries[index];
         if (!entry) return null;
         const name = entry.path.lastIndexOf("/", entry.path.length - 2) + 1;
         return (
-          <div className="ln" key={index}>
+          <div className="line" key={index}>
             <code>
-              <span className="faint">
-                <Plain text={entry.path.slice(0, name)} />
+              <span className="muted">
+                <PlainText text={entry.path.slice(0, name)} />
               </span>
-              <Plain text={entry.path.slice(name)} />
+              <PlainText text={entry.path.slice(name)} />
             </code>
-            {entry.note && <span className="entry-note">{entry.note}</span>}
+            {entry.note && <span className="file-note">{entry.note}</span>}
           </div>
         );
       }}

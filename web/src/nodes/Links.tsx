@@ -1,7 +1,7 @@
 import { SafeLink } from "../kit/Markdown";
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Links as LinksNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 export function Links({ node }: NodeProps<LinksNode>) {
   return (
@@ -9,12 +9,12 @@ export function Links({ node }: NodeProps<LinksNode>) {
       {node.targets.map((target, index) => (
         <li key={index}>
           <SafeLink url={target.url}>
-            <Plain text={target.title ?? target.url} />
+            <PlainText text={target.title ?? target.url} />
           </SafeLink>
           {target.title && (
-            <span className="faint">
+            <span className="muted">
               {" "}
-              <Plain text={target.url} />
+              <PlainText text={target.url} />
             </span>
           )}
         </li>

@@ -1,11 +1,11 @@
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Note as NoteNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 export function Note({ node }: NodeProps<NoteNode>) {
   return (
     <p className={`note ${node.level}`}>
-      <Plain text={node.text} />
+      <PlainText text={node.text} />
     </p>
   );
 }

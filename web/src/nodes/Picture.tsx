@@ -1,36 +1,36 @@
 import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
-import { bytes } from "../kit/words";
+import { size } from "../kit/format";
 import type { Picture as PictureNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 const RASTER = /^image\/(png|jpeg|gif|webp|bmp|avif)$/;
 
 export function Picture({ node }: NodeProps<PictureNode>) {
   const source = useSource();
-  const [address, setAddress] = useState<string | null>(null);
+  const [url, setUrl] = useState<string | null>(null);
   const [large, setLarge] = useState(false);
   const [broken, setBroken] = useState(false);
   const raster = RASTER.test(node.media_type);
   useEffect(() => {
     if (!raster) return;
-    if (node.data) setAddress(`data:${node.media_type};base64,${node.data}`);
-    else if (node.url) source.picture(node.url).then(setAddress, () => setBroken(true));
+    if (node.data) setUrl(`data:${node.media_type};base64,${node.data}`);
+    else if (node.url) source.pictureUrl(node.url).then(setUrl, () => setBroken(true));
   }, [node, raster, source]);
-  const said = [node.name, node.media_type, node.size !== null && bytes(node.size)].filter(Boolean).join(", ");
-  if (!raster || broken || (!node.data && !node.url)) return <p className="picture-words">▣ {said}</p>;
+  const caption = [node.name, node.media_type, node.size !== null && size(node.size)].filter(Boolean).join(", ");
+  if (!raster || broken || (!node.data && !node.url)) return <p className="picture-text">▣ {caption}</p>;
   return (
     <button
       type="button"
       className={large ? "picture large" : "picture"}
-      aria-label={large ? `make smaller: ${said}` : `enlarge: ${said}`}
+      aria-label={large ? `shrink: ${caption}` : `enlarge: ${caption}`}
       aria-expanded={large}
       onClick={() => setLarge(!large)}
       onKeyDown={(event) => event.key === "Escape" && setLarge(false)}
     >
       <img
-        src={address ?? undefined}
-        alt={said}
+        src={url ?? undefined}
+        alt={caption}
         width={node.width ?? undefined}
         height={node.height ?? undefined}
         onError={() => setBroken(true)}

@@ -1,16 +1,16 @@
 import { Markdown } from "../kit/Markdown";
 import type { Prose as ProseNode } from "../values";
-import { useCut, type NodeProps } from "./drawing";
-import { exact } from "../kit/words";
+import { useCut, type NodeProps } from "./nodeProps";
+import { exact } from "../kit/format";
 
 export function Prose({ node, place }: NodeProps<ProseNode>) {
-  const { cut, whole } = useCut(place);
+  const { cut, loadWhole } = useCut(place);
   return (
     <div className="node-prose">
       <Markdown text={node.text} />
       {cut && (
-        <button type="button" className="more" onClick={whole}>
-          all {exact(cut.lines)} lines
+        <button type="button" className="show-more" onClick={loadWhole}>
+          Show all {exact(cut.lines)} lines
         </button>
       )}
     </div>

@@ -1,27 +1,28 @@
-import { useReading } from "../contexts";
-import { Opener } from "../kit/Opener";
-import { usePicked } from "../kit/store";
-import { Plain } from "../kit/visible";
+import type { ReactNode } from "react";
+import { useThreadStore } from "../contexts";
+import { DisclosureButton } from "../kit/DisclosureButton";
+import { PlainText } from "../kit/PlainText";
+import { useSelector } from "../kit/store";
 import type { Section as SectionNode } from "../values";
-import type { NodeProps } from "./drawing";
-import { NodeList } from "./NodeView";
+import type { NodeProps } from "./nodeProps";
 
-export function Section({ node, place }: NodeProps<SectionNode>) {
-  const { opened } = useReading();
+interface Props extends NodeProps<SectionNode> {
+  /** Renders the nodes of the section. */
+  children: () => ReactNode;
+}
+
+export function Section({ node, place, children }: Props) {
+  const { expanded } = useThreadStore();
   const key = `section:${place}`;
-  const open = usePicked(opened, () => opened.isOpen(key, node.open));
+  const open = useSelector(expanded, () => expanded.has(key, node.open));
   return (
     <section className="section-node">
-      <Opener open={open} onToggle={() => opened.toggle(key)}>
+      <DisclosureButton open={open} onToggle={() => expanded.toggle(key)}>
         <span className="label">
-          <Plain text={node.title} />
+          <PlainText text={node.title} />
         </span>
-      </Opener>
-      {open && (
-        <div className="within">
-          <NodeList nodes={node.nodes} place={place} />
-        </div>
-      )}
+      </DisclosureButton>
+      {open && <div className="indented">{children()}</div>}
     </section>
   );
 }

@@ -1,16 +1,16 @@
-import { Plain } from "../kit/visible";
-import { exact } from "../kit/words";
-import { useReading } from "../contexts";
-import { usePicked } from "../kit/store";
+import { PlainText } from "../kit/PlainText";
+import { exact } from "../kit/format";
+import { useThreadStore } from "../contexts";
+import { useSelector } from "../kit/store";
 import type { Table as TableNode } from "../values";
-import type { NodeProps } from "./drawing";
+import type { NodeProps } from "./nodeProps";
 
 const FIRST = 40;
 
 export function Table({ node, place }: NodeProps<TableNode>) {
-  const { opened } = useReading();
+  const { expanded } = useThreadStore();
   const key = `rows:${place}`;
-  const all = usePicked(opened, () => opened.isOpen(key));
+  const all = useSelector(expanded, () => expanded.has(key));
   const rows = all ? node.rows : node.rows.slice(0, FIRST);
   return (
     <div className="table-node">
@@ -20,7 +20,7 @@ export function Table({ node, place }: NodeProps<TableNode>) {
             <tr>
               {node.columns.map((column, index) => (
                 <th key={index} scope="col">
-                  <Plain text={column} />
+                  <PlainText text={column} />
                 </th>
               ))}
             </tr>
@@ -30,7 +30,7 @@ export function Table({ node, place }: NodeProps<TableNode>) {
               <tr key={index}>
                 {row.map((cell, at) => (
                   <td key={at} className={/^[-+$]?[\d.,]+%?$/.test(cell) ? "num" : undefined}>
-                    <Plain text={cell} />
+                    <PlainText text={cell} />
                   </td>
                 ))}
               </tr>
@@ -39,8 +39,8 @@ export function Table({ node, place }: NodeProps<TableNode>) {
         </table>
       </div>
       {node.rows.length > FIRST && (
-        <button type="button" className="more" onClick={() => opened.toggle(key)}>
-          {all ? "fewer rows" : `all ${exact(node.rows.length)} rows`}
+        <button type="button" className="show-more" onClick={() => expanded.toggle(key)}>
+          {all ? "Show fewer rows" : `Show all ${exact(node.rows.length)} rows`}
         </button>
       )}
     </div>

@@ -1,14 +1,14 @@
 import { useMemo } from "react";
 import { ansiLines, type Run } from "../kit/ansi";
 import { Lines } from "../kit/Lines";
-import { Plain } from "../kit/visible";
+import { PlainText } from "../kit/PlainText";
 import type { Terminal as TerminalNode } from "../values";
-import { useCut, type NodeProps } from "./drawing";
+import { useCut, type NodeProps } from "./nodeProps";
 
 const LABELS: Record<string, string> = { in: "command", out: "output", err: "error output" };
 
 export function Terminal({ node, place }: NodeProps<TerminalNode>) {
-  const { cut, whole } = useCut(place);
+  const { cut, loadWhole } = useCut(place);
   const lines = useMemo(() => ansiLines(node.text.replace(/\n$/, "")), [node.text]);
   return (
     <Lines
@@ -17,11 +17,11 @@ export function Terminal({ node, place }: NodeProps<TerminalNode>) {
       total={cut?.lines}
       place={place}
       label={LABELS[node.stream] ?? "output"}
-      whole={whole}
+      loadWhole={loadWhole}
       line={(index) => (
-        <div className="ln" key={index}>
+        <div className="line" key={index}>
           <code>
-            {lines[index]?.map((run, at) => <Ink key={at} run={run} />)}
+            {lines[index]?.map((run, at) => <StyledRun key={at} run={run} />)}
             {"\n"}
           </code>
         </div>
@@ -30,17 +30,17 @@ export function Terminal({ node, place }: NodeProps<TerminalNode>) {
   );
 }
 
-const SWITCHES = ["bold", "dim", "italic", "underline", "strike", "inverse"] as const;
+const STYLES = ["bold", "dim", "italic", "underline", "strike", "inverse"] as const;
 
-function Ink({ run }: { run: Run }) {
-  const names: string[] = SWITCHES.filter((name) => run[name]);
+function StyledRun({ run }: { run: Run }) {
+  const names: string[] = STYLES.filter((name) => run[name]);
   const exactColor = typeof run.color === "string" ? run.color : null;
-  if (exactColor) names.push("ink");
-  else if (run.color !== undefined) names.push(`ink-${run.color}`);
-  if (!names.length) return <Plain text={run.text} />;
+  if (exactColor) names.push("ansi-rgb");
+  else if (run.color !== undefined) names.push(`ansi-${run.color}`);
+  if (!names.length) return <PlainText text={run.text} />;
   return (
-    <span className={names.join(" ")} style={exactColor ? ({ "--chosen": exactColor } as React.CSSProperties) : undefined}>
-      <Plain text={run.text} />
+    <span className={names.join(" ")} style={exactColor ? ({ "--ansi-color": exactColor } as React.CSSProperties) : undefined}>
+      <PlainText text={run.text} />
     </span>
   );
 }

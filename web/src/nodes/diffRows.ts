@@ -1,4 +1,4 @@
-/** A hunk as rows: numbered, paired for two columns, with what changed inside a line found. */
+/** A hunk as numbered rows, for one or two columns, with the changed part of each line. */
 
 import type { Hunk } from "../values";
 
@@ -6,7 +6,7 @@ export interface DiffLine {
   sign: " " | "-" | "+";
   text: string;
   number: number;
-  /** Where it differs from its partner, as a slice. */
+  /** The slice that differs from the line it is paired with. */
   changed?: [number, number];
 }
 
@@ -43,7 +43,7 @@ export function pairRows(hunk: Hunk): PairRow[] {
   return rows;
 }
 
-/** The same rows one below the other: all that a run removed, then all that it added. */
+/** The rows for one column: in each run of changes the removed lines, then the added ones. */
 export function inlineRows(hunk: Hunk): InlineRow[] {
   const rows: InlineRow[] = [];
   let added: InlineRow[] = [];
@@ -76,7 +76,7 @@ function numbered(hunk: Hunk): InlineRow[] {
   });
 }
 
-/** The middle that differs, where the lines share enough of their ends to be the same line. */
+/** Mark the part that differs, if the lines start and end alike enough to be versions of one line. */
 function markChanged(one: DiffLine, other: DiffLine): void {
   const [a, b] = [one.text, other.text];
   const least = Math.min(a.length, b.length);

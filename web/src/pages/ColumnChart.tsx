@@ -1,62 +1,62 @@
-/** Stacked columns over time, with the exact figures of the one that is pointed at. */
+/** Stacked columns over time; the legend shows the exact figures of the column under the pointer. */
 
 import { useLayoutEffect, useRef, useState } from "react";
-import { day, exact, exactMoney, money, short } from "../kit/words";
-import { scale, type Chart, type Column, type Measure } from "./series";
+import { capitalized, day, exact, exactMoney, money, tokens } from "../kit/format";
+import { axisTicks, type Chart, type Column, type Measure } from "./usageChart";
 
 const HEIGHT = 240;
 const BOTTOM = 24;
-const LEFT = 56;
+const LEFT = 64;
 const WIDEST = 40;
 
-const WORDS: Record<Measure, { short(value: number): string; exact(value: number): string }> = {
+const FORMATS: Record<Measure, { short(value: number): string; exact(value: number): string }> = {
   cost: { short: money, exact: exactMoney },
-  tokens: { short, exact: (value) => `${exact(value)} tokens` },
+  tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
 };
 
 export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure }) {
-  const box = useRef<HTMLElement>(null);
-  const width = useWidth(box);
+  const container = useRef<HTMLElement>(null);
+  const width = useWidth(container);
   const [pointed, setPointed] = useState<number | null>(null);
-  const words = WORDS[measure];
-  const steps = scale(Math.max(...chart.columns.map(sum)));
-  const top = steps.at(-1) ?? 1;
+  const format = FORMATS[measure];
+  const ticks = axisTicks(Math.max(...chart.columns.map(sum)));
+  const top = ticks.at(-1) ?? 1;
   const slot = (width - LEFT) / Math.max(1, chart.columns.length);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
-  const every = Math.ceil(56 / slot);
+  const labelEvery = Math.ceil(56 / slot);
   const shown = pointed === null ? null : chart.columns[pointed];
   return (
-    <figure className="chart" ref={box}>
-      <svg width={width} height={HEIGHT} role="img" aria-label={`${measure} over time; the table below has the figures`}>
-        {steps.map((step) => (
-          <g key={step} className="grid">
-            <line x1={LEFT} x2={width} y1={y(step)} y2={y(step)} />
-            <text x={LEFT - 8} y={y(step) + 4} textAnchor="end">
-              {words.short(step)}
+    <figure className="chart" ref={container}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={`${capitalized(measure)} over time. The table below has the figures.`}>
+        {ticks.map((tick) => (
+          <g key={tick} className="grid">
+            <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+            <text x={LEFT - 8} y={y(tick) + 4} textAnchor="end">
+              {format.short(tick)}
             </text>
           </g>
         ))}
         {chart.columns.map((column, at) => {
-          const wide = Math.min(WIDEST, slot * 0.75);
-          const x = LEFT + at * slot + (slot - wide) / 2;
+          const columnWidth = Math.min(WIDEST, slot * 0.75);
+          const x = LEFT + at * slot + (slot - columnWidth) / 2;
           let below = 0;
           return (
-            <g key={column.when} onPointerEnter={() => setPointed(at)} onPointerLeave={() => setPointed(null)}>
+            <g key={column.period} onPointerEnter={() => setPointed(at)} onPointerLeave={() => setPointed(null)}>
               <rect className="hover" x={LEFT + at * slot} y={0} width={slot} height={HEIGHT - BOTTOM} />
               {column.values.map((value, series) => {
                 const from = y(below);
                 below += value;
                 return (
                   value > 0 && (
-                    <rect key={series} className={`series-${series}`} x={x} y={y(below)} width={wide} height={from - y(below)}>
-                      <title>{`${column.when} ${chart.names[series]}: ${words.exact(value)}`}</title>
+                    <rect key={series} className={`series-${series}`} x={x} y={y(below)} width={columnWidth} height={from - y(below)}>
+                      <title>{`${column.period} ${chart.names[series]}: ${format.exact(value)}`}</title>
                     </rect>
                   )
                 );
               })}
-              {at % every === 0 && (
-                <text className="tick" x={x + wide / 2} y={HEIGHT - 6} textAnchor="middle">
-                  {tick(column.when)}
+              {at % labelEvery === 0 && (
+                <text className="tick" x={x + columnWidth / 2} y={HEIGHT - 6} textAnchor="middle">
+                  {periodName(column.period)}
                 </text>
               )}
             </g>
@@ -64,7 +64,7 @@ export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure
         })}
       </svg>
       <figcaption>
-        <span className="legend-when num">{shown ? tick(shown.when) : "in all"}</span>
+        <span className="legend-period num">{shown ? periodName(shown.period) : "Total"}</span>
         <ul className="legend">
           {chart.names.map((name, series) => (
             <li key={name}>
@@ -72,8 +72,8 @@ export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure
                 <rect className={`series-${series}`} width="10" height="10" />
               </svg>
               {name}{" "}
-              <span className="num faint">
-                {shown ? words.exact(shown.values[series] ?? 0) : words.short(chart.totals[series] ?? 0)}
+              <span className="num muted">
+                {shown ? format.exact(shown.values[series] ?? 0) : format.short(chart.totals[series] ?? 0)}
               </span>
             </li>
           ))}
@@ -85,16 +85,16 @@ export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure
 
 const sum = (column: Column): number => column.values.reduce((total, value) => total + value, 0);
 
-const tick = (when: string): string => (/^\d{4}-\d\d-\d\d$/.test(when) ? day(`${when}T12:00`) : when);
+const periodName = (period: string): string => (/^\d{4}-\d\d-\d\d$/.test(period) ? day(`${period}T12:00`) : period);
 
-function useWidth(box: React.RefObject<HTMLElement | null>): number {
+function useWidth(container: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(720);
   useLayoutEffect(() => {
-    if (!box.current) return;
-    setWidth(box.current.clientWidth);
+    if (!container.current) return;
+    setWidth(container.current.clientWidth);
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
-    observer.observe(box.current);
+    observer.observe(container.current);
     return () => observer.disconnect();
-  }, [box]);
+  }, [container]);
   return width;
 }

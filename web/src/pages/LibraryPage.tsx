@@ -1,55 +1,59 @@
-/** Every session, one line each. */
+/** All sessions, one row each. */
 
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useSource } from "../contexts";
-import { Choices } from "../kit/Choices";
+import { ChipGroup } from "../kit/ChipGroup";
+import { capitalized, plural } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
-import { toError } from "../kit/useAsked";
-import { plural } from "../kit/words";
-import { useKeys } from "../session/useKeys";
+import { toError } from "../kit/toError";
+import { useKeys } from "../kit/useKeys";
 import { Bar } from "../shell/Bar";
-import { Empty, Failed, Waiting } from "../shell/States";
+import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { Library } from "../values";
+import { listRows, matchesWords, SORTS, type ListRow, type Sort } from "./groupSessions";
 import { ProjectRow, SessionRow } from "./SessionRow";
-import { arranged, fits, SORTS, type Row, type Sort } from "./shelves";
 
-const ROW = 36;
+const ROW_HEIGHT = 36;
 
 export function LibraryPage({ captured }: { captured: boolean }) {
-  const { library, failed, again } = useLibrary();
+  const { library, failed, retry } = useLibrary();
   const [filter, setFilter] = useState("");
   const [sort, setSort] = useState<Sort>("newest");
   useKeys({ "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus() });
   const sessions = useMemo(
-    () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && fits(row, filter)),
+    () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && matchesWords(row, filter)),
     [library, captured, filter],
   );
-  const rows = useMemo(() => arranged(sessions, sort), [sessions, sort]);
+  const rows = useMemo(() => listRows(sessions, sort), [sessions, sort]);
   return (
     <>
       <Bar page={captured ? "captured" : "library"}>
-        <SearchField label="filter sessions" value={filter} onChange={setFilter}>
+        <SearchField label="Filter sessions" value={filter} onChange={setFilter}>
           {filter && <span className="search-count num">{plural(sessions.length, "session")}</span>}
         </SearchField>
       </Bar>
       <main className="library">
-        <h1 className="hidden">{captured ? "Captured sessions" : "Sessions"}</h1>
-        {failed && <Failed error={failed} again={again} />}
-        {!failed && !library && <Waiting />}
+        <h1 className="visually-hidden">{captured ? "Captured sessions" : "Sessions"}</h1>
+        {failed && <LoadError error={failed} onRetry={retry} />}
+        {!failed && !library && <Loading />}
         {library && !failed && (
           <>
-            {library.demo && <p className="demo">These are the bundled sample sessions. Without --demo, your own are here.</p>}
+            {library.demo && (
+              <p className="demo">
+                These are the bundled sample sessions. Run <code>reread</code> without <code>--demo</code> to see your own.
+              </p>
+            )}
             {rows.length ? (
               <>
                 <p className="sort-by">
-                  <Choices label="sort by" options={SORTS} value={sort} onChoose={setSort} />
-                  {library.pending > 0 && <span className="faint num">counting {plural(library.pending, "session")}…</span>}
+                  <ChipGroup label="Sort by" options={SORTS} value={sort} name={capitalized} onChoose={setSort} />
+                  {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
                 </p>
                 <Rows rows={rows} />
               </>
             ) : (
-              <Nothing library={library} filter={filter} captured={captured} />
+              <NoSessions library={library} filter={filter} captured={captured} />
             )}
           </>
         )}
@@ -62,11 +66,11 @@ function useLibrary() {
   const source = useSource();
   const [library, setLibrary] = useState<Library | null>(null);
   const [failed, setFailed] = useState<Error | null>(null);
-  const [asked, setAsked] = useState(0);
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     document.title = "reread";
     let current = true;
-    const ask = () =>
+    const load = () =>
       source.library().then(
         (value) => {
           if (!current) return;
@@ -75,39 +79,39 @@ function useLibrary() {
         },
         (error: unknown) => current && setFailed(toError(error)),
       );
-    void ask();
-    const unwatch = source.watchLibrary({
-      changed: () => void ask(),
-      listed: (row) =>
+    void load();
+    const stop = source.watchLibrary({
+      changed: () => void load(),
+      row: (row) =>
         setLibrary((before) => before && { ...before, sessions: before.sessions.map((old) => (old.key === row.key ? row : old)) }),
     });
     return () => {
       current = false;
-      unwatch();
+      stop();
     };
-  }, [source, asked]);
-  return { library, failed, again: () => setAsked(asked + 1) };
+  }, [source, attempt]);
+  return { library, failed, retry: () => setAttempt(attempt + 1) };
 }
 
-function Rows({ rows }: { rows: Row[] }) {
-  const box = useRef<HTMLDivElement>(null);
+function Rows({ rows }: { rows: ListRow[] }) {
+  const container = useRef<HTMLDivElement>(null);
   const [margin, setMargin] = useState(0);
-  useLayoutEffect(() => setMargin(box.current?.offsetTop ?? 0));
-  const list = useWindowVirtualizer({ count: rows.length, estimateSize: () => ROW, overscan: 12, scrollMargin: margin });
+  useLayoutEffect(() => setMargin(container.current?.offsetTop ?? 0));
+  const list = useWindowVirtualizer({ count: rows.length, estimateSize: () => ROW_HEIGHT, overscan: 12, scrollMargin: margin });
   return (
-    <div className="library-rows" ref={box} style={{ height: list.getTotalSize() }}>
-      {list.getVirtualItems().map((item) => {
-        const row = rows[item.index];
+    <div className="library-rows" ref={container} style={{ height: list.getTotalSize() }}>
+      {list.getVirtualItems().map((virtual) => {
+        const row = rows[virtual.index];
         if (!row) return null;
         return (
           <div
-            key={item.key}
-            data-index={item.index}
+            key={virtual.key}
+            data-index={virtual.index}
             ref={list.measureElement}
             className="library-row"
-            style={{ transform: `translateY(${item.start - margin}px)` }}
+            style={{ transform: `translateY(${virtual.start - margin}px)` }}
           >
-            {"session" in row ? <SessionRow session={row.session} alone={row.alone} /> : <ProjectRow shelf={row} />}
+            {"session" in row ? <SessionRow session={row.session} showProject={row.showProject} /> : <ProjectRow group={row} />}
           </div>
         );
       })}
@@ -115,26 +119,26 @@ function Rows({ rows }: { rows: Row[] }) {
   );
 }
 
-function Nothing({ library, filter, captured }: { library: Library; filter: string; captured: boolean }) {
+function NoSessions({ library, filter, captured }: { library: Library; filter: string; captured: boolean }) {
   if (filter) {
     return (
-      <Empty title={`Nothing fits “${filter}”`}>
-        <p>Titles, projects, branches, models and ids are looked through. Inside a session, / searches its text.</p>
+      <Empty title={`No sessions match “${filter}”`}>
+        <p>This searches titles, projects, branches, models and ids. To search the text of a session, open it and press /.</p>
       </Empty>
     );
   }
   if (captured) {
     return (
-      <Empty title="Nothing captured yet">
+      <Empty title="No captured sessions yet">
         <p>
-          Runs kept with <code>reread capture -- claude -p "…"</code> appear here.
+          Sessions captured with <code>reread capture -- claude -p "…"</code> appear here.
         </p>
       </Empty>
     );
   }
   return (
     <Empty title="No sessions yet">
-      <p>Claude Code leaves its sessions here, and each will be a line on this page:</p>
+      <p>reread looks for Claude Code sessions in:</p>
       <ul>
         {library.roots.map((root) => (
           <li key={root}>
@@ -143,7 +147,7 @@ function Nothing({ library, filter, captured }: { library: Library; filter: stri
         ))}
       </ul>
       <p>
-        Somewhere else? <code>reread --root DIR serve</code>. To look around: <code>reread --demo</code>.
+        To use another folder, run <code>reread --root DIR serve</code>. To see sample sessions, run <code>reread --demo</code>.
       </p>
     </Empty>
   );

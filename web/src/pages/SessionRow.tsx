@@ -1,29 +1,29 @@
-/** A line of the library. */
+/** A row of the library: a session, or the heading of a project. */
 
 import { Cost, Count } from "../kit/Figure";
-import { Plain } from "../kit/visible";
-import { ago, folder, fullTime, model, plural } from "../kit/words";
+import { ago, folder, fullTime, model, plural } from "../kit/format";
+import { LiveDot } from "../kit/LiveDot";
+import { PlainText } from "../kit/PlainText";
 import { sessionHref } from "../route";
-import { LiveDot } from "../session/SessionHead";
-import type { Figures, Listed } from "../values";
-import type { Shelf } from "./shelves";
+import type { Figures, LibraryRow } from "../values";
+import type { ProjectGroup } from "./groupSessions";
 
-export function SessionRow({ session, alone }: { session: Listed; alone: boolean }) {
+export function SessionRow({ session, showProject }: { session: LibraryRow; showProject: boolean }) {
   const { models, agents, turns } = session;
   return (
     <a className="session-row" href={sessionHref({ session: session.key })}>
       <span className="row-live">{session.live && <LiveDot />}</span>
       <span className="row-title">
         <bdi>
-          <Plain text={session.title || "(no prompt yet)"} />
+          <PlainText text={session.title || "(no prompt yet)"} />
         </bdi>
         {session.captured && <span className="label">captured</span>}
-        {alone && <span className="faint row-project">{folder(session.project)}</span>}
+        {showProject && <span className="muted row-project">{folder(session.project)}</span>}
       </span>
       <span className="row-branch" title={session.git_branch ?? undefined}>
-        <Plain text={session.git_branch ?? ""} />
+        <PlainText text={session.git_branch ?? ""} />
       </span>
-      <span className="row-when">
+      <span className="row-updated">
         {session.updated && (
           <time dateTime={session.updated} title={fullTime(session.updated)}>
             {ago(session.updated)}
@@ -31,7 +31,7 @@ export function SessionRow({ session, alone }: { session: Listed; alone: boolean
         )}
       </span>
       <span className="row-turns num">{turns === null ? "" : plural(turns, "turn")}</span>
-      <span className="row-tokens">{session.figures && <Count value={session.figures.tokens} unit="tokens" />}</span>
+      <Tokens figures={session.figures} />
       <span className="row-cost">{session.figures && <Cost figures={session.figures} />}</span>
       <span className="row-model" title={models.join("\n")}>
         {models.length > 0 && model(models[0] as string)}
@@ -42,23 +42,35 @@ export function SessionRow({ session, alone }: { session: Listed; alone: boolean
   );
 }
 
-export function ProjectRow({ shelf }: { shelf: Shelf }) {
-  const total = summed(shelf.sessions.flatMap((session) => session.figures ?? []));
+export function ProjectRow({ group }: { group: ProjectGroup }) {
+  const total = sumFigures(group.sessions.flatMap((session) => session.figures ?? []));
   return (
     <div className="project-row">
-      <h2 title={shelf.guessed ? `${shelf.project} (guessed from the folder's name)` : shelf.project}>
-        <Plain text={folder(shelf.project)} />
-        {shelf.guessed && "?"}
+      <h2 title={group.guessed ? `${group.project} (guessed from the folder name)` : group.project}>
+        <PlainText text={folder(group.project)} />
+        {group.guessed && "?"}
       </h2>
-      <span className="row-turns num">{plural(shelf.sessions.length, "session")}</span>
-      <span className="row-tokens">{total && <Count value={total.tokens} unit="tokens" />} {total && "tok"}</span>
+      <span className="row-turns num">{plural(group.sessions.length, "session")}</span>
+      <Tokens figures={total} />
       <span className="row-cost">{total && <Cost figures={total} />}</span>
       <span className="row-model" />
     </div>
   );
 }
 
-export function summed(all: Figures[]): Figures | null {
+function Tokens({ figures }: { figures: Figures | null }) {
+  return (
+    <span className="row-tokens">
+      {figures && (
+        <>
+          <Count value={figures.tokens} unit="tokens" /> tokens
+        </>
+      )}
+    </span>
+  );
+}
+
+export function sumFigures(all: Figures[]): Figures | null {
   if (!all.length) return null;
   const priced = all.filter((figures) => figures.cost_usd !== null);
   return {

@@ -2,34 +2,34 @@
 
 import { useMemo, useState } from "react";
 import { useSource } from "../contexts";
-import { Choices } from "../kit/Choices";
+import { ChipGroup } from "../kit/ChipGroup";
 import { caveats } from "../kit/Figure";
-import { useAsked } from "../kit/useAsked";
-import { exact, exactMoney, money, short } from "../kit/words";
+import { capitalized, exact, exactMoney, money, tokens } from "../kit/format";
+import { useAsync } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
-import { Empty, Failed, Waiting } from "../shell/States";
+import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { UsageReport } from "../source";
 import { ColumnChart } from "./ColumnChart";
-import { seriesOf, tokensOf, type Group, type Measure } from "./series";
+import { chartOf, tokensOf, type Group, type Measure, type Unit } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
-const SPANS: [since: string | null, name: string, unit: "day" | "week" | "month"][] = [
+const PERIODS: [since: string | null, name: string, unit: Unit][] = [
   ["7d", "7 days", "day"],
   ["30d", "30 days", "day"],
   ["90d", "90 days", "week"],
-  [null, "all", "month"],
+  [null, "All time", "month"],
 ];
 const GROUPS: Group[] = ["model", "project"];
 const MEASURES: Measure[] = ["cost", "tokens"];
 
 export function UsagePage() {
   const source = useSource();
-  const [span, setSpan] = useState(SPANS[1] as (typeof SPANS)[number]);
+  const [period, setPeriod] = useState(PERIODS[1] as (typeof PERIODS)[number]);
   const [group, setGroup] = useState<Group>("model");
   const [measure, setMeasure] = useState<Measure>("cost");
-  const [tries, setTries] = useState(0);
-  const [since, , unit] = span;
-  const asked = useAsked(`${since} ${unit} ${group} ${tries}`, () => source.usage(`${unit},${group}`, since));
+  const [attempt, setAttempt] = useState(0);
+  const [since, , unit] = period;
+  const loaded = useAsync(`${since} ${unit} ${group} ${attempt}`, () => source.usageReport(`${unit},${group}`, since));
   return (
     <>
       <Bar page="usage" />
@@ -37,14 +37,14 @@ export function UsagePage() {
         <div className="usage-head">
           <h1>Usage</h1>
           <div className="choices">
-            <Choices label="time" options={SPANS} value={span} name={([, name]) => name} onChoose={setSpan} />
-            <Choices label="by" options={GROUPS} value={group} name={(name) => `by ${name}`} onChoose={setGroup} />
-            <Choices label="of" options={MEASURES} value={measure} onChoose={setMeasure} />
+            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={setPeriod} />
+            <ChipGroup label="Group" options={GROUPS} value={group} name={(name) => `By ${name}`} onChoose={setGroup} />
+            <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={setMeasure} />
           </div>
         </div>
-        {asked.state === "failed" && <Failed error={asked.error} again={() => setTries(tries + 1)} />}
-        {asked.state === "waiting" && <Waiting />}
-        {asked.state === "here" && <Report report={asked.value} unit={unit} group={group} measure={measure} />}
+        {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
+        {loaded.state === "loading" && <Loading />}
+        {loaded.state === "ready" && <Report report={loaded.value} unit={unit} group={group} measure={measure} />}
       </main>
     </>
   );
@@ -52,18 +52,18 @@ export function UsagePage() {
 
 interface ReportProps {
   report: UsageReport;
-  unit: "day" | "week" | "month";
+  unit: Unit;
   group: Group;
   measure: Measure;
 }
 
 function Report({ report, unit, group, measure }: ReportProps) {
-  const chart = useMemo(() => seriesOf(report.rows, unit, group, measure), [report, unit, group, measure]);
+  const chart = useMemo(() => chartOf(report.rows, unit, group, measure), [report, unit, group, measure]);
   const { totals } = report;
   if (!report.rows.length) {
     return (
-      <Empty title="Nothing was spent in this time">
-        <p>Choose a longer time above.</p>
+      <Empty title="No usage in this period">
+        <p>Choose a longer period above.</p>
       </Empty>
     );
   }
@@ -79,19 +79,20 @@ function Report({ report, unit, group, measure }: ReportProps) {
           at list prices
         </span>
         <span title={`${exact(tokensOf(totals))} tokens`}>
-          <strong className="num">{short(tokensOf(totals))}</strong> tokens
+          <strong className="num">{tokens(tokensOf(totals))}</strong> tokens
         </span>
         <span>
           <strong className="num">{exact(Number(totals.responses))}</strong> responses
         </span>
       </p>
-      {caveats(totals).map((said) => (
-        <p key={said} className="note warning">
-          {said}.
+      {caveats(totals).map((caveat) => (
+        <p key={caveat} className="note warning">
+          {caveat}.
         </p>
       ))}
       <ColumnChart chart={chart} measure={measure} />
       <UsageTable rows={report.rows} unit={unit} group={group} />
+      <p className="note usage-note">Background calls (titles, recaps) are not recorded and not included.</p>
     </>
   );
 }

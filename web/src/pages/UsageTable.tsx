@@ -1,41 +1,42 @@
-/** The figures beneath the chart. */
+/** The figures below the chart. */
 
-import { exact, exactMoney, money } from "../kit/words";
+import { capitalized, exact, exactMoney, money } from "../kit/format";
 import type { UsageRow } from "../source";
-import { groupName, type Group } from "./series";
+import { groupName, type Group, type Unit } from "./usageChart";
 
 interface Props {
   rows: UsageRow[];
-  unit: string;
+  unit: Unit;
   group: Group;
 }
 
-const written = (row: UsageRow): number => Number(row.cache_write_5m_tokens ?? 0) + Number(row.cache_write_1h_tokens ?? 0);
+const cacheWrites = (row: UsageRow): number =>
+  Number(row.cache_write_5m_tokens ?? 0) + Number(row.cache_write_1h_tokens ?? 0);
 
 const COLUMNS: [name: string, value: (row: UsageRow) => number][] = [
-  ["responses", (row) => Number(row.responses ?? 0)],
-  ["input", (row) => Number(row.input_tokens ?? 0)],
-  ["cache written", written],
-  ["cache read", (row) => Number(row.cache_read_tokens ?? 0)],
-  ["output", (row) => Number(row.output_tokens ?? 0)],
+  ["Responses", (row) => Number(row.responses ?? 0)],
+  ["Input", (row) => Number(row.input_tokens ?? 0)],
+  ["Cache write", cacheWrites],
+  ["Cache read", (row) => Number(row.cache_read_tokens ?? 0)],
+  ["Output", (row) => Number(row.output_tokens ?? 0)],
 ];
 
 export function UsageTable({ rows, unit, group }: Props) {
   const sorted = rows.toSorted((a, b) => String(b[unit]).localeCompare(String(a[unit])));
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="figures">
+    <div className="scrolls" tabIndex={0} role="region" aria-label="Usage table">
       <table className="figures">
         <thead>
           <tr>
-            <th scope="col">{unit}</th>
-            <th scope="col">{group}</th>
+            <th scope="col">{capitalized(unit)}</th>
+            <th scope="col">{capitalized(group)}</th>
             {COLUMNS.map(([name]) => (
               <th key={name} scope="col" className="num">
                 {name}
               </th>
             ))}
             <th scope="col" className="num">
-              cost
+              Cost
             </th>
           </tr>
         </thead>
@@ -49,7 +50,7 @@ export function UsageTable({ rows, unit, group }: Props) {
                   {exact(value(row))}
                 </td>
               ))}
-              <td className="num" title={row.cost_usd === null ? "not priced" : exactMoney(Number(row.cost_usd))}>
+              <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(Number(row.cost_usd))}>
                 {row.cost_usd === null ? "–" : money(Number(row.cost_usd))}
               </td>
             </tr>

@@ -1,16 +1,17 @@
 import { Count } from "../kit/Figure";
 import { Markdown } from "../kit/Markdown";
 import type { CompactionPart } from "../values";
-import { Fold } from "./Fold";
-import { Rest } from "./Rest";
-import type { PartProps } from "./drawing";
+import { Collapsible } from "./Collapsible";
+import { summaryKey } from "./keys";
+import type { PartProps } from "./partProps";
+import { ShowAll } from "./ShowAll";
 
-export function CompactionBlock({ part, passage, at }: PartProps<CompactionPart>) {
+export function CompactionBlock({ part, item, at }: PartProps<CompactionPart>) {
   return (
     <div className="compaction" role="group" aria-label="compaction">
       <p className="divider">
         <span>
-          {part.micro ? "old results cleared" : "compacted"}
+          {part.micro ? "Old tool results cleared" : "Compacted"}
           {part.trigger && ` · ${part.trigger}`}
           {part.before !== null && (
             <>
@@ -28,14 +29,14 @@ export function CompactionBlock({ part, passage, at }: PartProps<CompactionPart>
         </span>
       </p>
       {part.summary && (
-        <Fold name={`summary:${passage.key}:${at}`} line={<span className="faint">what was kept of it</span>}>
+        <Collapsible name={summaryKey(item, at)} header={<span className="muted">Summary</span>}>
           {() => (
             <>
               <Markdown text={part.summary} />
-              <Rest chars={part.chars} passage={passage} />
+              <ShowAll chars={part.chars} item={item} />
             </>
           )}
-        </Fold>
+        </Collapsible>
       )}
     </div>
   );

@@ -1,20 +1,20 @@
-/** The pieces of a passage, each drawn by the component for its part. */
+/** The parts of an item, each drawn by its component. */
 
 import type { ComponentType } from "react";
-import { Guard } from "../kit/Guard";
-import type { NodesPart, Part, Passage } from "../values";
-import { Asides } from "./Asides";
+import { ErrorBoundary } from "../kit/ErrorBoundary";
+import type { NodesPart, Part, TimelineItem } from "../values";
+import { CollapsedParts } from "./CollapsedParts";
 import { CompactionBlock } from "./CompactionBlock";
-import type { PartProps } from "./drawing";
 import { ForkBlock } from "./ForkBlock";
 import { NodesBlock } from "./NodesBlock";
+import type { PartProps } from "./partProps";
 import { TextBlock } from "./TextBlock";
 import { ThinkingBlock } from "./ThinkingBlock";
 import { ToolUseBlock } from "./ToolUseBlock";
 
-type Drawn = { [K in Part["part"]]: ComponentType<PartProps<Extract<Part, { part: K }>>> };
+type Components = { [K in Part["part"]]: ComponentType<PartProps<Extract<Part, { part: K }>>> };
 
-const DRAWN: Drawn = {
+const COMPONENTS: Components = {
   call: ToolUseBlock,
   compaction: CompactionBlock,
   fork: ForkBlock,
@@ -24,36 +24,40 @@ const DRAWN: Drawn = {
 };
 
 interface Props {
-  passage: Passage;
+  item: TimelineItem;
   parts?: Part[];
 }
 
-export function ContentBlocks({ passage, parts = passage.parts }: Props) {
-  return rows(passage, parts).map((row) => {
-    if (Array.isArray(row)) return <Asides key={row[0]?.at} passage={passage} asides={row} />;
-    const { part, at } = row;
-    const Drawing = DRAWN[part.part] as ComponentType<PartProps<Part>>;
+export function ContentBlocks({ item, parts = item.parts }: Props) {
+  return groupCollapsed(item, parts).map((group) => {
+    if (Array.isArray(group)) return <CollapsedParts key={group[0]?.at} item={item} parts={group} />;
+    const { part, at } = group;
+    const Component = COMPONENTS[part.part] as ComponentType<PartProps<Part>>;
     return (
-      <Guard key={at} fallback={<p className="note error">This could not be drawn; raw shows it.</p>}>
-        <Drawing part={part} passage={passage} at={at} />
-      </Guard>
+      <ErrorBoundary
+        key={at}
+        fallback={<p className="note error">Could not display this. Use “Raw” to see the recorded lines.</p>}
+      >
+        <Component part={part} item={item} at={at} />
+      </ErrorBoundary>
     );
   });
 }
 
-type Placed<P extends Part = Part> = { part: P; at: number };
+type Indexed<P extends Part = Part> = { part: P; at: number };
 
-const isAside = (placed: Placed): placed is Placed<NodesPart> => placed.part.part === "nodes" && !!placed.part.title;
+const isCollapsed = (indexed: Indexed): indexed is Indexed<NodesPart> =>
+  indexed.part.part === "nodes" && indexed.part.title !== "";
 
-/** The parts with their places, neighbouring asides together. */
-function rows(passage: Passage, parts: Part[]): (Placed | Placed<NodesPart>[])[] {
-  const found: (Placed | Placed<NodesPart>[])[] = [];
+/** The parts with their indices; neighbouring collapsed parts are grouped. */
+function groupCollapsed(item: TimelineItem, parts: Part[]): (Indexed | Indexed<NodesPart>[])[] {
+  const groups: (Indexed | Indexed<NodesPart>[])[] = [];
   for (const part of parts) {
-    const placed = { part, at: passage.parts.indexOf(part) };
-    const last = found.at(-1);
-    if (!isAside(placed)) found.push(placed);
-    else if (Array.isArray(last)) last.push(placed);
-    else found.push([placed]);
+    const indexed = { part, at: item.parts.indexOf(part) };
+    const last = groups.at(-1);
+    if (!isCollapsed(indexed)) groups.push(indexed);
+    else if (Array.isArray(last)) last.push(indexed);
+    else groups.push([indexed]);
   }
-  return found;
+  return groups;
 }

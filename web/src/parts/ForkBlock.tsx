@@ -1,13 +1,13 @@
-import { useReading } from "../contexts";
+import { useThreadStore } from "../contexts";
 import { ForkIcon } from "../kit/ForkIcon";
-import { Plain } from "../kit/visible";
-import { plural } from "../kit/words";
+import { PlainText } from "../kit/PlainText";
+import { plural } from "../kit/format";
 import { sessionHref } from "../route";
 import type { ForkPart } from "../values";
-import type { PartProps } from "./drawing";
+import type { PartProps } from "./partProps";
 
-export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
-  const { thread, overview } = useReading();
+export function ForkBlock({ part, item }: PartProps<ForkPart>) {
+  const { thread, overview } = useThreadStore();
   const marks = new Map(overview.branches.map((branch) => [branch.id, branch]));
   return (
     <nav className="fork" aria-label="branches">
@@ -19,17 +19,17 @@ export function ForkBlock({ part, passage }: PartProps<ForkPart>) {
           return (
             <li key={branch.id}>
               <a
-                href={sessionHref({ ...thread, branch: branch.id }, { message: passage.key })}
+                href={sessionHref({ ...thread, branch: branch.id }, { message: item.key })}
                 aria-current={shown ? "true" : undefined}
               >
                 <span aria-hidden="true">{shown ? "◉" : "○"}</span>
                 <bdi>
-                  <Plain text={branch.title || "(nothing)"} />
+                  <PlainText text={branch.title || "(no prompt)"} />
                 </bdi>
                 {mark && (
-                  <span className="faint">
+                  <span className="muted">
                     {plural(mark.turns, "turn")}
-                    {mark.active && " · where it went on"}
+                    {mark.active && " · current branch"}
                   </span>
                 )}
               </a>

@@ -1,15 +1,15 @@
-import { CutsContext } from "../nodes/drawing";
-import { NodeList } from "../nodes/NodeView";
-import { useReading } from "../contexts";
+import { CutsContext } from "../nodes/nodeProps";
+import { NodeList } from "../nodes/NodeList";
+import { useThreadStore } from "../contexts";
 import type { NodesPart } from "../values";
-import type { PartProps } from "./drawing";
+import type { PartProps } from "./partProps";
 
-export function NodesBlock({ part, passage, at }: PartProps<NodesPart>) {
-  const reading = useReading();
+export function NodesBlock({ part, item, at }: PartProps<NodesPart>) {
+  const store = useThreadStore();
   return (
     <div className="nodes-block">
-      <CutsContext value={{ cuts: part.cut, whole: () => void reading.loadWhole(passage.index) }}>
-        <NodeList nodes={part.nodes} place={`${passage.key}:${at}`} />
+      <CutsContext value={{ cuts: part.cut, loadWhole: () => void store.loadWhole(item.index) }}>
+        <NodeList nodes={part.nodes} place={`${item.key}:${at}`} />
       </CutsContext>
     </div>
   );

@@ -1,13 +1,13 @@
 import { Markdown } from "../kit/Markdown";
 import type { TextPart } from "../values";
-import { Rest } from "./Rest";
-import type { PartProps } from "./drawing";
+import { ShowAll } from "./ShowAll";
+import type { PartProps } from "./partProps";
 
-export function TextBlock({ part, passage }: PartProps<TextPart>) {
+export function TextBlock({ part, item }: PartProps<TextPart>) {
   return (
     <div className="text-block">
       <Markdown text={part.text} />
-      <Rest chars={part.chars} passage={passage} />
+      <ShowAll chars={part.chars} item={item} />
     </div>
   );
 }

@@ -1,38 +1,39 @@
-import { useReading } from "../contexts";
-import { usePicked } from "../kit/store";
+import { useThreadStore } from "../contexts";
+import { useSelector } from "../kit/store";
 import { Markdown } from "../kit/Markdown";
-import { duration } from "../kit/words";
+import { duration } from "../kit/format";
 import type { ThinkingPart } from "../values";
-import { Fold } from "./Fold";
-import { Rest } from "./Rest";
-import type { PartProps } from "./drawing";
+import { Collapsible } from "./Collapsible";
+import { thinkingKey } from "./keys";
+import type { PartProps } from "./partProps";
+import { ShowAll } from "./ShowAll";
 
-export function ThinkingBlock({ part, passage, at }: PartProps<ThinkingPart>) {
-  const { opened } = useReading();
-  const everywhere = usePicked(opened, () => opened.thinking);
+export function ThinkingBlock({ part, item, at }: PartProps<ThinkingPart>) {
+  const { expanded } = useThreadStore();
+  const allExpanded = useSelector(expanded, () => expanded.thinking);
   const seconds = part.seconds === null ? null : <span className="seconds">{duration(part.seconds)}</span>;
   if (!part.text) {
     return (
-      <div className="thinking silent">
-        <span className="faint">thinking, not recorded</span>
+      <div className="thinking not-recorded">
+        <span className="muted">Thinking (not recorded)</span>
         {seconds}
       </div>
     );
   }
   return (
-    <Fold
-      name={`thinking:${passage.key}:${at}`}
-      byDefault={everywhere}
+    <Collapsible
+      name={thinkingKey(item, at)}
+      byDefault={allExpanded}
       className="thinking"
-      line={<span className="faint">thinking</span>}
-      aside={seconds}
+      header={<span className="muted">Thinking</span>}
+      trailing={seconds}
     >
       {() => (
         <>
           <Markdown text={part.text} />
-          <Rest chars={part.chars} passage={passage} />
+          <ShowAll chars={part.chars} item={item} />
         </>
       )}
-    </Fold>
+    </Collapsible>
   );
 }

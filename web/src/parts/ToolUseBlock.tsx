@@ -1,59 +1,59 @@
 import { useEffect, useState } from "react";
-import { useReading } from "../contexts";
-import { stripped } from "../kit/ansi";
-import { usePicked } from "../kit/store";
-import { Plain } from "../kit/visible";
-import { duration, exact } from "../kit/words";
-import { toError, useAsked } from "../kit/useAsked";
-import { CutsContext } from "../nodes/drawing";
-import { NodeList } from "../nodes/NodeView";
+import { useThreadStore } from "../contexts";
+import { stripAnsi } from "../kit/ansi";
+import { duration, exact } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { useSelector } from "../kit/store";
+import { toError } from "../kit/toError";
+import { useAsync } from "../kit/useAsync";
+import { NodeList } from "../nodes/NodeList";
+import { CutsContext } from "../nodes/nodeProps";
 import { sessionHref } from "../route";
-import { Actions } from "../session/Actions";
-import { AgentAlone, AgentInPlace, AgentWords } from "../session/AgentInPlace";
+import { CallActions } from "../session/Actions";
+import { AgentSummary, CollapsibleAgent, SingleAgent } from "../session/InlineAgent";
 import type { CallBody, CallPart } from "../values";
-import { Fold } from "./Fold";
-import type { PartProps } from "./drawing";
+import { Collapsible } from "./Collapsible";
+import { callKey } from "./keys";
+import type { PartProps } from "./partProps";
 
-const STATES: Record<string, [string, string]> = {
+const STATES: Record<string, [icon: string, label: string]> = {
   running: ["◌", "running"],
   failed: ["✗", "failed"],
   denied: ["⊘", "denied"],
   interrupted: ["⊘", "interrupted"],
 };
 
-export const callKey = (part: CallPart): string => `call:${part.index}`;
-
-/** Paths as one says them in the project. */
+/** The title with paths relative to the project. */
 const inProject = (title: string, project: string): string =>
   project.length > 1 ? title.replaceAll(`${project.replace(/\/$/, "")}/`, "") : title;
 
 export function ToolUseBlock({ part }: PartProps<CallPart>) {
-  const reading = useReading();
-  const current = usePicked(reading.position, ({ call }) => call === part.index);
+  const store = useThreadStore();
+  const current = useSelector(store.position, ({ call }) => call === part.index);
   const state = STATES[part.state];
   return (
     <div className={`call ${part.state}${current ? " current" : ""}`} data-call={part.index}>
-      <Fold
+      <Collapsible
         name={callKey(part)}
-        line={
+        header={
           <>
             {part.label && <span className="tool">{part.label}</span>}
             <span className="call-title" title={part.title}>
               <bdi>
-                <Plain text={inProject(stripped(part.title), reading.overview.project)} />
+                <PlainText text={inProject(stripAnsi(part.title), store.overview.project)} />
               </bdi>
               {part.note && (
                 <span className="call-note">
                   {" → "}
-                  <Plain text={stripped(part.note)} />
+                  <PlainText text={stripAnsi(part.note)} />
                 </span>
               )}
-              {part.agents.length > 0 && <AgentWords agents={part.agents} />}
+              {part.agents.length > 0 && <AgentSummary agents={part.agents} />}
             </span>
           </>
         }
-        aside={
-          <span className="call-end">
+        trailing={
+          <span className="call-status">
             {state && (
               <span className="state" role="img" aria-label={state[1]} title={state[1]}>
                 {state[0]}
@@ -65,49 +65,49 @@ export function ToolUseBlock({ part }: PartProps<CallPart>) {
       >
         {() => (
           <>
-            <CallView part={part} />
-            <Actions href={sessionHref(reading.thread, { call: part.id })} target={{ call: part.id }} />
+            <CallContent part={part} />
+            <CallActions href={sessionHref(store.thread, { call: part.id })} target={{ call: part.id }} />
           </>
         )}
-      </Fold>
+      </Collapsible>
     </div>
   );
 }
 
-function CallView({ part }: { part: CallPart }) {
-  const bodyName = `${part.index}:${part.state}:${part.note}`;
-  if (!part.agents.length) return <Body key={bodyName} part={part} name={bodyName} />;
+function CallContent({ part }: { part: CallPart }) {
+  const bodyKey = `${part.index}:${part.state}:${part.note}`;
+  if (!part.agents.length) return <Body key={bodyKey} part={part} name={bodyKey} />;
   return (
     <>
-      <Fold name={`body:${part.index}`} line={<span className="faint">asked and answered</span>}>
-        {() => <Body key={bodyName} part={part} name={bodyName} />}
-      </Fold>
+      <Collapsible name={`body:${part.index}`} header={<span className="muted">Prompt and result</span>}>
+        {() => <Body key={bodyKey} part={part} name={bodyKey} />}
+      </Collapsible>
       {part.agents.length === 1
-        ? part.agents.map((agent) => <AgentAlone key={agent.id} agent={agent} />)
-        : part.agents.map((agent) => <AgentInPlace key={agent.id} agent={agent} />)}
+        ? part.agents.map((agent) => <SingleAgent key={agent.id} agent={agent} />)
+        : part.agents.map((agent) => <CollapsibleAgent key={agent.id} agent={agent} />)}
     </>
   );
 }
 
 function Body({ part, name }: { part: CallPart; name: string }) {
-  const { bodies, source, thread } = useReading();
-  const kept = bodies.get(name);
-  const asked = useAsked(name, () => (kept ? Promise.resolve(kept) : source.call(thread, part.index)));
+  const { bodies, source, thread } = useThreadStore();
+  const cached = bodies.get(name);
+  const loaded = useAsync(name, () => (cached ? Promise.resolve(cached) : source.call(thread, part.index)));
   const [whole, setWhole] = useState<CallBody | null>(null);
   const [failed, setFailed] = useState<Error | null>(null);
-  const here = whole ?? kept ?? (asked.state === "here" ? asked.value : null);
+  const body = whole ?? cached ?? (loaded.state === "ready" ? loaded.value : null);
   useEffect(() => {
-    if (here) bodies.set(name, here);
-  }, [here, bodies, name]);
-  const error = failed ?? (asked.state === "failed" ? asked.error : null);
+    if (body) bodies.set(name, body);
+  }, [body, bodies, name]);
+  const error = failed ?? (loaded.state === "failed" ? loaded.error : null);
   if (error) return <p className="note error">{error.message}</p>;
-  if (!here) return <p className="faint waiting">fetching…</p>;
-  const askWhole = () => {
+  if (!body) return <p className="muted loading">Loading…</p>;
+  const loadWhole = () => {
     source.call(thread, part.index, true).then(setWhole, (error: unknown) => setFailed(toError(error)));
   };
   return (
-    <CutsContext value={{ cuts: here.cut, whole: askWhole }}>
-      {here.nodes.length ? <NodeList nodes={here.nodes} place={callKey(part)} /> : <p className="faint">Nothing more.</p>}
+    <CutsContext value={{ cuts: body.cut, loadWhole }}>
+      {body.nodes.length ? <NodeList nodes={body.nodes} place={callKey(part)} /> : <p className="muted">No details recorded.</p>}
     </CutsContext>
   );
 }

@@ -1,40 +1,47 @@
-/** Where the session lies, what spoke in it, and what is odd about its file. */
+/** Details of a session: its file, format, branches, usage by model, and warnings about the file. */
 
 import { useState } from "react";
-import { useReading } from "../contexts";
+import { useThreadStore } from "../contexts";
 import { Cost, Count } from "../kit/Figure";
-import { useAsked } from "../kit/useAsked";
-import { Plain } from "../kit/visible";
-import { exact, plural } from "../kit/words";
+import { exact, plural } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { useAsync } from "../kit/useAsync";
 import { sessionHref } from "../route";
-import type { Problem, Spent } from "../values";
+import type { Problem, UsageSummary } from "../values";
 import { RawView } from "./RawView";
 
-export function About({ spent }: { spent: Spent | null }) {
-  const { overview, source, thread } = useReading();
-  const asked = useAsked("problems", () => source.problems(thread));
+const FORMATS: Record<string, string> = {
+  native: "Claude Code",
+  "stream-json": "Claude Code stream-json output",
+  early: "early Claude Code",
+  stored: "reread capture",
+};
+
+export function About({ usage }: { usage: UsageSummary | null }) {
+  const { overview, source, thread } = useThreadStore();
+  const loaded = useAsync("problems", () => source.problems(thread));
   return (
-    <section className="about" aria-label="about this session">
+    <section className="about" aria-label="About this session">
       <dl className="facts">
         <div>
-          <dt>id</dt>
+          <dt>ID</dt>
           <dd>{overview.id}</dd>
         </div>
         {overview.path && (
           <div>
-            <dt>file</dt>
+            <dt>File</dt>
             <dd>
-              <Plain text={overview.path} />
+              <PlainText text={overview.path} />
             </dd>
           </div>
         )}
         <div>
-          <dt>written as</dt>
-          <dd>{overview.dialects.join(", ")}</dd>
+          <dt>Format</dt>
+          <dd>{overview.dialects.map((dialect) => FORMATS[dialect] ?? dialect).join(", ")}</dd>
         </div>
         {overview.branches.length > 1 && (
           <div>
-            <dt>branches</dt>
+            <dt>Branches</dt>
             <dd>
               {overview.branches.map((branch) => (
                 <a
@@ -42,67 +49,71 @@ export function About({ spent }: { spent: Spent | null }) {
                   href={sessionHref({ ...thread, branch: branch.id })}
                   aria-current={branch.id === overview.branch ? "true" : undefined}
                 >
-                  <Plain text={branch.title} /> ({plural(branch.turns, "turn")})
+                  <PlainText text={branch.title} /> ({plural(branch.turns, "turn")})
                 </a>
               ))}
             </dd>
           </div>
         )}
       </dl>
-      {spent && Object.keys(spent.by_model).length > 0 && <ByModel spent={spent} />}
-      {asked.state === "here" && asked.value.problems.length > 0 && (
+      {usage && Object.keys(usage.by_model).length > 0 && <UsageByModel usage={usage} />}
+      {loaded.state === "ready" && loaded.value.problems.length > 0 && (
         <div className="problems">
-          <h2 className="label">what is odd about the file</h2>
+          <h2 className="label">Warnings</h2>
           <ul>
-            {asked.value.problems.map((problem, index) => (
-              <Odd key={index} problem={problem} />
+            {loaded.value.problems.map((problem, index) => (
+              <ProblemRow key={index} problem={problem} />
             ))}
           </ul>
-          {asked.value.more > 0 && <p className="faint">{exact(asked.value.more)} more: reread check lists them.</p>}
+          {loaded.value.more > 0 && (
+            <p className="muted">
+              {exact(loaded.value.more)} more: run <code>reread check</code> to list them all.
+            </p>
+          )}
         </div>
       )}
     </section>
   );
 }
 
-function Odd({ problem }: { problem: Problem }) {
-  const { source } = useReading();
+function ProblemRow({ problem }: { problem: Problem }) {
+  const { source } = useThreadStore();
   const [raw, setRaw] = useState(false);
   return (
     <li>
       <span className={`note ${problem.level}`}>{problem.level}</span>{" "}
       {source.can.raw ? (
-        <button type="button" className="quiet" aria-expanded={raw} onClick={() => setRaw(!raw)}>
+        <button type="button" className="link-button" aria-expanded={raw} onClick={() => setRaw(!raw)}>
           line {exact(problem.line)}
         </button>
       ) : (
         `line ${exact(problem.line)}`
       )}{" "}
-      <Plain text={problem.text} />
+      <PlainText text={problem.text} />
       {raw && <RawView target={{ line: problem.line }} />}
     </li>
   );
 }
 
-function ByModel({ spent }: { spent: Spent }) {
+function UsageByModel({ usage }: { usage: UsageSummary }) {
   return (
     <table className="figures">
       <thead>
         <tr>
-          <th scope="col">model</th>
+          <th scope="col">Model</th>
           <th scope="col" className="num">
-            tokens
+            Tokens
           </th>
           <th scope="col" className="num">
-            output
+            Output
           </th>
           <th scope="col" className="num">
-            cost
+            Cost
           </th>
         </tr>
       </thead>
       <tbody>
-        {Object.entries(spent.by_model).map(([name, figures]) => (
+        {Object.entries(usage.by_model).map(([name, figures]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
             <td className="num">

@@ -1,46 +1,51 @@
-/** What one can do with a message or a call: link to it, copy it, see the lines it was made of. */
+/** Actions on messages and calls: link, copy, show the recorded lines. */
 
 import { useState } from "react";
-import { useReading } from "../contexts";
+import { useThreadStore } from "../contexts";
+import { toError } from "../kit/toError";
 import type { Target } from "../source";
 import { RawView } from "./RawView";
 
-export function Actions({ href, target, copies = false }: { href: string; target: Target; copies?: boolean }) {
-  const { source } = useReading();
+export function CallActions({ href, target }: { href: string; target: Target }) {
   const [raw, setRaw] = useState(false);
   return (
     <>
       <span className="actions">
-        <a className="quiet" href={href} title="a link to this">
-          link
+        <a className="link-button" href={href} title="Link to this call">
+          Link
         </a>
-        {copies && <CopyButton target={target} />}
-        {source.can.raw && (
-          <button type="button" className="quiet" aria-expanded={raw} onClick={() => setRaw(!raw)}>
-            raw
-          </button>
-        )}
+        <RawButton open={raw} onToggle={() => setRaw(!raw)} />
       </span>
       {raw && <RawView target={target} />}
     </>
   );
 }
 
-export function CopyButton({ target, label = "copy" }: { target: Target; label?: string }) {
-  const { source, thread } = useReading();
-  const [said, setSaid] = useState<string | null>(null);
+export function RawButton({ open, onToggle }: { open: boolean; onToggle(): void }) {
+  const { source } = useThreadStore();
+  if (!source.can.raw) return null;
+  return (
+    <button type="button" className="link-button" aria-expanded={open} title="Show the recorded lines" onClick={onToggle}>
+      Raw
+    </button>
+  );
+}
+
+export function CopyButton({ target }: { target: Target }) {
+  const { source, thread } = useThreadStore();
+  const [result, setResult] = useState<string | null>(null);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(await source.markdown(thread, target));
-      setSaid("copied");
+      setResult("Copied");
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : "could not be copied");
+      setResult(toError(error).message);
     }
-    setTimeout(() => setSaid(null), 2000);
+    setTimeout(() => setResult(null), 2000);
   };
   return (
-    <button type="button" className="quiet" title="copy as Markdown" onClick={() => void copy()}>
-      <span aria-live="polite">{said ?? label}</span>
+    <button type="button" className="link-button" title="Copy as Markdown" onClick={() => void copy()}>
+      <span aria-live="polite">{result ?? "Copy"}</span>
     </button>
   );
 }

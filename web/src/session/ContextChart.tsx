@@ -1,43 +1,43 @@
-/** How full the context was at the end of each turn. */
+/** The size of the context at the end of each turn. */
 
 import { memo } from "react";
-import { useReading } from "../contexts";
-import { exact, short } from "../kit/words";
-import type { Fill } from "../values";
-import { goTurn } from "./walking";
+import { useThreadStore } from "../contexts";
+import { exact, tokens } from "../kit/format";
+import type { ContextFill } from "../values";
+import { goToTurn } from "./navigation";
 
 const HEIGHT = 28;
 const FEWEST = 4;
-const BAR = 10;
+const BAR_WIDTH = 10;
 const WIDEST = 480;
 
 interface Props {
-  /** Null until they are here: their room is kept. */
-  bars: Fill[] | null;
+  /** Null until they are loaded; the space is reserved. */
+  bars: ContextFill[] | null;
   turns: number;
 }
 
 export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
-  const reading = useReading();
+  const store = useThreadStore();
   if (!bars) return turns < FEWEST ? null : <figure className="context" style={{ height: HEIGHT }} />;
   if (bars.length < FEWEST) return null;
   const peak = Math.max(...bars.map((fill) => fill.peak ?? fill.tokens ?? 0));
-  const known = bars.at(-1)?.window ?? null;
+  const window = bars.at(-1)?.window ?? null;
   return (
     <figure className="context">
       <svg
         viewBox={`0 0 ${bars.length} ${HEIGHT}`}
         height={HEIGHT}
-        width={Math.min(WIDEST, bars.length * BAR)}
+        width={Math.min(WIDEST, bars.length * BAR_WIDTH)}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`context over ${bars.length} turns, at most ${exact(peak)} tokens`}
+        aria-label={`Context size over ${bars.length} turns, peak ${exact(peak)} tokens`}
       >
         {bars.map((fill, index) => {
           const height = Math.max(1, ((fill.peak ?? fill.tokens ?? 0) / Math.max(peak, 1)) * HEIGHT);
           return (
-            <g key={fill.turn} onClick={() => void goTurn(reading, fill.turn)}>
-              <title>{said(fill)}</title>
+            <g key={fill.turn} onClick={() => void goToTurn(store, fill.turn)}>
+              <title>{tooltip(fill)}</title>
               <rect className="hover" x={index} y={0} width={1} height={HEIGHT} />
               <rect
                 className={fill.compactions.length ? "fill compacted" : "fill"}
@@ -51,17 +51,19 @@ export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
         })}
       </svg>
       <figcaption>
-        context, at most {short(peak)}
-        {known !== null && ` of ${short(known)} (${Math.round((peak / known) * 100)} %)`}
+        Context: peak {tokens(peak)} {window !== null && `of ${tokens(window)} `}tokens
+        {window !== null && ` (${percent(peak, window)})`}
       </figcaption>
     </figure>
   );
 });
 
-function said(fill: Fill): string {
-  const share = fill.window && fill.tokens !== null ? ` (${Math.round((fill.tokens / fill.window) * 100)} %)` : "";
+const percent = (part: number, whole: number): string => `${Math.round((part / whole) * 100)}%`;
+
+function tooltip(fill: ContextFill): string {
+  const share = fill.window && fill.tokens !== null ? ` (${percent(fill.tokens, fill.window)})` : "";
   const compacted = fill.compactions.map(
     ({ before, after }) => `compacted${before !== null ? ` from ${exact(before)}` : ""}${after !== null ? ` to ${exact(after)}` : ""}`,
   );
-  return [`turn ${fill.turn}: ${exact(fill.tokens ?? 0)} tokens${share}`, ...compacted].join("\n");
+  return [`Turn ${fill.turn}: ${exact(fill.tokens ?? 0)} tokens${share}`, ...compacted].join("\n");
 }

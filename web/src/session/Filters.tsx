@@ -1,21 +1,25 @@
-/** Keep only some of the document: prompts, text, thinking, calls of a tool, errors. */
+/** Filters: prompts, text, thinking, calls of a tool, errors. */
 
-import { useReading } from "../contexts";
-import { EVERYTHING, keepsAll } from "../filter";
-import { exact, plural } from "../kit/words";
+import { useThreadStore } from "../contexts";
+import { NO_FILTER, isEmpty } from "../filter";
+import { exact, plural } from "../kit/format";
 import type { Filter } from "../source";
-import type { Rows } from "./useFiltered";
+import type { FilteredItems } from "./useFiltered";
 
-const KINDS = ["prompts", "text", "thinking"];
+const KINDS: [kind: string, label: string][] = [
+  ["prompts", "Prompts"],
+  ["text", "Text"],
+  ["thinking", "Thinking"],
+];
 
 interface Props {
   filter: Filter;
   onChange(filter: Filter): void;
-  found: Rows;
+  filtered: FilteredItems;
 }
 
-export function Filters({ filter, onChange, found }: Props) {
-  const { overview } = useReading();
+export function Filters({ filter, onChange, filtered }: Props) {
+  const { overview } = useThreadStore();
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
     const kinds = filter.kinds.includes(kind) ? filter.kinds.filter((other) => other !== kind) : [...filter.kinds, kind];
@@ -27,9 +31,9 @@ export function Filters({ filter, onChange, found }: Props) {
     onChange({ ...filter, kinds: all ? [...kinds, "tools"] : kinds, tools: name && !all ? [name] : [] });
   };
   return (
-    <div className="filters" role="group" aria-label="show only">
-      <span className="faint">only</span>
-      {KINDS.map((kind) => (
+    <div className="filters" role="group" aria-label="Show only">
+      <span className="muted">Show only</span>
+      {KINDS.map(([kind, label]) => (
         <button
           key={kind}
           type="button"
@@ -37,18 +41,18 @@ export function Filters({ filter, onChange, found }: Props) {
           aria-pressed={filter.kinds.includes(kind)}
           onClick={() => toggle(kind)}
         >
-          {kind}
+          {label}
         </button>
       ))}
       {tools.length > 0 && (
         <select
           className={filter.tools.length || filter.kinds.includes("tools") ? "chip on" : "chip"}
-          aria-label="calls of a tool"
+          aria-label="Tool calls"
           value={filter.tools[0] ?? (filter.kinds.includes("tools") ? "*" : "")}
           onChange={(event) => chooseTool(event.target.value)}
         >
-          <option value="">tools</option>
-          <option value="*">all calls</option>
+          <option value="">Tool calls</option>
+          <option value="*">All tool calls</option>
           {tools.map(([name, count]) => (
             <option key={name} value={name}>
               {name} {exact(count)}
@@ -66,14 +70,14 @@ export function Filters({ filter, onChange, found }: Props) {
           {plural(overview.errors, "error")}
         </button>
       )}
-      {!keepsAll(filter) && (
+      {!isEmpty(filter) && (
         <>
-          <span className="faint num" role="status">
-            {plural(found.indices.length, "passage")}
-            {!found.done && "…"}
+          <span className="muted num" role="status">
+            {plural(filtered.indices.length, "message")}
+            {!filtered.done && "…"}
           </span>
-          <button type="button" className="quiet" onClick={() => onChange(EVERYTHING)}>
-            show all
+          <button type="button" className="link-button" onClick={() => onChange(NO_FILTER)}>
+            Show all
           </button>
         </>
       )}

@@ -1,58 +1,60 @@
-/** What a search found, in order. */
+/** The results of a search, in order. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import { VirtualRows } from "../kit/VirtualRows";
-import { Plain } from "../kit/visible";
-import { exact, plural } from "../kit/words";
-import type { Hit } from "../values";
+import { PlainText } from "../kit/PlainText";
+import { exact, plural } from "../kit/format";
+import type { SearchHit } from "../values";
 import type { Search } from "./useSearch";
+
+/** Characters shown before a match: more would push it out of the two lines of a row. */
+const BEFORE = 30;
 
 interface Props {
   search: Search;
-  query: string;
-  onHit(hit: Hit): void;
+  onHit(hit: SearchHit): void;
 }
 
-export function Hits({ search, query, onHit }: Props) {
-  const box = useRef<HTMLDivElement>(null);
+export function Hits({ search, onHit }: Props) {
+  const container = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: search.hits.length,
-    getScrollElement: () => box.current,
+    getScrollElement: () => container.current,
     estimateSize: () => 64,
     overscan: 8,
   });
   return (
-    <section className="outline hits" aria-label="found">
-      <p className="hits-head" role="status">
-        {said(search, query)}
+    <section className="outline hits" aria-label="Search results">
+      <p className="hits-summary" role="status">
+        {summary(search)}
       </p>
-      <div className="outline-scroll" ref={box} tabIndex={-1}>
-        <VirtualRows list={list}>{(index) => <HitRow hit={search.hits[index] as Hit} onHit={onHit} />}</VirtualRows>
+      <div className="outline-scroll" ref={container} tabIndex={-1}>
+        <VirtualRows list={list}>{(index) => <HitRow hit={search.hits[index] as SearchHit} onHit={onHit} />}</VirtualRows>
       </div>
     </section>
   );
 }
 
-function HitRow({ hit, onHit }: { hit: Hit; onHit(hit: Hit): void }) {
+function HitRow({ hit, onHit }: { hit: SearchHit; onHit(hit: SearchHit): void }) {
   return (
     <button type="button" className="hit" onClick={() => onHit(hit)}>
-      <span className="hit-where">
-        {hit.agent && "◇ "}turn {exact(hit.turn)} · {hit.where}
+      <span className="hit-place">
+        {hit.agent && "◇ "}Turn {exact(hit.turn)} · {hit.where}
       </span>
       <span className="hit-text">
-        <Plain text={hit.before} />
+        <PlainText text={hit.before.slice(-BEFORE)} />
         <mark>
-          <Plain text={hit.match} />
+          <PlainText text={hit.match} />
         </mark>
-        <Plain text={hit.after} />
+        <PlainText text={hit.after} />
       </span>
     </button>
   );
 }
 
-function said({ hits, done, searched, total, error }: Search, query: string): string {
+function summary({ hits, done, searched, total, error }: Search): string {
   if (error) return error.message;
-  if (!done) return `${plural(hits.length, "place")} so far, ${exact(searched)} of ${exact(total)} read`;
-  return hits.length ? plural(hits.length, "place") : `“${query}” is nowhere in this session`;
+  if (!done) return `${plural(hits.length, "match", "matches")} so far, ${exact(searched)} of ${exact(total)} messages searched`;
+  return hits.length ? plural(hits.length, "match", "matches") : "No matches";
 }

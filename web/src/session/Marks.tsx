@@ -1,12 +1,12 @@
-/** One small mark a call, in order; shape tells as much as colour. */
+/** One small mark for each call, in order. Shapes differ as well as colours. */
 
 import { memo } from "react";
-import { plural } from "../kit/words";
+import { plural } from "../kit/format";
 
 const STEP = 8;
 const ROW = 20;
 
-/** What each letter of the marks looks like in a box of 6 by 6. */
+/** The shape of each letter in `OutlineTurn.marks`, in a box of 6 by 6. */
 const SHAPES: Record<string, [name: string, path: string]> = {
   ".": ["done", "M1 1h4v4h-4z"],
   e: ["edit", "M0 0h6v6h-6z"],
@@ -28,15 +28,15 @@ export const Marks = memo(function Marks({ marks }: { marks: string }) {
       aria-label={plural(marks.length, "call")}
     >
       {Object.entries(SHAPES).map(([letter, [name, shape]]) => {
-        const path = [...marks].flatMap((mark, at) => (mark === letter ? [placed(shape, at)] : [])).join("");
+        const path = [...marks].flatMap((mark, at) => (mark === letter ? [inCell(shape, at)] : [])).join("");
         return path && <path key={name} className={`mark-${name}`} d={path} />;
       })}
     </svg>
   );
 });
 
-/** The shape moved to its place in the grid. */
-function placed(shape: string, at: number): string {
+/** The shape, moved to its cell in the grid. */
+function inCell(shape: string, at: number): string {
   const x = (at % ROW) * STEP + 1;
   const y = Math.floor(at / ROW) * STEP + 1;
   return shape.replace(/^M(\d+) (\d+)/, (_, left: string, top: string) => `M${x + Number(left)} ${y + Number(top)}`);

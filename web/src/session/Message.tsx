@@ -1,73 +1,88 @@
-/** One passage of the document: a prompt, an answer, a run of calls, or what the client said. */
+/** One timeline item: a prompt, a response, a run of calls, or a message from Claude Code. */
 
 import { memo, useState } from "react";
-import { useReading } from "../contexts";
-import { keptParts } from "../filter";
+import { useThreadStore } from "../contexts";
+import { matchingParts } from "../filter";
 import { Cost, Count, caveats } from "../kit/Figure";
-import { usePicked } from "../kit/store";
-import { Plain } from "../kit/visible";
-import { duration, model } from "../kit/words";
+import { duration, model } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { useSelector } from "../kit/store";
+import { Collapsible } from "../parts/Collapsible";
 import { ContentBlocks } from "../parts/ContentBlocks";
-import { Fold } from "../parts/Fold";
+import { runKey } from "../parts/keys";
 import type { Filter } from "../source";
-import type { Passage } from "../values";
+import type { TimelineItem } from "../values";
 import { MessageHeader } from "./MessageHeader";
 import { RawView } from "./RawView";
 
-/** Kinds that speak for themselves; the others carry their name. */
-const UNNAMED = new Set(["prompt", "command", "response", "run", "compaction"]);
+/** Kinds that need no label on the screen. */
+const UNLABELLED = new Set(["prompt", "command", "response", "run", "compaction"]);
 
-const NAMES: Record<string, string> = { interrupt: "interrupted", output: "command output", meta: "client" };
+const KINDS: Record<string, string> = {
+  prompt: "Prompt",
+  command: "Command",
+  response: "Response",
+  run: "Calls",
+  compaction: "Compaction",
+  output: "Command output",
+  notification: "Notification",
+  interrupt: "Interrupted",
+  hook: "Hook",
+  error: "Error",
+  notice: "Notice",
+  summary: "Summary",
+  meta: "Claude Code",
+};
 
 const FLAGS: Record<string, string> = {
-  error: "failed",
-  deleted: "deleted",
-  superseded: "replaced later",
-  aborted: "cut off",
-  queued: "queued",
+  error: "Failed",
+  deleted: "Deleted",
+  superseded: "Replaced later",
+  aborted: "Aborted",
+  queued: "Queued",
 };
 
 interface Props {
-  passage: Passage;
+  item: TimelineItem;
   filter?: Filter | null;
 }
 
-export const Message = memo(function Message({ passage, filter = null }: Props) {
-  const { position } = useReading();
+export const Message = memo(function Message({ item, filter = null }: Props) {
+  const { position } = useThreadStore();
   const [raw, setRaw] = useState(false);
-  const marked = usePicked(position, ({ marked }) => marked === passage.key);
-  const names = ["message", passage.kind, ...passage.flags, marked ? "marked" : ""].join(" ");
-  const parts = keptParts(passage, filter);
+  const selected = useSelector(position, ({ selected }) => selected === item.key);
+  const classes = ["message", item.kind, ...item.flags, selected ? "selected" : ""].join(" ");
+  const parts = matchingParts(item, filter);
   return (
-    <article className={names} data-key={passage.key} aria-label={NAMES[passage.kind] ?? passage.kind}>
+    <article className={classes} data-key={item.key} aria-label={KINDS[item.kind] ?? item.kind}>
       <div className="message-body">
-        <Labels passage={passage} />
-        {passage.kind === "run" && !filter ? (
-          <Fold
-            name={`run:${passage.key}`}
-            className="run-fold"
-            line={
+        <Labels item={item} />
+        {item.kind === "run" && !filter ? (
+          <Collapsible
+            name={runKey(item)}
+            className="run-calls"
+            header={
               <span className="call-title">
-                <Plain text={passage.title} />
+                <PlainText text={item.title} />
               </span>
             }
           >
-            {() => <ContentBlocks passage={passage} parts={parts} />}
-          </Fold>
+            {() => <ContentBlocks item={item} parts={parts} />}
+          </Collapsible>
         ) : (
-          <ContentBlocks passage={passage} parts={parts} />
+          <ContentBlocks item={item} parts={parts} />
         )}
-        {raw && <RawView target={{ message: passage.key }} />}
-        <TurnEnd passage={passage} />
+        {raw && <RawView target={{ message: item.key }} />}
+        <TurnEnd item={item} />
       </div>
-      <MessageHeader passage={passage} raw={raw} onRaw={() => setRaw(!raw)} />
+      <MessageHeader item={item} raw={raw} onRaw={() => setRaw(!raw)} />
     </article>
   );
 });
 
-function Labels({ passage }: { passage: Passage }) {
-  const kind = UNNAMED.has(passage.kind) ? null : (NAMES[passage.kind] ?? passage.kind);
-  const flags = passage.flags.map((flag) => FLAGS[flag] ?? flag);
+function Labels({ item }: { item: TimelineItem }) {
+  const kind = UNLABELLED.has(item.kind) ? null : (KINDS[item.kind] ?? item.kind);
+  const flags = item.flags.map((flag) => FLAGS[flag] ?? flag);
   if (!kind && !flags.length) return null;
   return (
     <p className="labels">
@@ -80,21 +95,21 @@ function Labels({ passage }: { passage: Passage }) {
   );
 }
 
-/** At the end of a turn: who answered, how long it took and what it cost. */
-function TurnEnd({ passage }: { passage: Passage }) {
-  const { figures, seconds } = passage;
+/** The end of a turn: the model, the duration, tokens and cost. */
+function TurnEnd({ item }: { item: TimelineItem }) {
+  const { figures, seconds } = item;
   if (!figures?.tokens) return null;
   return (
     <p className="turn-end">
-      {passage.model && <span title={passage.model}>{model(passage.model)}</span>}
+      {item.model && <span title={item.model}>{model(item.model)}</span>}
       {seconds !== null && <span>{duration(seconds)}</span>}
       <span>
-        <Count value={figures.tokens} unit="tokens" /> tok
+        <Count value={figures.tokens} unit="tokens" /> tokens
       </span>
       {figures.cost_usd !== null && <Cost figures={figures} />}
-      {caveats(figures).map((said) => (
-        <span key={said} className="odd-figure">
-          {said}
+      {caveats(figures).map((caveat) => (
+        <span key={caveat} className="caveat">
+          {caveat}
         </span>
       ))}
     </p>

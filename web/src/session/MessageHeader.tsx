@@ -1,42 +1,38 @@
-/** When something was said, and what can be done with it. */
+/** The time of an item, and its actions. */
 
-import { clock, fullTime } from "../kit/words";
-import { useReading } from "../contexts";
+import { useThreadStore } from "../contexts";
+import { fullTime, timeOfDay } from "../kit/format";
 import { sessionHref } from "../route";
-import type { Passage } from "../values";
-import { CopyButton } from "./Actions";
+import type { TimelineItem } from "../values";
+import { CopyButton, RawButton } from "./Actions";
 
-/** Kinds whose time always shows: the calls of the others have durations there. */
+/** Kinds whose time is always shown; the others have durations of calls in that place. */
 const TIMED = new Set(["prompt", "command", "notification", "interrupt"]);
 
 interface Props {
-  passage: Passage;
+  item: TimelineItem;
   raw: boolean;
   onRaw(): void;
 }
 
-export function MessageHeader({ passage, raw, onRaw }: Props) {
-  const { thread, source } = useReading();
-  const target = { message: passage.key };
-  const time = passage.time && (
-    <time dateTime={passage.time} title={fullTime(passage.time)}>
-      {clock(passage.time)}
+export function MessageHeader({ item, raw, onRaw }: Props) {
+  const { thread } = useThreadStore();
+  const target = { message: item.key };
+  const time = item.time && (
+    <time dateTime={item.time} title={fullTime(item.time)}>
+      {timeOfDay(item.time)}
     </time>
   );
   return (
     <div className="message-header">
-      {TIMED.has(passage.kind) && time}
+      {TIMED.has(item.kind) && time}
       <span className="actions">
-        {!TIMED.has(passage.kind) && time}
-        <a className="quiet" href={sessionHref(thread, target)} title="a link to this">
-          link
+        {!TIMED.has(item.kind) && time}
+        <a className="link-button" href={sessionHref(thread, target)} title="Link to this message">
+          Link
         </a>
         <CopyButton target={target} />
-        {source.can.raw && (
-          <button type="button" className="quiet" aria-expanded={raw} onClick={onRaw}>
-            raw
-          </button>
-        )}
+        <RawButton open={raw} onToggle={onRaw} />
       </span>
     </div>
   );

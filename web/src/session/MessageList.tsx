@@ -1,148 +1,149 @@
-/** The document, windowed: only what is near the screen is drawn, and only pages near it are kept. */
+/** The messages. Only those near the screen are rendered, and only pages near them are kept. */
 
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import { flushSync } from "react-dom";
-import { useReading } from "../contexts";
-import { topOfText } from "../kit/bar";
+import { useThreadStore } from "../contexts";
+import { contentTop } from "../kit/barHeight";
+import { plural } from "../kit/format";
 import { useVersion } from "../kit/store";
-import { useWindowed, type Windowed } from "../kit/useWindowed";
-import { plural } from "../kit/words";
-import type { Jump, Reading } from "../reading";
+import { useWindowedRows, type WindowedRows } from "../kit/useWindowedRows";
 import type { Filter } from "../source";
-import { landing, remember, toTheEnd } from "./landing";
+import type { Jump, ThreadStore } from "../threadStore";
 import { Message } from "./Message";
+import { MOST_PRINTED, usePrinting } from "./printing";
+import { savePosition, scrollToEnd, scrollToRow } from "./scrollTo";
 
+/** The height of a row that is not measured yet. */
 const ESTIMATE = 88;
+/** Items loaded before they come near the screen. */
 const AHEAD = 20;
+/** Pixels from the end at which the list counts as scrolled to the end. */
 const NEAR_END = 64;
-/** More than this is not printed at once. */
-const PRINTED = 5000;
 
 interface Props {
-  /** The passages to show, where not all are. */
+  /** The items to show; null for all. */
   rows: number[] | null;
   filter: Filter | null;
-  /** How many passages a replay has come to. */
+  /** The number of items that a replay has reached; null if there is none. */
   until: number | null;
 }
 
 export function MessageList({ rows, filter, until }: Props) {
-  const reading = useReading();
-  useVersion(reading);
-  const box = useRef<HTMLDivElement>(null);
-  const printing = usePrinting(reading);
-  const count = rows ? rows.length : Math.min(until ?? reading.total, reading.total);
+  const store = useThreadStore();
+  useVersion(store);
+  const container = useRef<HTMLDivElement>(null);
+  const printing = usePrinting(store);
+  const count = rows ? rows.length : Math.min(until ?? store.total, store.total);
   const indexAt = useCallback((row: number) => (rows ? (rows[row] ?? 0) : row), [rows]);
-  const list = useWindowed(box, count, ESTIMATE, rows);
+  const list = useWindowedRows(container, count, ESTIMATE, rows);
   const { heights, first, last } = list;
 
   useEffect(() => {
-    if (count) reading.want(indexAt(first) - AHEAD, indexAt(last) + AHEAD);
+    if (count) store.request(indexAt(first) - AHEAD, indexAt(last) + AHEAD);
   });
-  usePosition(list, reading, indexAt);
-  useJumps(list, reading, rows);
-  const following = useFollowing(list, reading, until);
+  usePosition(list, store, indexAt);
+  useJumps(list, store, rows);
+  const following = useFollowing(list, store, until);
 
   if (printing) {
     return (
-      <div className="message-list" ref={box}>
-        {Array.from({ length: Math.min(count, PRINTED) }, (_, row) => {
-          const passage = reading.passage(indexAt(row));
-          return passage && <Message key={row} passage={passage} filter={filter} />;
+      <div className="message-list" ref={container}>
+        {Array.from({ length: Math.min(count, MOST_PRINTED) }, (_, row) => {
+          const item = store.item(indexAt(row));
+          return item && <Message key={row} item={item} filter={filter} />;
         })}
       </div>
     );
   }
   return (
     <>
-      <div className="message-list" ref={box} style={{ height: heights.total }}>
+      <div className="message-list" ref={container} style={{ height: heights.total }}>
         <div style={{ transform: `translateY(${heights.top(first)}px)` }}>
           {Array.from({ length: last - first + 1 }, (_, at) => {
-            const passage = reading.passage(indexAt(first + at));
+            const item = store.item(indexAt(first + at));
             return (
-              <div key={indexAt(first + at)} data-index={first + at} ref={list.row} className="row">
-                {passage ? <Message passage={passage} filter={filter} /> : <div className="message waiting" />}
+              <div key={indexAt(first + at)} data-index={first + at} ref={list.rowRef} className="row">
+                {item ? <Message item={item} filter={filter} /> : <div className="message loading" />}
               </div>
             );
           })}
         </div>
       </div>
-      <Newer following={following} />
+      <NewMessages following={following} />
     </>
   );
 }
 
-function Newer({ following }: { following: boolean }) {
-  const reading = useReading();
-  if (following || (!reading.fresh && !reading.overview.live)) return null;
+function NewMessages({ following }: { following: boolean }) {
+  const store = useThreadStore();
+  if (following || (!store.newItems && !store.overview.live)) return null;
   return (
-    <button type="button" className="newer" onClick={toTheEnd}>
-      {reading.fresh ? `${plural(reading.fresh, "new passage")} ↓` : "● live: follow ↓"}
+    <button type="button" className="new-messages" onClick={scrollToEnd}>
+      {store.newItems ? `${plural(store.newItems, "new message")} ↓` : "● Live: follow ↓"}
     </button>
   );
 }
 
-/** Tell where one is, and keep it for a reload and for back and forward. */
-function usePosition({ heights, margin }: Windowed, reading: Reading, indexAt: (row: number) => number): void {
+/** Track the scroll position, and save it for reload, back and forward. */
+function usePosition({ heights, margin }: WindowedRows, store: ThreadStore, indexAt: (row: number) => number): void {
   useEffect(() => {
     let timer = 0;
-    const here = () => {
-      const offset = scrollY - margin + topOfText();
+    const current = () => {
+      const offset = scrollY - margin + contentTop();
       const row = heights.at(offset);
-      return { index: indexAt(row), passage: reading.passage(indexAt(row)), offset: offset - heights.top(row) };
+      return { index: indexAt(row), item: store.item(indexAt(row)), offset: offset - heights.top(row) };
     };
-    const keep = () => {
-      const { index, passage, offset } = here();
-      if (passage) remember({ index, key: passage.key, offset });
+    const save = () => {
+      const { index, item, offset } = current();
+      if (item) savePosition({ index, key: item.key, offset });
     };
     const moved = () => {
-      const { index, passage } = here();
-      reading.position.move(index, passage?.turn ?? null);
+      const { index, item } = current();
+      store.position.move(index, item?.turn ?? null);
       clearTimeout(timer);
-      timer = window.setTimeout(keep, 250);
+      timer = window.setTimeout(save, 250);
     };
     addEventListener("scroll", moved, { passive: true });
-    addEventListener("pagehide", keep);
+    addEventListener("pagehide", save);
     return () => {
       clearTimeout(timer);
       removeEventListener("scroll", moved);
-      removeEventListener("pagehide", keep);
+      removeEventListener("pagehide", save);
     };
-  }, [heights, margin, reading, indexAt]);
+  }, [heights, margin, store, indexAt]);
 }
 
-/** Go where a link, a key or a hit leads: fetch it first, so that it is measured as it stands. */
-function useJumps(list: Windowed, reading: Reading, rows: number[] | null): void {
-  useVersion(reading.jumps);
-  const jump = reading.jumps.last;
+/** Scroll to the target of each jump, after its items are loaded and can be measured. */
+function useJumps(list: WindowedRows, store: ThreadStore, rows: number[] | null): void {
+  useVersion(store.jumps);
+  const jump = store.jumps.last;
   const done = useRef<Jump | null>(null);
   const latest = useRef(list);
   latest.current = list;
-  const land = useCallback(
+  const carryOut = useCallback(
     async (jump: Jump) => {
       const row = rows ? rows.findIndex((index) => index >= jump.index) : jump.index;
       await Promise.all([
-        reading.load(jump.index),
-        reading.load(Math.max(0, jump.index - AHEAD)),
-        reading.load(Math.min(reading.total - 1, jump.index + AHEAD)),
+        store.load(jump.index),
+        store.load(Math.max(0, jump.index - AHEAD)),
+        store.load(Math.min(store.total - 1, jump.index + AHEAD)),
       ]);
-      if (reading.jumps.last === jump && row >= 0) await landing(latest.current, row, jump);
+      if (store.jumps.last === jump && row >= 0) await scrollToRow(latest.current, row, jump);
     },
-    [reading, rows],
+    [store, rows],
   );
   useEffect(() => {
     if (jump && done.current !== jump) {
       done.current = jump;
-      void land(jump);
+      void carryOut(jump);
     }
-  }, [jump, land]);
+  }, [jump, carryOut]);
 }
 
-/** Stay at the end while it moves, unless one scrolls away. */
-function useFollowing({ heights, margin }: Windowed, reading: Reading, until: number | null): boolean {
+/** Stay at the end while the list grows, until the user scrolls up. */
+function useFollowing({ heights, margin }: WindowedRows, store: ThreadStore, until: number | null): boolean {
   const [following, setFollowing] = useState(false);
   const lastTop = useRef(0);
-  const active = following && (reading.overview.live || until !== null);
+  const active = following && (store.overview.live || until !== null);
   useEffect(() => {
     const scrolled = () => {
       const atEnd = innerHeight + scrollY >= margin + heights.total - NEAR_END;
@@ -157,39 +158,12 @@ function useFollowing({ heights, margin }: Windowed, reading: Reading, until: nu
   useEffect(() => {
     if (until !== null) setFollowing(true);
   }, [until !== null]);
-  const size = heights.total;
+  const height = heights.total;
   useLayoutEffect(() => {
-    if (active) toTheEnd();
-  }, [active, size, reading.total, until]);
+    if (active) scrollToEnd();
+  }, [active, height, store.total, until]);
   useEffect(() => {
-    if (following) reading.seen();
+    if (following) store.markSeen();
   });
   return following;
-}
-
-/** Draw everything for the printer: Ctrl-P waits until it is here. */
-function usePrinting(reading: Reading): boolean {
-  const [printing, setPrinting] = useState(false);
-  useEffect(() => {
-    const before = () => flushSync(() => setPrinting(true));
-    const after = () => setPrinting(false);
-    const pressed = (event: KeyboardEvent) => {
-      if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      void loadAll(reading).then(() => print());
-    };
-    addEventListener("beforeprint", before);
-    addEventListener("afterprint", after);
-    addEventListener("keydown", pressed);
-    return () => {
-      removeEventListener("beforeprint", before);
-      removeEventListener("afterprint", after);
-      removeEventListener("keydown", pressed);
-    };
-  }, [reading]);
-  return printing;
-}
-
-export async function loadAll(reading: Reading): Promise<void> {
-  for (let index = 0; index < Math.min(reading.total, PRINTED); index += 50) await reading.load(index);
 }

@@ -1,16 +1,16 @@
-/** A replay: the session appears as it did, at a chosen speed. */
+/** A replay: the messages appear one after another, at a chosen speed. */
 
 import { useEffect, useState } from "react";
-import { useReading } from "../contexts";
-import { wait } from "../clock";
-import { clock, exact } from "../kit/words";
+import { useThreadStore } from "../contexts";
+import { replayDelay } from "../clock";
+import { timeOfDay, exact } from "../kit/format";
 import { useVersion } from "../kit/store";
 
 const SPEEDS = [1, 2, 4, 8, 16, 32];
 
 export interface Replay {
   playing: boolean;
-  /** How many passages are on the screen. */
+  /** The number of items shown so far. */
   until: number;
 }
 
@@ -20,54 +20,54 @@ interface Props {
 }
 
 export function Player({ replay, onChange }: Props) {
-  const reading = useReading();
-  useVersion(reading);
+  const store = useThreadStore();
+  useVersion(store);
   const [speed, setSpeed] = useState(4);
   const { playing, until } = replay;
-  const ended = until >= reading.total;
-  const passage = reading.passage(until - 1);
+  const ended = until >= store.total;
+  const item = store.item(until - 1);
 
   useEffect(() => {
     if (!playing || ended) return;
     let timer = 0;
     let current = true;
-    void Promise.all([reading.load(until - 1), reading.load(until)]).then(([now, next]) => {
+    void Promise.all([store.load(until - 1), store.load(until)]).then(([now, next]) => {
       if (!current) return;
-      const seconds = wait(now?.time ?? null, next?.time ?? null, speed);
+      const seconds = replayDelay(now?.time ?? null, next?.time ?? null, speed);
       timer = window.setTimeout(() => onChange({ playing: true, until: until + 1 }), Math.max(30, seconds * 1000));
     });
     return () => {
       current = false;
       clearTimeout(timer);
     };
-  }, [playing, until, speed, ended, reading]);
+  }, [playing, until, speed, ended, store]);
 
-  const seek = (to: number) => onChange({ playing, until: Math.max(1, Math.min(to, reading.total)) });
+  const seek = (to: number) => onChange({ playing, until: Math.max(1, Math.min(to, store.total)) });
   return (
-    <div className="player" role="group" aria-label="replay">
+    <div className="player" role="group" aria-label="Replay">
       <button type="button" onClick={() => onChange(ended ? { playing: true, until: 1 } : { playing: !playing, until })}>
-        {ended ? "again" : playing ? "pause" : "play"}
+        {ended ? "Replay" : playing ? "Pause" : "Play"}
       </button>
-      <button type="button" onClick={() => seek(until - 1)} aria-label="one back">
+      <button type="button" onClick={() => seek(until - 1)} aria-label="Previous message">
         ‹
       </button>
-      <button type="button" onClick={() => seek(until + 1)} aria-label="one step">
+      <button type="button" onClick={() => seek(until + 1)} aria-label="Next message">
         ›
       </button>
       <input
         type="range"
         min={1}
-        max={reading.total}
+        max={store.total}
         value={until}
-        aria-label="where in the session"
+        aria-label="Position"
         onChange={(event) => seek(Number(event.target.value))}
       />
       <span className="num">
-        {exact(until)} of {exact(reading.total)}
-        {passage?.time && ` · ${clock(passage.time)}`}
+        {exact(until)} of {exact(store.total)}
+        {item?.time && ` · ${timeOfDay(item.time)}`}
       </span>
       <label>
-        speed{" "}
+        Speed{" "}
         <select value={speed} onChange={(event) => setSpeed(Number(event.target.value))}>
           {SPEEDS.map((choice) => (
             <option key={choice} value={choice}>
@@ -76,8 +76,8 @@ export function Player({ replay, onChange }: Props) {
           ))}
         </select>
       </label>
-      <button type="button" className="quiet" onClick={() => onChange(null)}>
-        end
+      <button type="button" className="link-button" onClick={() => onChange(null)}>
+        Stop
       </button>
     </div>
   );

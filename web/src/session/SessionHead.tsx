@@ -1,78 +1,75 @@
-/** What the session is, in two lines, and what can be done with all of it. */
+/** The header of a session: title, totals, actions and notices. */
 
 import { useState } from "react";
-import { useReading } from "../contexts";
+import { useThreadStore } from "../contexts";
 import { Cost, Count, caveats } from "../kit/Figure";
-import { useAsked } from "../kit/useAsked";
+import { day, duration, folder, fullTime, model, plural, timeOfDay } from "../kit/format";
+import { LiveDot } from "../kit/LiveDot";
+import { PlainText } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
-import { Plain } from "../kit/visible";
-import { clock, day, duration, folder, fullTime, model, plural } from "../kit/words";
+import { useAsync } from "../kit/useAsync";
 import { sessionHref } from "../route";
-import type { Overview, Spent } from "../values";
+import type { Overview, UsageSummary } from "../values";
 import { About } from "./About";
-import { AgentFigures } from "./AgentInPlace";
 import { ContextChart } from "./ContextChart";
-import { drawn } from "./landing";
-import { loadAll } from "./MessageList";
+import { AgentFigures } from "./InlineAgent";
+import { printThread } from "./printing";
+import { nextFrame } from "./scrollTo";
 
-/** Figures are counted again after this many new passages. */
-const STEP = 20;
+/** Usage is loaded again after this many new items. */
+const USAGE_STEP = 20;
 
 export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: boolean }) {
-  const reading = useReading();
-  useVersion(reading);
-  const { overview, source, thread } = reading;
+  const store = useThreadStore();
+  useVersion(store);
+  const { overview, source, thread } = store;
   const [about, setAbout] = useState(false);
-  const asked = useAsked("spent", () => drawn().then(() => source.spent(thread)), Math.floor(reading.total / STEP));
-  const spent = asked.state === "here" ? asked.value : null;
-  const exported = source.exported(thread);
+  const loaded = useAsync("usage", () => nextFrame().then(() => source.usage(thread)), Math.floor(store.total / USAGE_STEP));
+  const usage = loaded.state === "ready" ? loaded.value : null;
+  const exportUrl = source.exportUrl(thread);
   return (
     <header className="session-head">
       {overview.agent && (
         <p className="agent-of">
-          ◇ agent of <a href={sessionHref({ session: thread.session })}>the session</a>
+          ◇ Agent of <a href={sessionHref({ session: thread.session })}>the session</a>
           {" · "}
           <AgentFigures agent={overview.agent} />
         </p>
       )}
-      <div className="head-line">
+      <div className="head-row">
         <h1 dir="auto">
           {overview.live && <LiveDot />}
-          <Plain text={overview.title} />
+          <PlainText text={overview.title} />
         </h1>
-        <Totals overview={overview} spent={spent} />
+        <Totals overview={overview} usage={usage} />
       </div>
-      <div className="head-line">
-        <Where overview={overview} />
+      <div className="head-row">
+        <Location overview={overview} />
         <p className="head-actions">
-          <button type="button" className="quiet" aria-expanded={about} onClick={() => setAbout(!about)}>
-            about
+          <button type="button" className="link-button" aria-expanded={about} onClick={() => setAbout(!about)}>
+            About
           </button>
-          {exported && (
-            <a className="quiet" href={exported} download title="this session as one HTML file">
-              export
+          {exportUrl && (
+            <a className="link-button" href={exportUrl} download title="Download this session as one HTML file">
+              Export
             </a>
           )}
-          <button type="button" className="quiet" onClick={() => void loadAll(reading).then(() => print())}>
-            print
+          <button type="button" className="link-button" onClick={() => void printThread(store)}>
+            Print
           </button>
-          <button type="button" className="quiet" aria-pressed={playing} onClick={onPlay}>
-            play
+          <button type="button" className="link-button" aria-pressed={playing} onClick={onPlay}>
+            Play
           </button>
         </p>
       </div>
-      <Remarks overview={overview} spent={spent} />
-      {about && <About spent={spent} />}
-      <ContextChart bars={spent?.context ?? null} turns={overview.turns} />
+      <Notices overview={overview} usage={usage} />
+      {about && <About usage={usage} />}
+      <ContextChart bars={usage?.context ?? null} turns={overview.turns} />
     </header>
   );
 }
 
-export function LiveDot() {
-  return <span className="live" role="img" aria-label="being written now" title="being written now" />;
-}
-
-function Totals({ overview, spent }: { overview: Overview; spent: Spent | null }) {
+function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary | null }) {
   const { models, started, ended } = overview;
   const seconds = started && ended ? (Date.parse(ended) - Date.parse(started)) / 1000 : null;
   return (
@@ -85,56 +82,57 @@ function Totals({ overview, spent }: { overview: Overview; spent: Spent | null }
       )}
       <span>{plural(overview.turns, "turn")}</span>
       {seconds !== null && <span>{duration(seconds)}</span>}
-      {spent && (
+      {usage && (
         <span>
-          <Count value={spent.figures.tokens} unit="tokens" /> tok
+          <Count value={usage.figures.tokens} unit="tokens" /> tokens
         </span>
       )}
-      {spent && spent.figures.cost_usd !== null && <Cost figures={spent.figures} />}
+      {usage && usage.figures.cost_usd !== null && <Cost figures={usage.figures} />}
     </p>
   );
 }
 
-function Where({ overview }: { overview: Overview }) {
+function Location({ overview }: { overview: Overview }) {
   const { project, project_guessed, git_branches, started, versions } = overview;
   return (
-    <p className="where">
-      <span title={project_guessed ? `${project} (guessed from the folder's name)` : project}>
-        <Plain text={folder(project)} />
+    <p className="session-location">
+      <span title={project_guessed ? `${project} (guessed from the folder name)` : project}>
+        <PlainText text={folder(project)} />
         {project_guessed && "?"}
       </span>
       {git_branches.length > 0 && (
         <span title={git_branches.join("\n")}>
-          <Plain text={git_branches.at(-1) ?? ""} />
+          <PlainText text={git_branches.at(-1) ?? ""} />
         </span>
       )}
       {started && (
         <time dateTime={started} title={fullTime(started)}>
-          {day(started)} {clock(started)}
+          {day(started)} {timeOfDay(started)}
         </time>
       )}
-      {versions.length > 0 && <span title={`written by ${versions.join(", ")}`}>{versions.at(-1)}</span>}
+      {versions.length > 0 && <span title={`Claude Code ${versions.join(", ")}`}>{versions.at(-1)}</span>}
     </p>
   );
 }
 
-function Remarks({ overview, spent }: { overview: Overview; spent: Spent | null }) {
-  const reading = useReading();
+function Notices({ overview, usage }: { overview: Overview; usage: UsageSummary | null }) {
+  const { gone, notice, error } = useThreadStore();
   return (
-    <div className="remarks" role="status">
-      {reading.gone && <p className="note warning">The file vanished. What was read of it is still here.</p>}
+    <div className="session-notices" role="status">
+      {gone && <p className="note warning">The file no longer exists. Showing what was read before.</p>}
       {overview.malformed > 0 && (
         <p className="note warning">
-          {plural(overview.malformed, "line")} could not be read: see <em>about</em>.
+          {plural(overview.malformed, "line")} could not be read. See <em>About</em>.
         </p>
       )}
-      {spent && caveats(spent.figures).map((said) => (
-        <p key={said} className="note warning">
-          {said}.
-        </p>
-      ))}
-      {reading.remark && <p className="note warning">{reading.remark}</p>}
-      {reading.failed && <p className="note error">{reading.failed.message}</p>}
+      {usage &&
+        caveats(usage.figures).map((caveat) => (
+          <p key={caveat} className="note warning">
+            {caveat}.
+          </p>
+        ))}
+      {notice && <p className="note warning">{notice}</p>}
+      {error && <p className="note error">{error.message}</p>}
     </div>
   );
 }

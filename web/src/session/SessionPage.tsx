@@ -1,99 +1,88 @@
-/** A session's page: opened, with progress where that takes long, then read. */
+/** The page of a session: opens it, shows the progress, and keeps it up to date. */
 
 import { useEffect, useMemo, useRef, useState } from "react";
-import { ReadingContext, useSource } from "../contexts";
-import { toError } from "../kit/useAsked";
-import { Reading } from "../reading";
+import { MessageContext, ThreadStoreContext, useSource } from "../contexts";
+import { toError } from "../kit/toError";
 import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
-import { Failed, Waiting } from "../shell/States";
-import type { Grown, Opening } from "../values";
-import { remembered } from "./landing";
+import { LoadError, Loading } from "../shell/PageStates";
+import { ThreadStore } from "../threadStore";
+import type { OpeningProgress, TimelineUpdate } from "../values";
+import { Message } from "./Message";
+import { savedPosition } from "./scrollTo";
 import { SessionRenderer } from "./SessionRenderer";
 
-/** The figures in the head need not be newer than this. */
+/** The overview of a growing session is loaded at most this often, in milliseconds. */
 const REFRESH = 2000;
 
 export function SessionPage({ route, hash }: { route: SessionRoute; hash: string }) {
   const source = useSource();
   const thread = useMemo(() => route.thread, []);
-  const [reading, setReading] = useState<Reading | null>(null);
-  const [progress, setProgress] = useState<Opening | null>(null);
+  const [store, setStore] = useState<ThreadStore | null>(null);
+  const [progress, setProgress] = useState<OpeningProgress | null>(null);
   const [failed, setFailed] = useState<Error | null>(null);
-  const [opened, setOpened] = useState(0);
-  const latest = useRef<Reading | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  const latest = useRef<ThreadStore | null>(null);
 
   useEffect(() => {
     let current = true;
     let timer = 0;
-    let early: Grown | null = null;
-    const waiting = new Set<string>();
+    let early: TimelineUpdate | null = null;
+    const changedAgents = new Set<string>();
     const refresh = (agents: string[]) => {
-      for (const id of agents) waiting.add(id);
+      for (const id of agents) changedAgents.add(id);
       timer ||= window.setTimeout(() => {
         timer = 0;
-        const ids = [...waiting];
-        waiting.clear();
+        const ids = [...changedAgents];
+        changedAgents.clear();
         latest.current?.refresh(ids).catch((error: unknown) => setFailed(toError(error)));
       }, REFRESH);
     };
-    Reading.open(source, thread, remembered()?.index ?? (hasTarget(route.target) ? null : 0)).then(
-      (reading) => {
+    ThreadStore.open(source, thread, savedPosition()?.index ?? (hasTarget(route.target) ? null : 0)).then(
+      (store) => {
         if (!current) return;
-        latest.current = reading;
-        if (early) reading.grow(early);
-        setReading(reading);
-        document.title = `${reading.overview.title} · reread`;
+        latest.current = store;
+        if (early) store.update(early);
+        setStore(store);
+        document.title = `${store.overview.title} · reread`;
       },
       (error: unknown) => current && setFailed(toError(error)),
     );
-    const unwatch = source.watch(thread, {
+    const stop = source.watchSession(thread, {
       opening: setProgress,
-      grown: (grown) => {
+      update: (update) => {
         if (!latest.current) {
-          early = grown;
+          early = update;
           return;
         }
-        latest.current.grow(grown);
-        refresh(grown.agents);
+        latest.current.update(update);
+        refresh(update.agents);
       },
     });
     return () => {
       current = false;
       clearTimeout(timer);
-      unwatch();
+      stop();
     };
-  }, [source, thread, opened]);
+  }, [source, thread, attempt]);
 
-  if (failed && !reading) {
+  if (store) {
     return (
-      <>
-        <Bar page="session" />
-        <main>
-          <Failed
-            error={failed}
-            again={() => {
-              setFailed(null);
-              setOpened(opened + 1);
-            }}
-          />
-        </main>
-      </>
+      <ThreadStoreContext value={store}>
+        <MessageContext value={Message}>
+          <SessionRenderer route={route} hash={hash} />
+        </MessageContext>
+      </ThreadStoreContext>
     );
   }
-  if (!reading) {
-    return (
-      <>
-        <Bar page="session" />
-        <main>
-          <Waiting progress={progress} />
-        </main>
-      </>
-    );
-  }
+  const retry = () => {
+    setFailed(null);
+    setAttempt(attempt + 1);
+  };
   return (
-    <ReadingContext value={reading}>
-      <SessionRenderer route={route} hash={hash} />
-    </ReadingContext>
+    <>
+      <Bar page="session" />
+      <main>{failed ? <LoadError error={failed} onRetry={retry} /> : <Loading progress={progress} />}</main>
+    </>
   );
 }

@@ -1,81 +1,80 @@
-/** A session on the screen: outline, head, document, and the ways through it. */
+/** The page of an open session: outline, header, messages, search, filters, replay and keyboard shortcuts. */
 
 import { useEffect, useRef, useState } from "react";
-import { useReading } from "../contexts";
-import { EVERYTHING, keepsAll } from "../filter";
+import { useThreadStore } from "../contexts";
+import { isEmpty, NO_FILTER } from "../filter";
+import { itemTexts } from "../itemTexts";
 import { useVersion } from "../kit/store";
-import { toError } from "../kit/useAsked";
-import { nodesText } from "../looking";
+import { toError } from "../kit/toError";
+import { useKeys } from "../kit/useKeys";
+import { detailsKey, summaryKey, thinkingKey } from "../parts/keys";
 import { hasTarget, sessionHref, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
-import type { Hit, TurnMark } from "../values";
-import { asideKey } from "../parts/Asides";
+import type { ThreadStore } from "../threadStore";
+import type { OutlineTurn, SearchHit, TimelineItem } from "../values";
 import { Filters } from "./Filters";
 import { Hits } from "./Hits";
-import { remembered } from "./landing";
 import { MessageList } from "./MessageList";
+import { goToItem, goToNextError, goToTurn, stepCall, stepTurn, toggleCall } from "./navigation";
 import { Outline } from "./Outline";
 import { Player, type Replay } from "./Player";
+import { savedPosition } from "./scrollTo";
 import { SearchBar } from "./SearchBar";
 import { SessionHead } from "./SessionHead";
 import { useFiltered } from "./useFiltered";
-import { useFoundMarks } from "./useFoundMarks";
-import { useKeys } from "./useKeys";
 import { useSearch } from "./useSearch";
-import { goTo, goTurn, nextError, stepCall, stepTurn, toggleCall } from "./walking";
+import { useSearchHighlights } from "./useSearchHighlights";
 
 export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: string }) {
-  const reading = useReading();
-  useVersion(reading);
+  const store = useThreadStore();
+  useVersion(store);
   const [drawer, setDrawer] = useState(false);
   const [replay, setReplay] = useState<Replay | null>(null);
-  const [filter, setFilter] = useState(EVERYTHING);
+  const [filter, setFilter] = useState(NO_FILTER);
   const [query, setQuery] = useState(route.query);
-  const search = useSearch(reading, query);
-  const rows = useFiltered(reading, filter);
+  const search = useSearch(store, query);
+  const filtered = useFiltered(store, filter);
   const main = useRef<HTMLElement>(null);
-  useFoundMarks(main, query);
-  useArrival(route, hash);
+  useSearchHighlights(main, query);
+  useLinkTarget(route, hash);
 
-  const tell = (doing: Promise<void>) => void doing.catch((error: unknown) => reading.say(toError(error).message));
-  const seek = (passage: number) => replay && setReplay({ ...replay, until: passage + 1 });
-  const goToTurn = (turn: TurnMark) => {
+  const run = (action: Promise<void>) => void action.catch((error: unknown) => store.showNotice(toError(error).message));
+  const openTurn = (turn: OutlineTurn) => {
     setDrawer(false);
-    if (replay) seek(turn.passage);
-    else tell(goTo(reading, turn.passage, null));
+    if (replay) setReplay({ ...replay, until: turn.item + 1 });
+    else run(goToItem(store, turn.item, null));
   };
-  const goToHit = (hit: Hit) => {
+  const openHit = (hit: SearchHit) => {
     setDrawer(false);
-    const { session, agent } = reading.thread;
+    const { session, agent } = store.thread;
     if (hit.agent && hit.agent !== agent) {
       location.hash = sessionHref({ session, agent: hit.agent }, { message: hit.key }, query);
       return;
     }
-    tell(openHit(reading, hit));
+    run(goToHit(store, hit));
   };
   const play = () =>
-    setReplay((now) => (now ? { ...now, playing: !now.playing } : { playing: true, until: Math.min(1, reading.total) }));
-  const branch = (step: number) => {
-    const { branches, branch } = reading.overview;
-    const at = branches.findIndex(({ id }) => id === branch);
-    const next = branches[at + step];
-    if (next) location.hash = sessionHref({ ...reading.thread, branch: next.id });
+    setReplay((now) => (now ? { ...now, playing: !now.playing } : { playing: true, until: Math.min(1, store.total) }));
+  const stepBranch = (step: number) => {
+    const { branches, branch } = store.overview;
+    const next = branches[branches.findIndex(({ id }) => id === branch) + step];
+    if (next) location.hash = sessionHref({ ...store.thread, branch: next.id });
   };
-  const number = useNumber((turn) => tell(goTurn(reading, turn)));
+  const turnInput = useTurnInput((turn) => run(goToTurn(store, turn)));
 
   useKeys({
-    ...number.deeds,
-    j: () => tell(stepTurn(reading, 1)),
-    k: () => tell(stepTurn(reading, -1)),
-    n: () => tell(stepCall(reading, 1)),
-    p: () => tell(stepCall(reading, -1)),
-    o: () => toggleCall(reading),
-    Enter: () => toggleCall(reading),
-    e: () => tell(nextError(reading)),
-    t: () => reading.opened.toggleThinking(),
-    G: () => tell(goTo(reading, reading.total - 1, null)),
-    "[": () => branch(-1),
-    "]": () => branch(1),
+    ...turnInput.bindings,
+    j: () => run(stepTurn(store, 1)),
+    k: () => run(stepTurn(store, -1)),
+    n: () => run(stepCall(store, 1)),
+    p: () => run(stepCall(store, -1)),
+    o: () => toggleCall(store),
+    Enter: () => toggleCall(store),
+    e: () => run(goToNextError(store)),
+    t: () => store.expanded.toggleThinking(),
+    G: () => run(goToItem(store, store.total - 1, null)),
+    "[": () => stepBranch(-1),
+    "]": () => stepBranch(1),
     " ": play,
     "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
     Escape: () => {
@@ -89,26 +88,26 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     <>
       <Bar page="session">
         <button type="button" className="drawer-button" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
-          turns
+          Turns
         </button>
-        <SearchBar query={query} onQuery={setQuery} search={search} onHit={goToHit} />
+        <SearchBar query={query} onQuery={setQuery} search={search} onHit={openHit} />
       </Bar>
       <div className={`session${drawer ? " drawer-open" : ""}`}>
-        <div className="side">
-          {query ? <Hits search={search} query={query} onHit={goToHit} /> : <Outline onGo={goToTurn} />}
+        <div className="sidebar">
+          {query ? <Hits search={search} onHit={openHit} /> : <Outline onTurn={openTurn} />}
         </div>
-        {drawer && <div className="veil" onClick={() => setDrawer(false)} />}
+        {drawer && <div className="backdrop" onClick={() => setDrawer(false)} />}
         <main ref={main}>
           <SessionHead onPlay={play} playing={replay !== null} />
-          <Filters filter={filter} onChange={setFilter} found={rows} />
+          <Filters filter={filter} onChange={setFilter} filtered={filtered} />
           <MessageList
-            rows={replay || keepsAll(filter) ? null : rows.indices}
-            filter={keepsAll(filter) ? null : filter}
+            rows={replay || isEmpty(filter) ? null : filtered.indices}
+            filter={isEmpty(filter) ? null : filter}
             until={replay?.until ?? null}
           />
-          {number.typed !== null && (
-            <p className="typed" role="status">
-              turn {number.typed || "…"}
+          {turnInput.typed !== null && (
+            <p className="turn-input" role="status">
+              Go to turn {turnInput.typed || "…"}
             </p>
           )}
         </main>
@@ -118,28 +117,30 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   );
 }
 
-type ReadingNow = ReturnType<typeof useReading>;
-
-async function openHit(reading: ReadingNow, hit: Hit): Promise<void> {
-  const passage = await reading.load(hit.passage);
-  passage?.parts.forEach((part, at) => {
-    if (hit.where === "thinking" && part.part === "thinking") {
-      reading.opened.open(`thinking:${passage.key}:${at}`, reading.opened.thinking);
-    }
-    if (part.part === "nodes" && part.title && nodesText(part.nodes).includes(hit.match)) reading.opened.open(asideKey(passage, at));
-    if (part.part === "compaction" && part.summary.includes(hit.match)) reading.opened.open(`summary:${passage.key}:${at}`);
-  });
-  await goTo(reading, hit.passage, hit.call, true);
+async function goToHit(store: ThreadStore, hit: SearchHit): Promise<void> {
+  const item = await store.load(hit.item);
+  if (item) expandHit(store, item, hit);
+  await goToItem(store, hit.item, hit.call, true);
 }
 
-/** Land where the address leads, or where one was before a reload. */
-function useArrival({ target, thread }: SessionRoute, hash: string): void {
-  const reading = useReading();
+/** Expand the parts of an item in which a hit is. */
+function expandHit({ expanded }: ThreadStore, item: TimelineItem, hit: SearchHit): void {
+  for (const { kind, part, at, text } of itemTexts(item)) {
+    if (kind !== hit.where) continue;
+    if (part.part === "thinking") expanded.expand(thinkingKey(item, at), expanded.thinking);
+    if (part.part === "nodes" && text().includes(hit.match)) expanded.expand(detailsKey(item, at));
+    if (part.part === "compaction" && text().includes(hit.match)) expanded.expand(summaryKey(item, at));
+  }
+}
+
+/** Scroll to the target of the link, or to the position before a reload. */
+function useLinkTarget({ target, thread }: SessionRoute, hash: string): void {
+  const store = useThreadStore();
   const [missing, setMissing] = useState(false);
   useEffect(() => {
-    const rest = remembered();
-    if (rest) {
-      reading.jumps.to({ index: Math.min(rest.index, reading.total - 1), call: null, offset: rest.offset });
+    const saved = savedPosition();
+    if (saved) {
+      store.jumps.to({ index: Math.min(saved.index, store.total - 1), call: null, offset: saved.offset });
       return;
     }
     if (!hasTarget(target)) {
@@ -147,27 +148,27 @@ function useArrival({ target, thread }: SessionRoute, hash: string): void {
       return;
     }
     let current = true;
-    const landed = reading.source.place(reading.thread, target).then((place) => {
+    const arrived = store.source.place(store.thread, target).then((place) => {
       if (!current) return;
       if (!place) return setMissing(true);
       if ((place.agent ?? undefined) !== thread.agent) {
         location.replace(sessionHref({ session: thread.session, agent: place.agent ?? undefined }, target));
         return;
       }
-      return goTo(reading, place.passage, place.call, true);
+      return goToItem(store, place.item, place.call, true);
     });
-    landed.catch((error: unknown) => reading.say(toError(error).message));
+    arrived.catch((error: unknown) => store.showNotice(toError(error).message));
     return () => {
       current = false;
     };
-  }, [reading, hash]);
+  }, [store, hash]);
   useEffect(() => {
-    if (missing) reading.say("What the address names is not in this session; this is its beginning.");
-  }, [missing, reading]);
+    if (missing) store.showNotice("That message is not in this session. Showing the beginning instead.");
+  }, [missing, store]);
 }
 
-/** `g`, then digits: the number of a turn. */
-function useNumber(go: (turn: number) => void) {
+/** `g` and digits: go to the turn with that number. */
+function useTurnInput(go: (turn: number) => void) {
   const [typed, setTyped] = useState<string | null>(null);
   useEffect(() => {
     if (typed === null) return;
@@ -183,5 +184,5 @@ function useNumber(go: (turn: number) => void) {
     if (typed === "") go(1);
     setTyped(typed === null ? "" : null);
   };
-  return { typed, deeds: typed === null ? { g: start } : { ...typing, g: start } };
+  return { typed, bindings: typed === null ? { g: start } : { ...typing, g: start } };
 }

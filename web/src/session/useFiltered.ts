@@ -1,36 +1,37 @@
-/** The passages that a filter keeps, found as far as has been looked. */
+/** The items that match a filter, as they are found. */
 
 import { useEffect, useState } from "react";
-import { keepsAll } from "../filter";
-import type { Reading } from "../reading";
+import { isEmpty } from "../filter";
+import { toError } from "../kit/toError";
 import type { Filter } from "../source";
-import type { Filtered } from "../values";
+import type { ThreadStore } from "../threadStore";
+import type { FilterResult } from "../values";
 
-export interface Rows {
+export interface FilteredItems {
   indices: number[];
   done: boolean;
 }
 
-export function useFiltered(reading: Reading, filter: Filter): Rows {
-  const [rows, setRows] = useState<Rows>({ indices: [], done: true });
+export function useFiltered(store: ThreadStore, filter: Filter): FilteredItems {
+  const [items, setItems] = useState<FilteredItems>({ indices: [], done: true });
   useEffect(() => {
-    if (keepsAll(filter)) return;
+    if (isEmpty(filter)) return;
     let current = true;
     const run = async () => {
       let indices: number[] = [];
       let start: number | null = 0;
       while (current && start !== null) {
-        const found: Filtered = await reading.source.filter(reading.thread, filter, start);
+        const found: FilterResult = await store.source.filter(store.thread, filter, start);
         indices = indices.concat(found.indices);
         start = found.next;
-        if (current) setRows({ indices, done: start === null });
+        if (current) setItems({ indices, done: start === null });
       }
     };
-    setRows((before) => ({ ...before, done: false }));
-    run().catch((error: unknown) => current && reading.say(error instanceof Error ? error.message : String(error)));
+    setItems((before) => ({ ...before, done: false }));
+    run().catch((error: unknown) => current && store.showNotice(toError(error).message));
     return () => {
       current = false;
     };
-  }, [reading, filter, reading.total]);
-  return rows;
+  }, [store, filter, store.total]);
+  return items;
 }

@@ -1,54 +1,51 @@
-/** A search through the whole session, shown as it proceeds. */
+/** A search through the whole session; hits appear as they are found. */
 
 import { useEffect, useState } from "react";
-import { toError } from "../kit/useAsked";
-import type { Reading } from "../reading";
-import type { Hit } from "../values";
+import { toError } from "../kit/toError";
+import type { ThreadStore } from "../threadStore";
+import type { SearchHit, SearchHits } from "../values";
 
-const MOST = 500;
-const PAUSE = 120;
+const MOST_HITS = 500;
+/** How long to wait for more typing, in milliseconds. */
+const DEBOUNCE = 120;
 
 export interface Search {
-  hits: Hit[];
+  hits: SearchHit[];
   searched: number;
   total: number;
   done: boolean;
   error: Error | null;
 }
 
-const NOTHING: Search = { hits: [], searched: 0, total: 0, done: true, error: null };
+const EMPTY: Search = { hits: [], searched: 0, total: 0, done: true, error: null };
 
-export function useSearch(reading: Reading, query: string): Search {
-  const [search, setSearch] = useState(NOTHING);
+export function useSearch(store: ThreadStore, query: string): Search {
+  const [search, setSearch] = useState(EMPTY);
   useEffect(() => {
     if (!query.trim()) {
-      setSearch(NOTHING);
+      setSearch(EMPTY);
       return;
     }
     let current = true;
     const run = async () => {
-      const hits: Hit[] = [];
+      const hits: SearchHit[] = [];
       let start: number | null = 0;
       while (current && start !== null) {
-        const found: Awaited<ReturnType<typeof reading.source.find>> = await reading.source.find(
-          reading.thread,
-          query,
-          start,
-        );
+        const found: SearchHits = await store.source.search(store.thread, query, start);
         hits.push(...found.hits);
-        start = hits.length >= MOST ? null : found.next;
+        start = hits.length >= MOST_HITS ? null : found.next;
         const { searched, total } = found;
         if (current) setSearch({ hits: hits.slice(), searched, total, done: start === null, error: null });
       }
     };
     setSearch((before) => ({ ...before, done: false }));
     const timer = setTimeout(() => {
-      run().catch((error: unknown) => current && setSearch({ ...NOTHING, error: toError(error) }));
-    }, PAUSE);
+      run().catch((error: unknown) => current && setSearch({ ...EMPTY, error: toError(error) }));
+    }, DEBOUNCE);
     return () => {
       current = false;
       clearTimeout(timer);
     };
-  }, [reading, query]);
+  }, [store, query]);
   return search;
 }

@@ -1,32 +1,32 @@
-/** The reader: one address, one page. */
+/** The reader: shows the page that the address names. */
 
 import { useMemo, useState } from "react";
 import { SourceContext } from "../contexts";
-import { UsagePage } from "../pages/UsagePage";
+import { useKeys } from "../kit/useKeys";
 import { LibraryPage } from "../pages/LibraryPage";
-import { SessionPage } from "../session/SessionPage";
+import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
+import { SessionPage } from "../session/SessionPage";
 import type { Source } from "../source";
-import { useKeys } from "../session/useKeys";
-import { Keys } from "./Keys";
+import { KeyboardShortcuts } from "./KeyboardShortcuts";
 
 export function App({ source }: { source: Source }) {
   const hash = useHash();
   const route = useMemo(() => {
-    const asked = parseRoute(hash);
-    return asked.page === "session" || source.can.library ? asked : parseRoute(source.only ?? "");
+    const parsed = parseRoute(hash);
+    return parsed.page === "session" || source.can.library ? parsed : parseRoute(source.onlySession ?? "");
   }, [hash, source]);
   const [help, setHelp] = useState(false);
   useKeys({ "?": () => setHelp(!help), ...(help ? { Escape: () => setHelp(false) } : {}) });
   return (
     <SourceContext value={source}>
-      <PageOf route={route} hash={hash} />
-      {help && <Keys onClose={() => setHelp(false)} />}
+      <CurrentPage route={route} hash={hash} />
+      {help && <KeyboardShortcuts onClose={() => setHelp(false)} />}
     </SourceContext>
   );
 }
 
-function PageOf({ route, hash }: { route: Route; hash: string }) {
+function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   if (route.page === "session") {
     const { session, agent, branch } = route.thread;
     return <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />;

@@ -1,4 +1,4 @@
-/** The bar that stays on top: where one is, what one looks for, where else to go. */
+/** The bar at the top: logo, search and the links between pages. */
 
 import type { ReactNode } from "react";
 import { useSource } from "../contexts";
@@ -18,11 +18,17 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
         reread
       </a>
       <div className="bar-middle">{children}</div>
-      <nav aria-label="pages">
-        {can.library && link("library", "#/", "sessions")}
-        {can.usage && link("usage", "#/usage", "usage")}
-        {can.library && link("captured", "#/captured", "captured")}
-        <button type="button" className="quiet" aria-label="light or dark" title="light or dark" onClick={toggleTheme}>
+      <nav aria-label="Pages">
+        {can.library && link("library", "#/", "Sessions")}
+        {can.usage && link("usage", "#/usage", "Usage")}
+        {can.library && link("captured", "#/captured", "Captured")}
+        <button
+          type="button"
+          className="link-button"
+          aria-label="Switch between light and dark"
+          title="Switch between light and dark"
+          onClick={toggleTheme}
+        >
           ☾
         </button>
       </nav>

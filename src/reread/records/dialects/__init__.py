@@ -1,20 +1,22 @@
-"""The only room that knows formats differ.
+"""Translate other formats of records into the native format: what Claude Code 2.x writes on disk.
 
-A dialect is one module with a NAME, `looks_like(value)` and `translate(value)`, which gives the same record
-in the native tongue: what Claude Code 2.x writes on disk. Dialects are told apart record by record. To add
-one, write its module and give it a row below; the first that recognises a record wins, and what none does is
-native.
+Each record is translated on its own, so a file can mix dialects. The first dialect that recognises a record wins:
+`stored`, then plug-ins, then the other built-in ones; a record that none of them recognises is native.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
 
+from reread.base.coerce import as_dict
+from reread.base.entry_points import load_plugins
 from reread.records.dialects import early, stored, stream_json
 
 
+@runtime_checkable
 class Dialect(Protocol):
-    """One way of writing records."""
+    """A format of records: a module, or an object with these members."""
 
     @property
     def NAME(self) -> str: ...
@@ -24,28 +26,58 @@ class Dialect(Protocol):
 
 NATIVE = "native"
 SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
-"""Native types that never name their session, so that its absence says nothing of the dialect."""
+"""Native types that never have a session id, so a missing one says nothing about the dialect."""
 
 DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json)
+"""The built-in dialects."""
 
-NAMES = (NATIVE, *(dialect.NAME for dialect in DIALECTS))
+ENTRY_POINTS = "reread.dialects"
+
+
+@cache
+def plugins() -> list[Dialect]:
+    """Load the dialects of plug-ins, on the first record that is not plainly native."""
+    return load_plugins(ENTRY_POINTS, _as_dialect)
 
 
 def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The dialect of a record, and the record in the native tongue; what was kept is translated in its turn."""
-    for dialect in DIALECTS:
+    """Return the name of a record's dialect, and the record in the native format."""
+    if stored.looks_like(value):
+        return stored.NAME, translate(_unwrap(value))[1]
+    for dialect in plugins():
+        native = _try_translate(dialect, value)
+        if native is not None:
+            return dialect.NAME, native
+    for dialect in (early, stream_json):
         if dialect.looks_like(value):
-            native = dialect.translate(value)
-            while dialect is stored and stored.looks_like(native):
-                native = stored.translate(native)
-            return dialect.NAME, translate(native)[1] if dialect is stored else native
+            return dialect.NAME, dialect.translate(value)
     return NATIVE, value
 
 
 def was_printed(value: dict[str, Any]) -> bool:
-    """Whether a record, or the message kept in it, was printed rather than written to disk; so is a capture's mark."""
-    if stored.is_mark(value):
-        return True
+    """True if a record, or the message stored in it, is stream output; also for the marker of a captured run."""
+    return stored.is_run_marker(value) or translate(_unwrap(value))[0] == stream_json.NAME
+
+
+def _unwrap(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the message in a stored record, which may be a stored record itself."""
     while stored.looks_like(value):
         value = stored.translate(value)
-    return not early.looks_like(value) and stream_json.looks_like(value)
+    return value
+
+
+def _try_translate(dialect: Dialect, value: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the translation of a plug-in; None if it does not recognise the record or fails on it."""
+    try:
+        native: object = dialect.translate(value) if dialect.looks_like(value) else None
+    except Exception:  # a broken plug-in must not lose a record
+        return None
+    return as_dict(native) if isinstance(native, dict) else None
+
+
+def _as_dialect(plugin: object) -> Dialect:
+    if not isinstance(plugin, Dialect) or type(plugin.NAME) is not str:
+        raise TypeError("expected a module or an object with NAME, looks_like and translate")
+    if plugin.NAME in (NATIVE, *(dialect.NAME for dialect in DIALECTS)):
+        raise ValueError(f"the name {plugin.NAME!r} belongs to a built-in dialect")
+    return plugin

@@ -1,4 +1,4 @@
-"""early: what the first public descriptions of the format show: `human`, top-level results, epoch times."""
+"""early: the format of the first public descriptions, with `human`, top-level results and epoch timestamps."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ RENAMED = {
     "compact_prelude": "system",
     "compact_recap": "user",
 }
-SPOKEN = ("user", "assistant", "system", *RENAMED)
+MESSAGE_TYPES = ("user", "assistant", "system", *RENAMED)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def looks_like(value: dict[str, Any]) -> bool:
-    """Whether this record has a type or a time that only the early descriptions have."""
+    """True if the type or the timestamp is one that only the early format has."""
     kind = value.get("type")
     if not isinstance(kind, str):
         return False
     if kind in RENAMED or (kind == "message" and _role(value) is not None):
         return True
-    return kind in SPOKEN and _is_number(value.get("timestamp"))
+    return kind in MESSAGE_TYPES and _is_number(value.get("timestamp"))
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:
-    """The same record in the native tongue."""
+    """Return the record in the native format."""
     kind = str(value["type"])
     native = dict(value)
     native["type"] = RENAMED.get(kind, kind) if kind != "message" else _role(value)
@@ -45,10 +45,10 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     return native
 
 
-def _result(native: dict[str, Any]) -> None:
+def _reshape_result(native: dict[str, Any]) -> None:
     message = _message(native)
     content = message.get("content")
-    if not _holds(content, "tool_result"):
+    if not _has_block(content, "tool_result"):
         block = {"type": "tool_result", "tool_use_id": native.get("tool_use_id"), "content": content}
         for name in ("is_error", "tool_use_id"):
             if message.get(name, native.get(name)) is not None:
@@ -57,29 +57,29 @@ def _result(native: dict[str, Any]) -> None:
     native["message"] = message
 
 
-def _use(native: dict[str, Any]) -> None:
+def _reshape_use(native: dict[str, Any]) -> None:
     message = _message(native)
-    if not _holds(message.get("content"), "tool_use"):
+    if not _has_block(message.get("content"), "tool_use"):
         block = {"type": "tool_use", **{k: native[k] for k in ("id", "name", "input") if k in native}}
         message["content"] = [block]
     native["message"] = message
 
 
-def _prelude(native: dict[str, Any]) -> None:
+def _reshape_prelude(native: dict[str, Any]) -> None:
     native["subtype"] = "compact_boundary"
     native["content"] = _message(native).get("content")
 
 
-def _recap(native: dict[str, Any]) -> None:
+def _reshape_recap(native: dict[str, Any]) -> None:
     native["isCompactSummary"] = True
 
 
 _RESHAPE = {
-    "tool_result": _result,
-    "tool": _result,
-    "tool_use": _use,
-    "compact_prelude": _prelude,
-    "compact_recap": _recap,
+    "tool_result": _reshape_result,
+    "tool": _reshape_result,
+    "tool_use": _reshape_use,
+    "compact_prelude": _reshape_prelude,
+    "compact_recap": _reshape_recap,
 }
 
 
@@ -90,7 +90,7 @@ def _message(native: dict[str, Any]) -> dict[str, Any]:
     return {"content": native.get("content", native.get("output")) if message is None else message}
 
 
-def _holds(content: Any, kind: str) -> bool:
+def _has_block(content: Any, kind: str) -> bool:
     blocks = cast(list[Any], content) if isinstance(content, list) else []
     return any(isinstance(block, dict) and cast(dict[str, Any], block).get("type") == kind for block in blocks)
 
@@ -105,11 +105,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _iso(moment: float) -> Any:
-    """Epoch milliseconds (or seconds, where that is the only sensible reading) as the native timestamp."""
+def _iso(number: float) -> Any:
+    """Return epoch milliseconds, or seconds if the number is too small for that, as a native timestamp."""
     try:
-        seconds = moment / 1000 if abs(moment) >= 1e11 else moment
-        stamp = (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+        seconds = number / 1000 if abs(number) >= 1e11 else number
+        timestamp = (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
     except (OverflowError, ValueError):
-        return moment
-    return stamp.replace("+00:00", "Z")
+        return number
+    return timestamp.replace("+00:00", "Z")

@@ -1,46 +1,46 @@
-"""stored: a captured conversation's line, the original message embedded byte for byte."""
+"""stored: a line of a captured conversation, with the original message inside."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from reread.base.claude_argv import asked_in
+from reread.base.claude_argv import prompt_in_command
 
 NAME = "stored"
 
 
 def looks_like(value: dict[str, Any]) -> bool:
-    """Whether this is a kept message."""
+    """True if this is a line of a captured conversation."""
     return "claudeMessage" in value and "type" not in value
 
 
-def is_mark(value: dict[str, Any]) -> bool:
-    """Whether this says that a captured run begins or ends."""
+def is_run_marker(value: dict[str, Any]) -> bool:
+    """True if this marks the start or the end of a captured run."""
     return looks_like(value) and value["claudeMessage"] is None and isinstance(value.get("run"), dict)
 
 
-def asked(value: dict[str, Any]) -> str | None:
-    """What the command of a captured run asks, where this says that one begins."""
-    argv: Any = value["run"].get("argv") if is_mark(value) else None
+def run_prompt(value: dict[str, Any]) -> str | None:
+    """Return the prompt in the command of a captured run, if this marks its start; None if there is none."""
+    argv: Any = value["run"].get("argv") if is_run_marker(value) else None
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in cast(list[Any], argv)):
         return None
-    return asked_in(cast(list[str], argv))
+    return prompt_in_command(cast(list[str], argv))
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:
-    """The message that was kept; what was no JSON object, or printed aside, becomes an `output` record."""
+    """Return the message; a line that is not a JSON object, or was printed to stderr, becomes an `output` record."""
     message = value["claudeMessage"]
     if not isinstance(message, dict) or value.get("stream") == "err":
-        kept = {key: item for key, item in value.items() if key != "claudeMessage" or item is not None}
+        fields = {key: item for key, item in value.items() if key != "claudeMessage" or item is not None}
         run = value.get("run")
-        return _run(kept, cast(dict[str, Any], run)) if isinstance(run, dict) else {"type": "output", **kept}
+        return _run(fields, cast(dict[str, Any], run)) if isinstance(run, dict) else {"type": "output", **fields}
     translated: dict[str, Any] = dict(message)  # pyright: ignore[reportUnknownArgumentType]
     if translated.get("timestamp") is None:
         translated["timestamp"] = value.get("timestamp")
     return translated
 
 
-def _run(kept: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
-    """What a capture says of itself: where it ran, and the title it was given."""
-    said = {"cwd": run.get("cwd"), "customTitle": run.get("title")}
-    return {"type": "run", **kept, **{name: item for name, item in said.items() if isinstance(item, str)}}
+def _run(fields: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """Return the marker of a run with its folder and title under their native names."""
+    named = {"cwd": run.get("cwd"), "customTitle": run.get("title")}
+    return {"type": "run", **fields, **{name: item for name, item in named.items() if isinstance(item, str)}}

@@ -1,4 +1,4 @@
-"""stream-json: what `claude -p --output-format stream-json` prints: lines, an array or one result."""
+"""stream-json: what `claude -p --output-format stream-json` prints: lines, an array or a single result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPES = frozenset(
         "tool_use_summary",
     }
 )
-"""The types that only a stream has."""
+"""Types that only a stream has."""
 
 RENAMED = {
     "session_id": "sessionId",
@@ -38,28 +38,28 @@ RENAMED_IN: dict[str, dict[str, str]] = {
     "user": {"agent_id": "agentId"},
     "system": {"claude_code_version": "version"},
 }
-SPOKEN = ("user", "assistant")
-DEEP = 4
-"""How deep the figures of a compaction are nested at the most."""
-SYSTEMS = frozenset({"compact_boundary", "informational", "model_fallback", "local_command_output"})
-"""The notices on disk that a stream has too."""
-KEPT = frozenset({"subtype", "content", "level", "message", "uuid", "timestamp"})
-"""What a printed record has of what is on disk, besides what it spells otherwise."""
+MESSAGE_TYPES = ("user", "assistant")
+MAX_DEPTH = 4
+"""Nesting of the metadata of a compaction."""
+PRINTED_SUBTYPES = frozenset({"compact_boundary", "informational", "model_fallback", "local_command_output"})
+"""Subtypes of system records on disk that a stream has too."""
+COMMON_FIELDS = frozenset({"subtype", "content", "level", "message", "uuid", "timestamp"})
+"""Fields with the same name on disk and in a stream."""
 DISK_ONLY = ("sessionId", "parentUuid", "uuid", "timestamp")
 
 
 def looks_like(value: dict[str, Any]) -> bool:
-    """Whether this line was printed rather than written to disk."""
+    """True if this record was printed, not written to disk."""
     kind = value.get("type")
     if "sessionId" in value or not isinstance(kind, str):
         return False
     if kind in TYPES or "session_id" in value or "parent_tool_use_id" in value:
         return True
-    return kind in SPOKEN and "message" in value and not any(key in value for key in DISK_ONLY)
+    return kind in MESSAGE_TYPES and "message" in value and not any(key in value for key in DISK_ONLY)
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:
-    """The same record with the spellings of the disk."""
+    """Return the record with the field names used on disk."""
     names = RENAMED | RENAMED_IN.get(str(value.get("type")), {})
     native = {names.get(key, key): item for key, item in value.items()}
     if "compactMetadata" in native:
@@ -67,7 +67,7 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     return native
 
 
-def _camel_keys(value: Any, depth: int = DEEP) -> Any:
+def _camel_keys(value: Any, depth: int = MAX_DEPTH) -> Any:
     if not isinstance(value, dict) or depth == 0:
         return cast(Any, value)
     return {_camel(key): _camel_keys(item, depth - 1) for key, item in cast(dict[str, Any], value).items()}
@@ -78,15 +78,15 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-PRINTED = ("user", "assistant", "system")
-"""The native types that a stream has too."""
+PRINTED_TYPES = ("user", "assistant", "system")
+"""Native types that a stream has too."""
 
 
-def printed(native: dict[str, Any]) -> dict[str, Any] | None:
-    """A record on disk as the client would have printed it; None where it prints none such."""
+def from_native(native: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a native record as the client would print it; None if it prints no such record."""
     kind = native.get("type")
-    if kind not in PRINTED or (kind == "system" and native.get("subtype") not in SYSTEMS):
+    if kind not in PRINTED_TYPES or (kind == "system" and native.get("subtype") not in PRINTED_SUBTYPES):
         return None
-    back = {new: old for old, new in (RENAMED | RENAMED_IN.get(kind, {})).items()}
-    kept = {back.get(key, key): item for key, item in native.items() if key in back or key in KEPT}
-    return {"type": kind, **kept}
+    names = {new: old for old, new in (RENAMED | RENAMED_IN.get(kind, {})).items()}
+    fields = {names.get(key, key): item for key, item in native.items() if key in names or key in COMMON_FIELDS}
+    return {"type": kind, **fields}

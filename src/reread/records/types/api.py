@@ -1,11 +1,11 @@
-"""What goes to the API and comes back: prompts, responses, errors and the shape of a request."""
+"""Prompts, responses, errors and requests, as sent to and received from the API."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.usage import Usage
+from reread.records.types.usage import ApiUsage
 
 
 class StopDetails(BlockPart, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Container(BlockPart, frozen=True, kw_only=True):
 
 
 class AppliedEdit(BlockPart, frozen=True, kw_only=True):
-    """What the API cleared from the context."""
+    """What the API removed from the context."""
 
     type: str | None = None
     cleared_input_tokens: int | None = None
@@ -58,13 +58,13 @@ class CacheMiss(BlockPart, frozen=True, kw_only=True):
 
 
 class Diagnostics(BlockPart, frozen=True, kw_only=True):
-    """What the API says of its own caching."""
+    """The API's diagnostics of prompt caching."""
 
     cache_miss_reason: CacheMiss | None = None
 
 
 class InputTransformation(BlockPart, frozen=True, kw_only=True):
-    """What the API changed in the request."""
+    """A change that the API made to the request."""
 
     type: str | None = None
     path: str | None = None
@@ -72,7 +72,7 @@ class InputTransformation(BlockPart, frozen=True, kw_only=True):
 
 
 class Response(BlockPart, frozen=True, kw_only=True):
-    """An assistant message as the API answered it, or one block of it."""
+    """An assistant message as returned by the API, or one block of it."""
 
     id: str | None = None
     type: str | None = None
@@ -82,7 +82,7 @@ class Response(BlockPart, frozen=True, kw_only=True):
     stop_reason: str | None = None
     stop_sequence: str | None = None
     stop_details: StopDetails | None = None
-    usage: Usage | None = None
+    usage: ApiUsage | None = None
     container: Container | None = None
     context_management: ContextManagement | None = None
     diagnostics: Diagnostics | None = None
@@ -91,7 +91,7 @@ class Response(BlockPart, frozen=True, kw_only=True):
 
 
 class OutputConfig(BlockPart, frozen=True, kw_only=True):
-    """How hard the model was asked to work."""
+    """The effort requested from the model."""
 
     effort: str | None = None
 
@@ -107,7 +107,7 @@ class Prompt(BlockPart, frozen=True, kw_only=True):
 
 
 class ErrorDetail(BlockPart, frozen=True, kw_only=True):
-    """The innermost error that the API sent."""
+    """The innermost part of an API error."""
 
     type: str | None = None
     message: str | None = None
@@ -124,7 +124,7 @@ class ErrorBody(BlockPart, frozen=True, kw_only=True):
 
 
 class ThinkingConfig(BlockPart, frozen=True, kw_only=True):
-    """How much thinking was asked for."""
+    """The thinking requested from the model."""
 
     type: str | None = None
     display: str | None = None
@@ -132,7 +132,7 @@ class ThinkingConfig(BlockPart, frozen=True, kw_only=True):
 
 
 class RequestParams(BlockPart, frozen=True, kw_only=True):
-    """What a request asked of the API."""
+    """The parameters of an API request."""
 
     model: str | None = None
     max_tokens: int | None = None
@@ -148,14 +148,14 @@ class RequestParams(BlockPart, frozen=True, kw_only=True):
 
 
 class CacheMark(BlockPart, frozen=True, kw_only=True):
-    """Where a request asked for caching."""
+    """A cache breakpoint of a request."""
 
     path: list[Any] | None = None
     value: dict[str, Any] | None = None
 
 
 class ToolDefinition(BlockPart, frozen=True, kw_only=True):
-    """A tool as the model was told of it."""
+    """A tool as described to the model."""
 
     type: str | None = None
     name: str | None = None
@@ -167,7 +167,7 @@ class ToolDefinition(BlockPart, frozen=True, kw_only=True):
 
 
 class RequestShape(BlockPart, frozen=True, kw_only=True):
-    """The parts that many requests share."""
+    """The system prompt and tools that many requests share."""
 
     system: Content = None
     tools: list[ToolDefinition] | None = None

@@ -1,4 +1,4 @@
-"""Attachments: the context that the client injects, by type."""
+"""Attachments: context that the client adds to a conversation, by type."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import ToolDefinition
 from reread.records.types.base import AttachmentPayload, TreeRecord
 from reread.records.types.messages import Origin
-from reread.records.types.registry import ATTACHMENTS, PAYLOADS, RECORDS
+from reread.records.types.registry import ATTACHMENTS, PAYLOADS
 
 AnyAttachment: TypeAlias = Annotated[
     Any, Meta(extra={"holds": "attachment"}, extra_json_schema={"$ref": "#/$defs/AnyAttachment"})
 ]
-"""A struct of ATTACHMENTS, by its `type`."""
+"""One of the structs in ATTACHMENTS, by its `type`."""
 
 
 class Rendered(BlockPart, frozen=True, kw_only=True):
-    """A text that the model saw."""
+    """A text as shown to the model."""
 
     content: Content = None
 
 
 class Attachment(TreeRecord, frozen=True, kw_only=True):
-    """Context that the client injected."""
+    """Context added by the client."""
 
     type: str = "attachment"
     attachment: AnyAttachment = None
@@ -35,15 +35,8 @@ class Attachment(TreeRecord, frozen=True, kw_only=True):
     renderedBesideToolResult: bool | None = None
 
 
-class BlockingError(BlockPart, frozen=True, kw_only=True):
-    """What a hook objected to."""
-
-    blockingError: str | None = None
-    command: str | None = None
-
-
 class QueuedUsage(BlockPart, frozen=True, kw_only=True):
-    """What the notified task used."""
+    """The usage of the task that a notification is about."""
 
     totalTokens: int | None = None
     toolUses: int | None = None
@@ -60,7 +53,7 @@ class Dimensions(BlockPart, frozen=True, kw_only=True):
 
 
 class ReadFile(BlockPart, frozen=True, kw_only=True):
-    """A file as it was read."""
+    """The content of a file that was read."""
 
     filePath: str | None = None
     content: str | None = None
@@ -78,7 +71,7 @@ class ReadFile(BlockPart, frozen=True, kw_only=True):
 
 
 class FileContent(BlockPart, frozen=True, kw_only=True):
-    """What reading a file gave."""
+    """The result of reading a file."""
 
     type: str | None = None
     file: ReadFile | None = None
@@ -91,7 +84,7 @@ class Framing(BlockPart, frozen=True, kw_only=True):
 
 
 class Instruction(BlockPart, frozen=True, kw_only=True):
-    """A memory file in force."""
+    """A memory file in effect."""
 
     path: str | None = None
     type: str | None = None
@@ -99,7 +92,7 @@ class Instruction(BlockPart, frozen=True, kw_only=True):
 
 
 class Environment(BlockPart, frozen=True, kw_only=True):
-    """Machine, shell and folders."""
+    """Machine, shell and folders of the session."""
 
     workingDirectory: str | None = None
     additionalWorkingDirectories: list[str] | None = None
@@ -111,7 +104,7 @@ class Environment(BlockPart, frozen=True, kw_only=True):
 
 
 class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
-    """A fact of the environment that changed."""
+    """One change of the environment."""
 
     from_: Any = field(default=None, name="from")
     to: Any = None
@@ -119,114 +112,20 @@ class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
 
 
 class ModelIdentity(BlockPart, frozen=True, kw_only=True):
-    """A model's name and knowledge."""
+    """A model's names and knowledge cutoff."""
 
     modelId: str | None = None
     marketingName: str | None = None
     knowledgeCutoff: str | None = None
 
 
-class HookAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What every hook's note has."""
-
-    hookName: str | None = None
-    hookEvent: str | None = None
-    toolUseID: str | None = None
-
-
-class HookSuccessAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that went well."""
-
-    type: str = "hook_success"
-    content: str | list[str] | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-    exitCode: int | None = None
-    command: str | None = None
-    durationMs: Number | None = None
-
-
-class HookAdditionalContextAttachment(HookAttachment, frozen=True, kw_only=True):
-    """Context that a hook added."""
-
-    type: str = "hook_additional_context"
-    content: str | list[str] | None = None
-
-
-class HookSystemMessageAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A notice that a hook gave."""
-
-    type: str = "hook_system_message"
-    content: str | list[str] | None = None
-
-
-class HookBlockingErrorAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that stopped a call."""
-
-    type: str = "hook_blocking_error"
-    blockingError: BlockingError | None = None
-
-
-class HookNonBlockingErrorAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that failed without consequence."""
-
-    type: str = "hook_non_blocking_error"
-    stdout: str | None = None
-    stderr: str | None = None
-    exitCode: int | None = None
-    command: str | None = None
-    durationMs: Number | None = None
-
-
-class HookStoppedContinuationAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that ended the turn."""
-
-    type: str = "hook_stopped_continuation"
-    message: str | None = None
-
-
-class HookCancelledAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that was cancelled."""
-
-    type: str = "hook_cancelled"
-
-
-class HookDeferredToolAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A call that a hook put off."""
-
-    type: str = "hook_deferred_tool"
-
-
-class HookErrorDuringExecutionAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that broke."""
-
-    type: str = "hook_error_during_execution"
-
-
-class HookPermissionDecisionAttachment(HookAttachment, frozen=True, kw_only=True):
-    """A hook that allowed or refused a call."""
-
-    type: str = "hook_permission_decision"
-
-
-class AsyncHookResponseAttachment(HookAttachment, frozen=True, kw_only=True):
-    """What a hook in the background answered."""
-
-    type: str = "async_hook_response"
-    processId: str | None = None
-    response: Any = None
-    stdout: str | None = None
-    stderr: str | None = None
-    exitCode: int | None = None
-
-
 class QueuedCommandAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What was typed, or notified, while a turn ran."""
+    """A prompt or notification that was queued while a turn was running."""
 
     type: str = "queued_command"
     prompt: Content = None
     commandMode: str | None = None
-    """Tells what a person typed from a task notification."""
+    """Distinguishes what a person typed from a task notification."""
     timestamp: str | Number | None = None
     origin: Origin | None = None
     source_uuid: str | None = None
@@ -246,7 +145,7 @@ class TotalTokensReminderAttachment(AttachmentPayload, frozen=True, kw_only=True
 
 
 class SilentTurnReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A nudge to say something."""
+    """A reminder to answer."""
 
     type: str = "silent_turn_reminder"
     text: str | None = None
@@ -269,7 +168,7 @@ class TodoReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class DeferredToolsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Tools that can be searched for, as a change."""
+    """Changes to the tools that a tool search can find."""
 
     type: str = "deferred_tools_delta"
     addedNames: list[str] | None = None
@@ -290,7 +189,7 @@ class DeferredToolsRecordAttachment(AttachmentPayload, frozen=True, kw_only=True
 
 
 class SkillListingAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The skills there are."""
+    """The available skills."""
 
     type: str = "skill_listing"
     content: str | None = None
@@ -308,7 +207,7 @@ class InvokedSkillsAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class AgentListingDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The agent types there are, as a change."""
+    """Changes to the available agent types."""
 
     type: str = "agent_listing_delta"
     addedTypes: list[str] | None = None
@@ -321,7 +220,7 @@ class AgentListingDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class McpInstructionsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What MCP servers say of themselves, as a change."""
+    """Changes to the instructions of MCP servers."""
 
     type: str = "mcp_instructions_delta"
     addedNames: list[str] | None = None
@@ -330,7 +229,7 @@ class McpInstructionsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=Tru
 
 
 class StructuredOutputAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """An answer in a given shape."""
+    """An answer that follows a given schema."""
 
     type: str = "structured_output"
     data: Any = None
@@ -338,7 +237,7 @@ class StructuredOutputAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class AutoModeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """How auto mode is set."""
+    """The settings of auto mode."""
 
     type: str = "auto_mode"
     autoModeConsentFlow: bool | None = None
@@ -368,14 +267,14 @@ class PlanModeExitAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class UltraEffortEnterAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Greatest effort is on."""
+    """Maximum effort is on."""
 
     type: str = "ultra_effort_enter"
     reminderType: str | None = None
 
 
 class CommandPermissionsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What a command may use."""
+    """The tools that a slash command may use."""
 
     type: str = "command_permissions"
     allowedTools: list[str] | None = None
@@ -410,7 +309,7 @@ class DirectoryAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class CompactFileReferenceAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A file too large to bring back after a compaction."""
+    """A file too large to be included again after a compaction."""
 
     type: str = "compact_file_reference"
     filename: str | None = None
@@ -435,7 +334,7 @@ class NestedMemoryAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class InstructionsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The memory files in force."""
+    """The memory files in effect."""
 
     type: str = "instructions"
     files: list[Instruction] | None = None
@@ -449,7 +348,7 @@ class OpenedFileInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class SelectedLinesInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What is selected in the editor."""
+    """The lines selected in the editor."""
 
     type: str = "selected_lines_in_ide"
     ideName: str | None = None
@@ -461,7 +360,7 @@ class SelectedLinesInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True)
 
 
 class DiagnosticsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What the editor's checkers say."""
+    """Diagnostics from the editor."""
 
     type: str = "diagnostics"
     files: list[Any] | None = None
@@ -469,7 +368,7 @@ class DiagnosticsAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class ReadTruncationNoticeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A file that was read in part."""
+    """A file of which only a part was read."""
 
     type: str = "read_truncation_notice"
     banner: str | None = None
@@ -477,7 +376,7 @@ class ReadTruncationNoticeAttachment(AttachmentPayload, frozen=True, kw_only=Tru
 
 
 class MaxTurnsReachedAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The turn limit."""
+    """The turn limit was reached."""
 
     type: str = "max_turns_reached"
     maxTurns: int | None = None
@@ -486,7 +385,7 @@ class MaxTurnsReachedAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class BudgetUsdAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The budget."""
+    """The budget, and how much of it is spent."""
 
     type: str = "budget_usd"
     used: Number | None = None
@@ -495,21 +394,21 @@ class BudgetUsdAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class DateAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Today."""
+    """Today's date."""
 
     type: str = "date"
     date: str | None = None
 
 
 class DateChangeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A new day."""
+    """The date changed."""
 
     type: str = "date_change"
     newDate: str | None = None
 
 
 class EnvironmentAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Where the session runs."""
+    """The environment of the session."""
 
     type: str = "environment"
     snapshot: Environment | None = None
@@ -517,7 +416,7 @@ class EnvironmentAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class ModelAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The model that is asked."""
+    """The model in use."""
 
     type: str = "model"
     identity: ModelIdentity | None = None
@@ -541,7 +440,7 @@ class PromptSnapshotAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class SessionContextAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """What is known of the project."""
+    """Context about the project."""
 
     type: str = "session_context"
     context: dict[str, Any] | None = None
@@ -594,8 +493,5 @@ BARE_ATTACHMENTS = (
 )
 """Attachment types known by name only."""
 
-RECORDS["attachment"] = Attachment
 ATTACHMENTS.update(dict.fromkeys(BARE_ATTACHMENTS, AttachmentPayload))
-ATTACHMENTS.update({kind().type: kind for kind in AttachmentPayload.__subclasses__() if kind is not HookAttachment})
-ATTACHMENTS.update({kind().type: kind for kind in HookAttachment.__subclasses__()})
 PAYLOADS[Attachment] = ("attachment", ATTACHMENTS)

@@ -1,4 +1,4 @@
-"""What every record is built on: entries in the tree, beside it and in a stream, and payloads."""
+"""Base classes of all records and payloads."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from msgspec import Meta, Struct
 from reread.records.blocks import BlockPart, Number
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"holds": "entry"})]
-"""A record, or a list of records, inside another, as written."""
+"""A record or a list of records inside another record, as written."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What one record says, typed."""
+    """The typed value of one record."""
 
     type: str = ""
 
 
 class Unknown(Entry, frozen=True, kw_only=True):
-    """A record, or the payload of one, of a type that has no struct."""
+    """A record, or the payload of one, of an unknown type."""
 
     value: Any = None
 
 
 class Malformed(Entry, frozen=True, kw_only=True):
-    """A piece of a file that is no record."""
+    """A piece of a file that is not a record."""
 
     type: str = "malformed"
     reason: str = ""
     text: str | bytes = ""
     value: Any = None
-    """The JSON that stands there, where it is JSON but no object."""
+    """The JSON value, if the text is JSON but not an object."""
 
 
 class AttachmentPayload(Struct, frozen=True, kw_only=True):
-    """What an attachment carries."""
+    """The payload of an attachment."""
 
     type: str = ""
 
 
 class ProgressPayload(Struct, frozen=True, kw_only=True):
-    """What a progress record carries."""
+    """The payload of a progress record."""
 
     type: str = ""
 
 
 class EventPayload(Struct, frozen=True, kw_only=True):
-    """What a stream event carries."""
+    """The payload of a stream event."""
 
     type: str = ""
 
@@ -60,7 +60,7 @@ class ForkedFrom(BlockPart, frozen=True, kw_only=True):
 
 
 class PreservedSegment(BlockPart, frozen=True, kw_only=True):
-    """The run of records that a compaction kept."""
+    """The run of records preserved by a compaction."""
 
     headUuid: str | None = None
     anchorUuid: str | None = None
@@ -71,7 +71,7 @@ class PreservedSegment(BlockPart, frozen=True, kw_only=True):
 
 
 class PreservedMessages(BlockPart, frozen=True, kw_only=True):
-    """The records that a compaction kept."""
+    """The records preserved by a compaction."""
 
     anchorUuid: str | None = None
     uuids: list[str] | None = None
@@ -81,7 +81,7 @@ class PreservedMessages(BlockPart, frozen=True, kw_only=True):
 
 
 class CompactMetadata(BlockPart, frozen=True, kw_only=True):
-    """What a compaction did."""
+    """Details of a compaction."""
 
     trigger: str | None = None
     preTokens: int | None = None
@@ -97,17 +97,17 @@ class CompactMetadata(BlockPart, frozen=True, kw_only=True):
 
 
 class TreeRecord(Entry, frozen=True, kw_only=True):
-    """A record of the tree: what every line with a parent has."""
+    """Base of all records that have a parent, and so a place in the conversation tree."""
 
     uuid: str | None = None
     parentUuid: str | None = None
     logicalParentUuid: str | None = None
-    """The parent, where a compaction set `parentUuid` to null."""
+    """The parent, if a compaction set `parentUuid` to null."""
     sessionId: str | None = None
     session_id: str | None = None
-    """The session that the process or lineage began with, often another than `sessionId`."""
+    """The session that the process or lineage started with, which often differs from `sessionId`."""
     timestamp: str | Number | None = None
-    """ISO 8601 in every real file."""
+    """ISO 8601 in all real files."""
     isSidechain: bool | None = None
     isMeta: bool | None = None
     userType: str | None = None
@@ -122,7 +122,7 @@ class TreeRecord(Entry, frozen=True, kw_only=True):
     teamName: str | None = None
     sessionKind: str | None = None
     parentToolUseID: str | None = None
-    """In a stream, the call whose agent speaks; in progress, the call that waits for this one."""
+    """In a stream, the call that started the agent; in a progress record, the call that waits for this one."""
     forkedFrom: ForkedFrom | None = None
     subtype: str | None = None
     compactMetadata: CompactMetadata | None = None
@@ -130,11 +130,11 @@ class TreeRecord(Entry, frozen=True, kw_only=True):
     isDeleted: bool | None = None
     isAborted: bool | None = None
     is_active: bool | None = None
-    """These four are in early descriptions only."""
+    """Only in the early format, like the three fields before it."""
 
 
 class StateRecord(Entry, frozen=True, kw_only=True):
-    """A record outside the tree, often without uuid or time; of most kinds the last one holds."""
+    """Base of all records outside the tree, often without uuid or timestamp; of most types, the last one counts."""
 
     sessionId: str | None = None
     uuid: str | None = None
@@ -143,7 +143,7 @@ class StateRecord(Entry, frozen=True, kw_only=True):
 
 
 class StreamRecord(Entry, frozen=True, kw_only=True):
-    """A line that only a stream has."""
+    """Base of all records that occur only in a stream."""
 
     sessionId: str | None = None
     uuid: str | None = None
@@ -152,7 +152,7 @@ class StreamRecord(Entry, frozen=True, kw_only=True):
 
 
 class System(TreeRecord, frozen=True, kw_only=True):
-    """A notice of the client's own; also every subtype that has no struct of its own."""
+    """A message of the client itself; the struct of every subtype without its own."""
 
     type: str = "system"
     content: str | None = None

@@ -1,4 +1,4 @@
-"""Reading: a JSON value becomes the struct of its record."""
+"""Convert JSON values to the structs of their records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reread.records.types.registry import PAYLOADS, RECORDS, SYSTEMS
 
 
 def to_entry(value: Any) -> Entry:
-    """A record in the native tongue, typed; never an error, whatever stands there."""
+    """Return the typed value of a record in the native format; never raises."""
     if not isinstance(value, dict):
         return Malformed(reason="not a JSON object", value=value)
     record = cast(dict[str, Any], value)
@@ -27,7 +27,7 @@ def to_entry(value: Any) -> Entry:
 
 
 def string_field(value: dict[str, Any], name: str) -> str:
-    """A field that should be a text; empty where it is none."""
+    """Return a field that should be a string; empty if it is not."""
     text = value.get(name)
     return text if isinstance(text, str) else ""
 

@@ -1,4 +1,4 @@
-"""Drift: what a record holds that no type knows."""
+"""Find the fields and types of a record that are not known."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from reread.records.types.registry import FAMILIES, RECORDS, SYSTEMS
 
 
 class _MapOf(NamedTuple):
-    """A map whose keys are data and whose values have a shape."""
+    """An object whose keys are data and whose values have a shape."""
 
     value: _Shape
 
 
 _Shape: TypeAlias = type[Struct] | str | _MapOf
-"""What is known of the objects in a field: a struct, the name of a family, or a map of either."""
+"""What the objects in a field are: a struct, a member of a family (by its name), or a map of either."""
 
 
 def unknown_fields(value: Any) -> list[str]:
-    """The dotted paths of what a native record holds that no type knows, such as `user.newField`."""
+    """Return the dotted paths of the unknown fields and types in a native record, such as `user.newField`."""
     found: dict[str, None] = {}
     todo: list[tuple[Any, _Shape, str]] = [(value, "entry", "")]
     while todo:
@@ -54,7 +54,7 @@ def _check_object(
 
 
 def _struct_for(part: dict[str, Any], family: str) -> tuple[type[Struct] | None, str]:
-    """The struct of a member of a family, and how its paths begin."""
+    """Return the struct of a member of a family, and the prefix of its paths."""
     kind, subtype = string_field(part, "type"), string_field(part, "subtype")
     if family != "entry":
         return FAMILIES[family].get(kind), f"{family}/{kind}"
@@ -65,13 +65,13 @@ def _struct_for(part: dict[str, Any], family: str) -> tuple[type[Struct] | None,
 
 @cache
 def _field_names(struct: type[Struct]) -> frozenset[str]:
-    """Every field of a struct, by its name in the file."""
+    """Return the names of a struct's fields, as in the file."""
     return frozenset(f.encode_name for f in fields_of(struct))
 
 
 @cache
 def _nested_fields(struct: type[Struct]) -> list[tuple[str, _Shape]]:
-    """The fields of a struct that hold others."""
+    """Return the fields of a struct that contain other objects."""
     shapes = ((f.encode_name, _shape(f.type)) for f in fields_of(struct))
     return [(name, shape) for name, shape in shapes if shape is not None]
 

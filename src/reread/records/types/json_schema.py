@@ -1,4 +1,4 @@
-"""The schema: the native tongue as a JSON Schema, made from the types."""
+"""Generate a JSON Schema of the native format from the types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reread.records.types.registry import FAMILIES, RECORDS, SYSTEMS
 
 
 def json_schema() -> dict[str, Any]:
-    """A JSON Schema of the native tongue, made from the types."""
+    """Return a JSON Schema of the native format, generated from the types."""
     entries = {*RECORDS.values(), *SYSTEMS.values()}
     members = {f"Any{family.capitalize()}": {*table.values()} for family, table in FAMILIES.items()}
     _, definitions = msgspec.json.schema_components(entries.union(*members.values()), ref_template="#/$defs/{name}")
@@ -35,7 +35,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _pin(definition: dict[str, Any], name: str, value: str) -> None:
-    """Say that a field must be there and be this, or one of those already said."""
+    """Require a field, and allow this value in addition to those already allowed."""
     allowed = definition["properties"][name].get("enum", [])
     definition["properties"][name] = {"enum": [*allowed, value]}
     definition["required"] = [*dict.fromkeys([*definition.get("required", []), name])]

@@ -1,4 +1,4 @@
-"""Talk: the records of what the user and the model say."""
+"""Records of user messages and model responses."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from msgspec import field
 from reread.records.blocks import Block, BlockPart, Content, Number, to_blocks
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import TreeRecord
-from reread.records.types.registry import RECORDS
-from reread.records.types.usage import ContextUsage, UsageReport
+from reread.records.types.usage import ContextUsage, UsageInfo
 
 
 class Origin(BlockPart, frozen=True, kw_only=True):
-    """Who spoke: a person, a task, a peer …"""
+    """Where a message came from: a person, a task, a peer …"""
 
     kind: str | None = None
     subkind: str | None = None
@@ -32,7 +31,7 @@ class Origin(BlockPart, frozen=True, kw_only=True):
 
 
 class ThinkingMetadata(BlockPart, frozen=True, kw_only=True):
-    """How much thinking a prompt asked for."""
+    """The thinking requested by a prompt."""
 
     level: str | None = None
     disabled: bool | None = None
@@ -51,7 +50,7 @@ class Todo(BlockPart, frozen=True, kw_only=True):
 
 
 class PermissionDecision(BlockPart, frozen=True, kw_only=True):
-    """Who allowed or refused a call, and why."""
+    """Who allowed or denied a call, and why."""
 
     decision: str | None = None
     source: str | None = None
@@ -64,14 +63,14 @@ class PermissionDecision(BlockPart, frozen=True, kw_only=True):
 
 
 class TurnPosition(BlockPart, frozen=True, kw_only=True):
-    """Where in the session a prompt stands."""
+    """The position of a prompt in the session."""
 
     promptIndex: int | None = None
     turnIndex: int | None = None
 
 
 class ToolResultMeta(BlockPart, frozen=True, kw_only=True):
-    """What the stream says of a tool result beside it."""
+    """Metadata of a tool result in a stream."""
 
     id: str | None = None
     non_execution_kind: str | None = None
@@ -79,7 +78,7 @@ class ToolResultMeta(BlockPart, frozen=True, kw_only=True):
 
 
 class ToolUseMeta(BlockPart, frozen=True, kw_only=True):
-    """How a host should name a tool call."""
+    """How a host should display a call."""
 
     id: str | None = None
     tool_name: str | None = None
@@ -96,14 +95,14 @@ class CommandRun(BlockPart, frozen=True, kw_only=True):
 
 
 class User(TreeRecord, frozen=True, kw_only=True):
-    """A prompt, a tool result, or something injected in the user's name."""
+    """A prompt, a tool result, or a message added in the user's name."""
 
     type: str = "user"
     message: Prompt | None = None
     toolUseResult: Any = None
-    """The tool's own result, in whatever shape it has: an object, a list, a string, null."""
+    """The tool's structured result, in any shape: an object, a list, a string or null."""
     sourceToolAssistantUUID: str | None = None
-    """The line that holds the call which this result answers."""
+    """The uuid of the record with the call that this result answers."""
     sourceToolUseID: str | None = None
     promptId: str | None = None
     promptSource: str | None = None
@@ -121,7 +120,7 @@ class User(TreeRecord, frozen=True, kw_only=True):
     isAtMentionRead: bool | None = None
     isReplay: bool | None = None
     imagePasteIds: list[int] | None = None
-    """`[Image #N]` in the text is the block at the index of N in here."""
+    """`[Image #N]` in the text refers to the image block at the index of N in this list."""
     todos: list[Todo] | None = None
     thinkingMetadata: ThinkingMetadata | None = None
     planContent: str | None = None
@@ -137,7 +136,7 @@ class User(TreeRecord, frozen=True, kw_only=True):
     interruptedByShutdown: bool | None = None
     refusedMessageId: str | None = None
 
-    # As a stream has it.
+    # Only in streams.
     priority: str | None = None
     shouldQuery: bool | None = None
     client_composed: bool | None = None
@@ -149,7 +148,7 @@ class User(TreeRecord, frozen=True, kw_only=True):
     tool_result_meta: list[ToolResultMeta] | None = None
     refused_message_id: str | None = None
 
-    # As the early descriptions have it.
+    # Only in the early format.
     tool_use_id: str | None = None
     is_error: bool | None = None
     content: Content = None
@@ -157,12 +156,12 @@ class User(TreeRecord, frozen=True, kw_only=True):
 
     @property
     def blocks(self) -> list[Block]:
-        """What was said, as blocks."""
+        """The content as blocks."""
         return _blocks_of(self.message)
 
 
 class Assistant(TreeRecord, frozen=True, kw_only=True):
-    """One block, or several, of a model's answer."""
+    """One or more blocks of a model response."""
 
     type: str = "assistant"
     message: Response | None = None
@@ -171,7 +170,7 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
     requestedModel: str | None = None
     model: str | None = None
     costUSD: Number | None = None
-    """Only in 0.2 and early 1.0."""
+    """Only in versions 0.2 and early 1.0."""
     durationMs: Number | None = None
     effort: str | None = None
     perTurnEffort: str | None = None
@@ -198,7 +197,7 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
     apiErrorIsTransient: bool | None = None
     failedResponseHadNoToolCall: bool | None = None
 
-    # As a stream has it.
+    # Only in streams.
     aborted: bool | None = None
     is_api_error_message: bool | None = None
     api_error_status: int | None = None
@@ -213,12 +212,12 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
     thinking_display: str | None = None
     thinking_duration_ms: Number | None = None
     context_usage: ContextUsage | None = None
-    usage_report: UsageReport | None = None
+    usage_report: UsageInfo | None = None
     tool_use_meta: list[ToolUseMeta] | None = None
     local_command_run: CommandRun | None = None
     local_command_source: str | None = None
 
-    # As the early descriptions have it.
+    # Only in the early format.
     id: str | None = None
     name: str | None = None
     input: Any = None
@@ -227,13 +226,10 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
 
     @property
     def blocks(self) -> list[Block]:
-        """What was said, as blocks."""
+        """The content as blocks."""
         return _blocks_of(self.message)
 
 
 def _blocks_of(message: Any) -> list[Block]:
-    """The blocks of a message, also of one that is not the object it should be."""
+    """Return the blocks of a message, even if it is not the object that it should be."""
     return to_blocks(message.content if isinstance(message, Prompt | Response) else message)
-
-
-RECORDS.update({kind().type: kind for kind in (User, Assistant)})

@@ -1,4 +1,4 @@
-"""Progress: how running calls get on, by type."""
+"""Progress of running calls, by type."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from msgspec import Meta
 from reread.records.blocks import Number
 from reread.records.types.base import Entry, NestedEntry, ProgressPayload, TreeRecord
 from reread.records.types.convert import to_entry
-from reread.records.types.registry import PAYLOADS, PROGRESS, RECORDS
+from reread.records.types.registry import PAYLOADS, PROGRESS
 
 AnyProgress: TypeAlias = Annotated[
     Any, Meta(extra={"holds": "progress"}, extra_json_schema={"$ref": "#/$defs/AnyProgress"})
 ]
-"""A struct of PROGRESS, by its `type`."""
+"""One of the structs in PROGRESS, by its `type`."""
 
 
 class Progress(TreeRecord, frozen=True, kw_only=True):
-    """How a running call gets on (2.1.12 to 2.1.81)."""
+    """The progress of a running call (2.1.12 to 2.1.81)."""
 
     type: str = "progress"
     data: AnyProgress = None
@@ -26,7 +26,7 @@ class Progress(TreeRecord, frozen=True, kw_only=True):
 
 
 class BashProgress(ProgressPayload, frozen=True, kw_only=True):
-    """What a command has printed so far."""
+    """The output of a command so far."""
 
     type: str = "bash_progress"
     output: str | None = None
@@ -39,7 +39,7 @@ class BashProgress(ProgressPayload, frozen=True, kw_only=True):
 
 
 class HookProgress(ProgressPayload, frozen=True, kw_only=True):
-    """A hook that runs."""
+    """A hook that is running."""
 
     type: str = "hook_progress"
     hookEvent: str | None = None
@@ -52,7 +52,7 @@ class AgentProgress(ProgressPayload, frozen=True, kw_only=True):
 
     type: str = "agent_progress"
     message: NestedEntry = None
-    """A whole record of the agent."""
+    """A complete record of the agent."""
     normalizedMessages: NestedEntry = None
     prompt: str | None = None
     agentId: str | None = None
@@ -64,7 +64,7 @@ class AgentProgress(ProgressPayload, frozen=True, kw_only=True):
 
 
 class McpProgress(ProgressPayload, frozen=True, kw_only=True):
-    """How an MCP call gets on."""
+    """The progress of an MCP call."""
 
     type: str = "mcp_progress"
     status: str | None = None
@@ -74,14 +74,14 @@ class McpProgress(ProgressPayload, frozen=True, kw_only=True):
 
 
 class QueryUpdateProgress(ProgressPayload, frozen=True, kw_only=True):
-    """What is searched for."""
+    """The query of a running web search."""
 
     type: str = "query_update"
     query: str | None = None
 
 
 class SearchResultsReceivedProgress(ProgressPayload, frozen=True, kw_only=True):
-    """How much a search found."""
+    """The number of results of a web search."""
 
     type: str = "search_results_received"
     resultCount: int | None = None
@@ -89,13 +89,11 @@ class SearchResultsReceivedProgress(ProgressPayload, frozen=True, kw_only=True):
 
 
 class WaitingForTaskProgress(ProgressPayload, frozen=True, kw_only=True):
-    """What is waited for."""
+    """The task that a call waits for."""
 
     type: str = "waiting_for_task"
     taskDescription: str | None = None
     taskType: str | None = None
 
 
-RECORDS["progress"] = Progress
-PROGRESS.update({kind().type: kind for kind in ProgressPayload.__subclasses__()})
 PAYLOADS[Progress] = ("data", PROGRESS)

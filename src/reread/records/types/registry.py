@@ -1,4 +1,4 @@
-"""The tables: every type by its name, entered by the module that has the struct."""
+"""The tables of all known types, by name."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from reread.records.blocks import BLOCKS
-from reread.records.types.base import AttachmentPayload, Entry, EventPayload, ProgressPayload, System
+from reread.records.blocks import BLOCKS, structs_by_type
+from reread.records.types.base import AttachmentPayload, Entry, EventPayload, Malformed, ProgressPayload, System
 
 RECORDS: dict[str, type[Entry]] = {}
-"""Every record type."""
+"""Every known type of record."""
 
 SYSTEMS: dict[str, type[System]] = {}
-"""Every subtype of system records."""
+"""Every known subtype of system records."""
 
 ATTACHMENTS: dict[str, type[AttachmentPayload]] = {}
-"""Every type of attachment."""
+"""Every known type of attachment."""
 
 PROGRESS: dict[str, type[ProgressPayload]] = {}
-"""Every type of progress."""
+"""Every known type of progress."""
 
 EVENTS: dict[str, type[EventPayload]] = {}
-"""Every type of stream event."""
+"""Every known type of stream event."""
 
 PAYLOADS: dict[type[Entry], tuple[str, Mapping[str, type[Struct]]]] = {}
-"""Where a record carries a payload, and the types it may have."""
+"""The records that have a payload: the field it is in, and the types it may have."""
 
 FAMILIES: dict[str, Mapping[str, type[Struct]]] = {
     "attachment": ATTACHMENTS,
@@ -33,4 +33,14 @@ FAMILIES: dict[str, Mapping[str, type[Struct]]] = {
     "event": EVENTS,
     "progress": PROGRESS,
 }
-"""What a field may hold besides records, by the name that `holds` and the paths of unknown fields use."""
+"""What a field may contain besides records, by the name used in `holds` and in the paths of unknown fields."""
+
+
+def register_structs() -> None:
+    """Enter every struct in its table, once all modules with structs are imported."""
+    RECORDS.update(structs_by_type(Entry))
+    del RECORDS[Malformed().type]
+    SYSTEMS.update({str(kind().subtype): kind for kind in System.__subclasses__()})
+    ATTACHMENTS.update(structs_by_type(AttachmentPayload))
+    PROGRESS.update(structs_by_type(ProgressPayload))
+    EVENTS.update(structs_by_type(EventPayload))

@@ -1,4 +1,4 @@
-"""States: the records outside the tree."""
+"""Records outside the conversation tree: titles, modes, snapshots and other state."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WorktreeSession(BlockPart, frozen=True, kw_only=True):
 
 
 class Replacement(BlockPart, frozen=True, kw_only=True):
-    """A tool result and the stub that the model saw instead."""
+    """A tool result, and the stub that the model saw instead."""
 
     kind: str | None = None
     toolUseId: str | None = None
@@ -51,12 +51,12 @@ class Replacement(BlockPart, frozen=True, kw_only=True):
 
 
 class Summary(StateRecord, frozen=True, kw_only=True):
-    """The title of another session, by a leaf of it."""
+    """The title of a session, which may be another one, identified by a leaf of it."""
 
     type: str = "summary"
     summary: str | None = None
     leafUuid: str | None = None
-    """Often in another file."""
+    """Often the uuid of a record in another file."""
 
 
 class FileHistorySnapshot(StateRecord, frozen=True, kw_only=True):
@@ -80,11 +80,11 @@ class FileHistoryDelta(StateRecord, frozen=True, kw_only=True):
 
 
 class QueueOperation(StateRecord, frozen=True, kw_only=True):
-    """Input that was queued, or left the queue."""
+    """Input that was added to or removed from the queue."""
 
     type: str = "queue-operation"
     operation: str | None = None
-    """enqueue, dequeue, remove, popAll."""
+    """`enqueue`, `dequeue`, `remove` or `popAll`."""
     content: Content = None
     reason: str | None = None
     commandUuid: str | None = None
@@ -92,32 +92,32 @@ class QueueOperation(StateRecord, frozen=True, kw_only=True):
 
 
 class LastPrompt(StateRecord, frozen=True, kw_only=True):
-    """The last prompt and the leaf of the active branch."""
+    """The last prompt, and the leaf of the active branch."""
 
     type: str = "last-prompt"
     lastPrompt: str | None = None
     leafUuid: str | None = None
-    """Zeros mean nothing."""
+    """All zeros means unknown."""
     explicit: bool | None = None
     rewound: bool | None = None
 
 
 class AiTitle(StateRecord, frozen=True, kw_only=True):
-    """A title that a model gave."""
+    """A title written by a model."""
 
     type: str = "ai-title"
     aiTitle: str | None = None
 
 
 class CustomTitle(StateRecord, frozen=True, kw_only=True):
-    """A title that a person gave; empty clears it."""
+    """A title set by a person; an empty one clears it."""
 
     type: str = "custom-title"
     customTitle: str | None = None
 
 
 class Tag(StateRecord, frozen=True, kw_only=True):
-    """A label; empty clears it."""
+    """A label; an empty one clears it."""
 
     type: str = "tag"
     tag: str | None = None
@@ -131,7 +131,7 @@ class AgentName(StateRecord, frozen=True, kw_only=True):
 
 
 class AgentColor(StateRecord, frozen=True, kw_only=True):
-    """The colour of a session or teammate."""
+    """The color of a session or teammate."""
 
     type: str = "agent-color"
     agentColor: str | None = None
@@ -145,7 +145,7 @@ class AgentSetting(StateRecord, frozen=True, kw_only=True):
 
 
 class Mode(StateRecord, frozen=True, kw_only=True):
-    """Normal, or coordinating."""
+    """Normal or coordinator mode."""
 
     type: str = "mode"
     mode: str | None = None
@@ -175,7 +175,7 @@ class PrLink(StateRecord, frozen=True, kw_only=True):
 
 
 class BridgeSession(StateRecord, frozen=True, kw_only=True):
-    """A Remote Control link."""
+    """A Remote Control connection."""
 
     type: str = "bridge-session"
     bridgeSessionId: str | None = None
@@ -194,14 +194,14 @@ class FrameLink(StateRecord, frozen=True, kw_only=True):
 
 
 class AtisLatch(StateRecord, frozen=True, kw_only=True):
-    """A latch of the client's own, usually empty."""
+    """A latch internal to the client, usually empty."""
 
     type: str = "atis-latch"
     atis: str | None = None
 
 
 class IsolationLatch(StateRecord, frozen=True, kw_only=True):
-    """A latch of the client's own."""
+    """A latch internal to the client."""
 
     type: str = "isolation-latch"
     side: str | None = None
@@ -222,7 +222,7 @@ class Relocated(StateRecord, frozen=True, kw_only=True):
 
 
 class CostState(StateRecord, frozen=True, kw_only=True):
-    """What the session has cost so far; cumulative."""
+    """The cumulative cost of the session."""
 
     type: str = "cost-state"
     totalCostUSD: Number | None = None
@@ -245,7 +245,7 @@ class ContentReplacement(StateRecord, frozen=True, kw_only=True):
 
 
 class ForkContextRef(StateRecord, frozen=True, kw_only=True):
-    """Where the beginning of a forked agent stands."""
+    """Where the context that a forked agent inherited is stored."""
 
     type: str = "fork-context-ref"
     parentSessionId: str | None = None
@@ -254,21 +254,21 @@ class ForkContextRef(StateRecord, frozen=True, kw_only=True):
 
 
 class ContinuedIn(StateRecord, frozen=True, kw_only=True):
-    """The session that goes on with this one."""
+    """The session that continues this one."""
 
     type: str = "continued-in"
     continuedInSessionId: str | None = None
 
 
 class SpeculationAccept(StateRecord, frozen=True, kw_only=True):
-    """A guess that saved time."""
+    """A speculative response that was accepted, and the time it saved."""
 
     type: str = "speculation-accept"
     timeSavedMs: Number | None = None
 
 
 class MarbleOrigamiCommit(StateRecord, frozen=True, kw_only=True):
-    """A span of the context that a summary replaced."""
+    """A span of the context that was replaced by a summary."""
 
     type: str = "marble-origami-commit"
     collapseId: str | None = None
@@ -280,7 +280,7 @@ class MarbleOrigamiCommit(StateRecord, frozen=True, kw_only=True):
 
 
 class AgentMetadata(StateRecord, frozen=True, kw_only=True):
-    """An agent's sidecar, as an entry of a store."""
+    """The metadata of an agent, as an entry of a store."""
 
     type: str = "agent_metadata"
     agentType: str | None = None
@@ -301,13 +301,13 @@ class AgentMetadata(StateRecord, frozen=True, kw_only=True):
 
 
 class Launched(StateRecord, frozen=True, kw_only=True):
-    """The first line of a workflow's journal, which is no transcript."""
+    """The first line of a workflow's journal, which is not a transcript."""
 
     type: str = "launched"
 
 
 class Started(StateRecord, frozen=True, kw_only=True):
-    """An agent of a workflow's journal that began."""
+    """An agent that started, in a workflow's journal."""
 
     type: str = "started"
     key: str | None = None
@@ -316,7 +316,7 @@ class Started(StateRecord, frozen=True, kw_only=True):
 
 
 class ApiRequest(StateRecord, frozen=True, kw_only=True):
-    """A request as it was sent, as a change to the one before."""
+    """An API request, as a change to the one before it."""
 
     type: str = "api-request"
     id: str | None = None
@@ -356,7 +356,7 @@ class ToolsUsed(StateRecord, frozen=True, kw_only=True):
 
 
 class Run(StateRecord, frozen=True, kw_only=True):
-    """A capture begins or ends."""
+    """The start or end of a capture."""
 
     type: str = "run"
     id: str | None = None
@@ -367,7 +367,7 @@ class Run(StateRecord, frozen=True, kw_only=True):
 
 
 class Output(StateRecord, frozen=True, kw_only=True):
-    """A captured line that was no message, or was printed aside."""
+    """A captured line that is not a message, or was printed to stderr."""
 
     type: str = "output"
     id: str | None = None
@@ -394,4 +394,3 @@ BARE_STATES = (
 """Record types known by name only."""
 
 RECORDS.update(dict.fromkeys(BARE_STATES, StateRecord))
-RECORDS.update({kind().type: kind for kind in StateRecord.__subclasses__()})

@@ -1,4 +1,4 @@
-"""The stream: the lines that only a stream has, and the events inside them."""
+"""Records that occur only in streams, and the API events inside them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from reread.records.types.api import (
 )
 from reread.records.types.base import EventPayload, NestedEntry, StreamRecord
 from reread.records.types.messages import Origin
-from reread.records.types.registry import EVENTS, PAYLOADS, RECORDS
-from reread.records.types.usage import ModelUsage, Usage
+from reread.records.types.registry import EVENTS, PAYLOADS
+from reread.records.types.usage import ApiUsage, ModelUsage
 
 AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"holds": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
-"""A struct of EVENTS, by its `type`."""
+"""One of the structs in EVENTS, by its `type`."""
 
 
 class PermissionDenial(BlockPart, frozen=True, kw_only=True):
-    """A call that was not allowed."""
+    """A call that was denied."""
 
     tool_name: str | None = None
     tool_use_id: str | None = None
@@ -33,7 +33,7 @@ class PermissionDenial(BlockPart, frozen=True, kw_only=True):
 
 
 class RateLimit(BlockPart, frozen=True, kw_only=True):
-    """How much of a limit is used, and when it resets."""
+    """The usage of a rate limit, and when it resets."""
 
     status: str | None = None
     resetsAt: Number | None = None
@@ -53,7 +53,7 @@ class RateLimit(BlockPart, frozen=True, kw_only=True):
 
 
 class DeferredToolUse(BlockPart, frozen=True, kw_only=True):
-    """A call that waits."""
+    """A call that was deferred."""
 
     id: str | None = None
     name: str | None = None
@@ -61,7 +61,7 @@ class DeferredToolUse(BlockPart, frozen=True, kw_only=True):
 
 
 class SubagentStats(BlockPart, frozen=True, kw_only=True):
-    """How many agents a turn started, and what became of them."""
+    """How many agents a turn started, and how they ended."""
 
     by_type: dict[str, int] | None = None
     spawned: int | None = None
@@ -76,7 +76,7 @@ class SubagentStats(BlockPart, frozen=True, kw_only=True):
 
 
 class Goal(BlockPart, frozen=True, kw_only=True):
-    """What a session is to reach."""
+    """The goal of a session."""
 
     condition: str | None = None
     iterations: int | None = None
@@ -86,7 +86,7 @@ class Goal(BlockPart, frozen=True, kw_only=True):
 
 
 class Delta(BlockPart, frozen=True, kw_only=True):
-    """What a block or message gained."""
+    """What was added to a block or message."""
 
     type: str | None = None
     text: str | None = None
@@ -104,7 +104,7 @@ class Delta(BlockPart, frozen=True, kw_only=True):
 
 
 class Result(StreamRecord, frozen=True, kw_only=True):
-    """The end of a turn: what it said, took and cost. In a workflow's journal: an agent's answer."""
+    """The end of a turn, with its answer, duration and cost; in a workflow's journal, the answer of an agent."""
 
     type: str = "result"
     subtype: str | None = None
@@ -118,8 +118,8 @@ class Result(StreamRecord, frozen=True, kw_only=True):
     duration_api_ms: Number | None = None
     total_cost_usd: Number | None = None
     """Cumulative."""
-    usage: Usage | None = None
-    """Of the main thread only."""
+    usage: ApiUsage | None = None
+    """Of the main thread only, without agents."""
     modelUsage: dict[str, ModelUsage] | None = None
     model_usage_since_last_result: dict[str, ModelUsage] | None = None
     permission_denials: list[PermissionDenial] | None = None
@@ -165,7 +165,7 @@ class Result(StreamRecord, frozen=True, kw_only=True):
 
 
 class StreamEvent(StreamRecord, frozen=True, kw_only=True):
-    """A piece of a message in progress."""
+    """A part of a message in progress."""
 
     type: str = "stream_event"
     event: AnyEvent = None
@@ -178,14 +178,14 @@ class StreamEvent(StreamRecord, frozen=True, kw_only=True):
 
 
 class RateLimitEvent(StreamRecord, frozen=True, kw_only=True):
-    """A limit that is near or reached."""
+    """A rate limit that is near or reached."""
 
     type: str = "rate_limit_event"
     rate_limit_info: RateLimit | None = None
 
 
 class ToolProgress(StreamRecord, frozen=True, kw_only=True):
-    """How a running call gets on."""
+    """The progress of a running call."""
 
     type: str = "tool_progress"
     tool_use_id: str | None = None
@@ -198,7 +198,7 @@ class ToolProgress(StreamRecord, frozen=True, kw_only=True):
 
 
 class ToolUseSummary(StreamRecord, frozen=True, kw_only=True):
-    """What some calls did, in a sentence."""
+    """A one-sentence summary of some calls."""
 
     type: str = "tool_use_summary"
     summary: str | None = None
@@ -206,7 +206,7 @@ class ToolUseSummary(StreamRecord, frozen=True, kw_only=True):
 
 
 class AuthStatus(StreamRecord, frozen=True, kw_only=True):
-    """How logging in gets on."""
+    """The progress of logging in."""
 
     type: str = "auth_status"
     isAuthenticating: bool | None = None
@@ -215,14 +215,14 @@ class AuthStatus(StreamRecord, frozen=True, kw_only=True):
 
 
 class PromptSuggestion(StreamRecord, frozen=True, kw_only=True):
-    """What a person might ask next."""
+    """A suggested next prompt."""
 
     type: str = "prompt_suggestion"
     suggestion: str | None = None
 
 
 class ConversationReset(StreamRecord, frozen=True, kw_only=True):
-    """A new conversation in the same process."""
+    """The start of a new conversation in the same process."""
 
     type: str = "conversation_reset"
     new_conversation_id: str | None = None
@@ -231,20 +231,20 @@ class ConversationReset(StreamRecord, frozen=True, kw_only=True):
 
 
 class ActiveGoal(StreamRecord, frozen=True, kw_only=True):
-    """The goal that is pursued, or none."""
+    """The goal being pursued, or none."""
 
     type: str = "active_goal"
     value: Goal | None = None
 
 
 class KeepAlive(StreamRecord, frozen=True, kw_only=True):
-    """A sign of life."""
+    """A keep-alive message."""
 
     type: str = "keep_alive"
 
 
 class ControlRequest(StreamRecord, frozen=True, kw_only=True):
-    """A question of one side to the other; its kinds are many and no part of a transcript."""
+    """A request from the client to its host or back; has many kinds, none of them part of a transcript."""
 
     type: str = "control_request"
     request_id: str | None = None
@@ -252,14 +252,14 @@ class ControlRequest(StreamRecord, frozen=True, kw_only=True):
 
 
 class ControlResponse(StreamRecord, frozen=True, kw_only=True):
-    """The answer to it."""
+    """The answer to a control request."""
 
     type: str = "control_response"
     response: dict[str, Any] | None = None
 
 
 class ControlCancelRequest(StreamRecord, frozen=True, kw_only=True):
-    """A question taken back."""
+    """The cancellation of a control request."""
 
     type: str = "control_cancel_request"
     request_id: str | None = None
@@ -288,14 +288,14 @@ class TranscriptMirror(StreamRecord, frozen=True, kw_only=True):
 
 
 class MessageStartEvent(EventPayload, frozen=True, kw_only=True):
-    """A message begins."""
+    """The start of a message."""
 
     type: str = "message_start"
     message: Response | None = None
 
 
 class ContentBlockStartEvent(EventPayload, frozen=True, kw_only=True):
-    """A block begins."""
+    """The start of a block."""
 
     type: str = "content_block_start"
     index: int | None = None
@@ -303,7 +303,7 @@ class ContentBlockStartEvent(EventPayload, frozen=True, kw_only=True):
 
 
 class ContentBlockDeltaEvent(EventPayload, frozen=True, kw_only=True):
-    """A block grows."""
+    """An addition to a block."""
 
     type: str = "content_block_delta"
     index: int | None = None
@@ -311,41 +311,39 @@ class ContentBlockDeltaEvent(EventPayload, frozen=True, kw_only=True):
 
 
 class ContentBlockStopEvent(EventPayload, frozen=True, kw_only=True):
-    """A block is complete."""
+    """The end of a block."""
 
     type: str = "content_block_stop"
     index: int | None = None
 
 
 class MessageDeltaEvent(EventPayload, frozen=True, kw_only=True):
-    """The message's end and its final usage."""
+    """The stop reason and final usage of a message."""
 
     type: str = "message_delta"
     delta: Delta | None = None
-    usage: Usage | None = None
+    usage: ApiUsage | None = None
     context_management: ContextManagement | None = None
     input_transformations: list[InputTransformation] | None = None
 
 
 class MessageStopEvent(EventPayload, frozen=True, kw_only=True):
-    """A message is complete."""
+    """The end of a message."""
 
     type: str = "message_stop"
 
 
 class PingEvent(EventPayload, frozen=True, kw_only=True):
-    """A sign of life of the API."""
+    """A keep-alive event of the API."""
 
     type: str = "ping"
 
 
 class ErrorEvent(EventPayload, frozen=True, kw_only=True):
-    """The API broke off."""
+    """An error that ended the response."""
 
     type: str = "error"
     error: ErrorDetail | None = None
 
 
-RECORDS.update({kind().type: kind for kind in StreamRecord.__subclasses__()})
-EVENTS.update({kind().type: kind for kind in EventPayload.__subclasses__()})
 PAYLOADS[StreamEvent] = ("event", EVENTS)

@@ -1,4 +1,4 @@
-"""Systems: the client's own notices, by subtype."""
+"""System records in transcripts, which streams may have too, by subtype."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from reread.records.blocks import BlockPart, Number
 from reread.records.types.api import ErrorBody, Prompt
 from reread.records.types.base import System
 from reread.records.types.messages import CommandRun
-from reread.records.types.registry import RECORDS, SYSTEMS
-from reread.records.types.usage import ContextUsage, TaskUsage
+from reread.records.types.registry import SYSTEMS
+from reread.records.types.usage import ContextUsage
 
 
 class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
-    """What a microcompaction cleared."""
+    """What a microcompaction removed."""
 
     trigger: str | None = None
     preTokens: int | None = None
@@ -23,7 +23,7 @@ class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
 
 
 class ErrorCause(BlockPart, frozen=True, kw_only=True):
-    """The network error below an API error."""
+    """The network error behind an API error."""
 
     code: str | None = None
     path: str | None = None
@@ -31,7 +31,7 @@ class ErrorCause(BlockPart, frozen=True, kw_only=True):
 
 
 class ErrorInfo(BlockPart, frozen=True, kw_only=True):
-    """An API error, serialised by the client; its headers are private."""
+    """An API error as serialized by the client; its headers are private."""
 
     type: str | None = None
     message: str | None = None
@@ -70,137 +70,15 @@ class PromptSubmitEnding(BlockPart, frozen=True, kw_only=True):
 
 
 class PromptOutcome(BlockPart, frozen=True, kw_only=True):
-    """The same in a stream."""
+    """How a submitted prompt ended, in a stream."""
 
     kind: str | None = None
     reason: str | None = None
     prompt_kept: bool | None = None
 
 
-class McpServer(BlockPart, frozen=True, kw_only=True):
-    """An MCP server and its state."""
-
-    name: str | None = None
-    status: str | None = None
-    source: str | None = None
-
-
-class Plugin(BlockPart, frozen=True, kw_only=True):
-    """A loaded plugin."""
-
-    name: str | None = None
-    path: str | None = None
-    source: str | None = None
-    version: str | None = None
-
-
-class PluginError(BlockPart, frozen=True, kw_only=True):
-    """A plugin that did not load."""
-
-    plugin: str | None = None
-    type: str | None = None
-    message: str | None = None
-    path: str | None = None
-    managed_lock: dict[str, Any] | None = None
-
-
-class WorkflowStep(BlockPart, frozen=True, kw_only=True):
-    """A phase or an agent of a running workflow."""
-
-    type: str | None = None
-    index: int | None = None
-    title: str | None = None
-    label: str | None = None
-    state: str | None = None
-    agentId: str | None = None
-    attempt: int | None = None
-    model: str | None = None
-    phaseIndex: int | None = None
-    phaseTitle: str | None = None
-    promptFramed: bool | None = None
-    promptPreview: str | None = None
-    resultPreview: str | None = None
-    lastToolName: str | None = None
-    lastToolSummary: str | None = None
-    tokens: int | None = None
-    toolCalls: int | None = None
-    durationMs: Number | None = None
-    queuedAt: Number | None = None
-    startedAt: Number | None = None
-    lastProgressAt: Number | None = None
-
-
-class TaskPatch(BlockPart, frozen=True, kw_only=True):
-    """The fields of a task that changed."""
-
-    status: str | None = None
-    description: str | None = None
-    error: str | None = None
-    end_time: Number | None = None
-    total_paused_ms: Number | None = None
-    is_backgrounded: bool | None = None
-
-
-class ResourceLink(BlockPart, frozen=True, kw_only=True):
-    """A resource that an MCP server offers."""
-
-    uri: str | None = None
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    mimeType: str | None = None
-    size: int | None = None
-    annotations: dict[str, Any] | None = None
-
-
-class BackgroundTask(BlockPart, frozen=True, kw_only=True):
-    """A task that runs in the background."""
-
-    task_id: str | None = None
-    run_id: str | None = None
-    task_type: str | None = None
-    subagent_type: str | None = None
-    description: str | None = None
-    parent_task_id: str | None = None
-    ambient: bool | None = None
-
-
-class Command(BlockPart, frozen=True, kw_only=True):
-    """A slash command."""
-
-    name: str | None = None
-    description: str | None = None
-    argumentHint: str | None = None
-    aliases: list[str] | None = None
-    builtin: bool | None = None
-
-
-class PersistedFile(BlockPart, frozen=True, kw_only=True):
-    """A file that was uploaded, or failed to be."""
-
-    filename: str | None = None
-    file_id: str | None = None
-    error: str | None = None
-
-
-class Memory(BlockPart, frozen=True, kw_only=True):
-    """A memory file."""
-
-    path: str | None = None
-    scope: str | None = None
-    content: str | None = None
-
-
-class MirrorKey(BlockPart, frozen=True, kw_only=True):
-    """The mirrored transcript."""
-
-    projectKey: str | None = None
-    sessionId: str | None = None
-    subpath: str | None = None
-
-
 class SystemStopHookSummary(System, frozen=True, kw_only=True):
-    """What the Stop hooks did."""
+    """The outcome of the Stop hooks."""
 
     subtype: str | None = "stop_hook_summary"
     hookCount: int | None = None
@@ -222,26 +100,26 @@ class SystemTurnDuration(System, frozen=True, kw_only=True):
 
 
 class SystemCompactBoundary(System, frozen=True, kw_only=True):
-    """Where the context was compacted."""
+    """A compaction of the context."""
 
     subtype: str | None = "compact_boundary"
 
-    # As a stream has it.
+    # Only in streams.
     logical_parent_uuid: str | None = None
 
-    # As the early descriptions have it.
+    # Only in the early format.
     message: Prompt | None = None
 
 
 class SystemMicrocompactBoundary(System, frozen=True, kw_only=True):
-    """Where old tool results were cleared."""
+    """The removal of old tool results from the context."""
 
     subtype: str | None = "microcompact_boundary"
     microcompactMetadata: MicrocompactMetadata | None = None
 
 
 class SystemApiError(System, frozen=True, kw_only=True):
-    """A failed request that is tried again."""
+    """A failed API request that is retried."""
 
     subtype: str | None = "api_error"
     error: ErrorInfo | None = None
@@ -253,13 +131,13 @@ class SystemApiError(System, frozen=True, kw_only=True):
 
 
 class SystemAwaySummary(System, frozen=True, kw_only=True):
-    """What happened while nobody looked."""
+    """What happened while the user was away."""
 
     subtype: str | None = "away_summary"
 
 
 class SystemLocalCommand(System, frozen=True, kw_only=True):
-    """A slash command that the client ran itself, and what it said."""
+    """A slash command that the client ran itself, and its output."""
 
     subtype: str | None = "local_command"
     commandRun: CommandRun | None = None
@@ -267,13 +145,13 @@ class SystemLocalCommand(System, frozen=True, kw_only=True):
 
 
 class SystemInformational(System, frozen=True, kw_only=True):
-    """A notice to the reader."""
+    """A message to the user."""
 
     subtype: str | None = "informational"
     preventContinuation: bool | None = None
     promptSubmitEnding: PromptSubmitEnding | None = None
 
-    # As a stream has it.
+    # Only in streams.
     tool_use_id: str | None = None
     tag: str | None = None
     prevent_continuation: bool | None = None
@@ -287,7 +165,7 @@ class SystemScheduledTaskFire(System, frozen=True, kw_only=True):
 
 
 class SystemBridgeStatus(System, frozen=True, kw_only=True):
-    """A Remote Control link."""
+    """A Remote Control connection."""
 
     subtype: str | None = "bridge_status"
     url: str | None = None
@@ -301,7 +179,7 @@ class SystemModelFallback(System, frozen=True, kw_only=True):
     fallbackModel: str | None = None
     trigger: str | None = None
 
-    # As a stream has it.
+    # Only in streams.
     original_model: str | None = None
     fallback_model: str | None = None
 
@@ -322,7 +200,7 @@ class SystemModelRefusalFallback(System, frozen=True, kw_only=True):
     direction: str | None = None
     scope: str | None = None
 
-    # As a stream has it.
+    # Only in streams.
     original_model: str | None = None
     fallback_model: str | None = None
     request_id: str | None = None
@@ -343,7 +221,7 @@ class SystemModelRefusalNoFallback(System, frozen=True, kw_only=True):
     refusedUserMessageUuid: str | None = None
     neutralizedByFork: bool | None = None
 
-    # As a stream has it.
+    # Only in streams.
     original_model: str | None = None
     request_id: str | None = None
     api_refusal_category: str | None = None
@@ -359,7 +237,7 @@ class SystemFileSnapshot(System, frozen=True, kw_only=True):
 
 
 class SystemCodeChangePublished(System, frozen=True, kw_only=True):
-    """A commit or pull request that went out."""
+    """A commit or pull request that was published."""
 
     subtype: str | None = "code_change_published"
     provider: str | None = None
@@ -368,289 +246,6 @@ class SystemCodeChangePublished(System, frozen=True, kw_only=True):
     identifier: str | None = None
     url: str | None = None
     action: str | None = None
-
-
-class SystemInit(System, frozen=True, kw_only=True):
-    """How the client was set up, once a turn."""
-
-    subtype: str | None = "init"
-    tools: list[str] | None = None
-    """Names as the client shows them, which are not always those that the API gets."""
-    mcp_servers: list[McpServer] | None = None
-    model: str | None = None
-    permissionMode: str | None = None
-    slash_commands: list[str] | None = None
-    terminal_slash_commands: list[str] | None = None
-    apiKeySource: str | None = None
-    claude_code_version: str | None = None
-    output_style: str | None = None
-    agents: list[str] | None = None
-    skills: list[str] | None = None
-    plugins: list[Plugin] | None = None
-    plugin_errors: list[PluginError] | None = None
-    mcp_server_errors: list[Any] | None = None
-    betas: list[str] | None = None
-    fast_mode_state: str | None = None
-    fast_mode_disabled_reason: str | None = None
-    memory_paths: dict[str, Any] | None = None
-    analytics_disabled: bool | None = None
-    product_feedback_disabled: bool | None = None
-    capabilities: list[str] | None = None
-    view_mode: str | None = None
-    effort: str | None = None
-    per_turn_effort_active: bool | None = None
-    ultrathink_available: bool | None = None
-    ultrathink_typed_raises: bool | None = None
-    additional_directories: list[str] | None = None
-    original_cwd: str | None = None
-    messaging_socket_path: str | None = None
-
-
-class SystemHookStarted(System, frozen=True, kw_only=True):
-    """A hook that began."""
-
-    subtype: str | None = "hook_started"
-    hook_id: str | None = None
-    hook_name: str | None = None
-    hook_event: str | None = None
-
-
-class SystemHookProgress(System, frozen=True, kw_only=True):
-    """What a running hook has printed."""
-
-    subtype: str | None = "hook_progress"
-    hook_id: str | None = None
-    hook_name: str | None = None
-    hook_event: str | None = None
-    output: str | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-
-
-class SystemHookResponse(System, frozen=True, kw_only=True):
-    """What a hook answered."""
-
-    subtype: str | None = "hook_response"
-    hook_id: str | None = None
-    hook_name: str | None = None
-    hook_event: str | None = None
-    output: str | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-    exit_code: int | None = None
-    outcome: str | None = None
-
-
-class SystemStatus(System, frozen=True, kw_only=True):
-    """What the client is doing."""
-
-    subtype: str | None = "status"
-    status: str | None = None
-    permissionMode: str | None = None
-    compact_result: str | None = None
-    compact_error: str | None = None
-    compact_output_chars: int | None = None
-
-
-class SystemApiRetry(System, frozen=True, kw_only=True):
-    """A failed request that is tried again, in a stream."""
-
-    subtype: str | None = "api_retry"
-    attempt: int | None = None
-    max_retries: int | None = None
-    retry_delay_ms: Number | None = None
-    error: str | None = None
-    error_status: int | None = None
-    no_response: dict[str, Any] | None = None
-
-
-class SystemNotification(System, frozen=True, kw_only=True):
-    """A notice for the screen."""
-
-    subtype: str | None = "notification"
-    key: str | None = None
-    text: str | None = None
-    priority: str | None = None
-    color: str | None = None
-    timeout_ms: Number | None = None
-
-
-class SystemTaskStarted(System, frozen=True, kw_only=True):
-    """A background task that began."""
-
-    subtype: str | None = "task_started"
-    task_id: str | None = None
-    run_id: str | None = None
-    tool_use_id: str | None = None
-    task_type: str | None = None
-    description: str | None = None
-    prompt: str | None = None
-    subagent_type: str | None = None
-    workflow_name: str | None = None
-    parent_task_id: str | None = None
-    spawn_depth: int | None = None
-    is_backgrounded: bool | None = None
-    skip_transcript: bool | None = None
-    ambient: bool | None = None
-
-
-class SystemTaskProgress(System, frozen=True, kw_only=True):
-    """How a background task gets on."""
-
-    subtype: str | None = "task_progress"
-    task_id: str | None = None
-    run_id: str | None = None
-    tool_use_id: str | None = None
-    description: str | None = None
-    subagent_type: str | None = None
-    last_tool_name: str | None = None
-    summary: str | None = None
-    usage: TaskUsage | None = None
-    workflow_progress: list[WorkflowStep] | None = None
-
-
-class SystemTaskUpdated(System, frozen=True, kw_only=True):
-    """What changed in a background task."""
-
-    subtype: str | None = "task_updated"
-    task_id: str | None = None
-    run_id: str | None = None
-    patch: TaskPatch | None = None
-
-
-class SystemTaskNotification(System, frozen=True, kw_only=True):
-    """A background task that ended."""
-
-    subtype: str | None = "task_notification"
-    task_id: str | None = None
-    run_id: str | None = None
-    tool_use_id: str | None = None
-    status: str | None = None
-    reason: str | None = None
-    output_file: str | None = None
-    summary: str | None = None
-    usage: TaskUsage | None = None
-    resource_links: list[ResourceLink] | None = None
-    skip_transcript: bool | None = None
-    ambient: bool | None = None
-
-
-class SystemBackgroundTasksChanged(System, frozen=True, kw_only=True):
-    """The background tasks that are left."""
-
-    subtype: str | None = "background_tasks_changed"
-    tasks: list[BackgroundTask] | None = None
-
-
-class SystemThinkingTokens(System, frozen=True, kw_only=True):
-    """How much the model has thought so far."""
-
-    subtype: str | None = "thinking_tokens"
-    estimated_tokens: int | None = None
-    estimated_tokens_delta: int | None = None
-    user_message_uuid: str | None = None
-
-
-class SystemSessionStateChanged(System, frozen=True, kw_only=True):
-    """Whether the session works or waits."""
-
-    subtype: str | None = "session_state_changed"
-    state: str | None = None
-
-
-class SystemCommandsChanged(System, frozen=True, kw_only=True):
-    """The slash commands there are."""
-
-    subtype: str | None = "commands_changed"
-    commands: list[Command] | None = None
-
-
-class SystemFilesPersisted(System, frozen=True, kw_only=True):
-    """Files that were uploaded."""
-
-    subtype: str | None = "files_persisted"
-    files: list[PersistedFile] | None = None
-    failed: list[PersistedFile] | None = None
-    processed_at: str | None = None
-
-
-class SystemMemoryRecall(System, frozen=True, kw_only=True):
-    """Memories that were brought in."""
-
-    subtype: str | None = "memory_recall"
-    mode: str | None = None
-    memories: list[Memory] | None = None
-
-
-class SystemElicitationComplete(System, frozen=True, kw_only=True):
-    """A question of an MCP server that was answered."""
-
-    subtype: str | None = "elicitation_complete"
-    mcp_server_name: str | None = None
-    elicitation_id: str | None = None
-
-
-class SystemPermissionDenied(System, frozen=True, kw_only=True):
-    """A call that was not allowed."""
-
-    subtype: str | None = "permission_denied"
-    tool_name: str | None = None
-    tool_use_id: str | None = None
-    agent_id: str | None = None
-    decision_reason_type: str | None = None
-    decision_reason: str | None = None
-    message: str | None = None
-
-
-class SystemLocalCommandOutput(System, frozen=True, kw_only=True):
-    """What a slash command said, in a stream."""
-
-    subtype: str | None = "local_command_output"
-
-
-class SystemPluginInstall(System, frozen=True, kw_only=True):
-    """How the installing of a plugin gets on."""
-
-    subtype: str | None = "plugin_install"
-    status: str | None = None
-    name: str | None = None
-    error: str | None = None
-
-
-class SystemMirrorError(System, frozen=True, kw_only=True):
-    """A transcript that could not be mirrored."""
-
-    subtype: str | None = "mirror_error"
-    error: str | None = None
-    key: MirrorKey | None = None
-
-
-class SystemWorkerShuttingDown(System, frozen=True, kw_only=True):
-    """A remote worker that stops."""
-
-    subtype: str | None = "worker_shutting_down"
-    reason: str | None = None
-
-
-class SystemSessionWritesLost(System, frozen=True, kw_only=True):
-    """Writes that a full disk swallowed."""
-
-    subtype: str | None = "session_writes_lost"
-    error_code: str | None = None
-    lost: list[str] | None = None
-    transcript_session_ids: list[str] | None = None
-
-
-class SystemControlRequestProgress(System, frozen=True, kw_only=True):
-    """How a control request gets on."""
-
-    subtype: str | None = "control_request_progress"
-    request_id: str | None = None
-    status: str | None = None
-    attempt: int | None = None
-    max_retries: int | None = None
-    retry_delay_ms: Number | None = None
-    error_status: int | None = None
 
 
 BARE_SYSTEMS = (
@@ -664,6 +259,4 @@ BARE_SYSTEMS = (
 )
 """System subtypes known by name only."""
 
-RECORDS["system"] = System
 SYSTEMS.update(dict.fromkeys(BARE_SYSTEMS, System))
-SYSTEMS.update({str(kind().subtype): kind for kind in System.__subclasses__()})

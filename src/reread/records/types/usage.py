@@ -1,4 +1,4 @@
-"""Usage: what answers, models, tasks and sessions have used, in tokens and money."""
+"""Tokens and cost of responses, models, tasks and sessions."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from reread.records.blocks import BlockPart, Number
 
 
 class CacheCreation(BlockPart, frozen=True, kw_only=True):
-    """Tokens written to the cache, by how long they live there."""
+    """Tokens written to the cache, by lifetime."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
 class ServerToolUsage(BlockPart, frozen=True, kw_only=True):
-    """How often the API's own tools ran."""
+    """Number of runs of the API's own tools."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
 class OutputTokensDetails(BlockPart, frozen=True, kw_only=True):
-    """What the output tokens went into."""
+    """What the output tokens were used for."""
 
     thinking_tokens: int | None = None
 
@@ -36,13 +36,13 @@ class CreditStatus(BlockPart, frozen=True, kw_only=True):
 
 
 class FallbackCredit(BlockPart, frozen=True, kw_only=True):
-    """What became of a fallback credit token."""
+    """The outcome of a fallback credit token."""
 
     status: CreditStatus | None = None
 
 
 class Iteration(BlockPart, frozen=True, kw_only=True):
-    """The tokens of one sampling step inside a response."""
+    """The tokens of one sampling step of a response."""
 
     type: str | None = None
     model: str | None = None
@@ -53,8 +53,8 @@ class Iteration(BlockPart, frozen=True, kw_only=True):
     cache_creation: CacheCreation | None = None
 
 
-class Usage(BlockPart, frozen=True, kw_only=True):
-    """The tokens of one API response, as its row states them."""
+class ApiUsage(BlockPart, frozen=True, kw_only=True):
+    """The tokens of one API response, as written in the record."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -71,7 +71,7 @@ class Usage(BlockPart, frozen=True, kw_only=True):
 
 
 class ModelUsage(BlockPart, frozen=True, kw_only=True):
-    """What one model used and cost, summed by the client."""
+    """The usage and cost of one model, summed up by the client."""
 
     inputTokens: int | None = None
     outputTokens: int | None = None
@@ -90,7 +90,7 @@ class ModelUsage(BlockPart, frozen=True, kw_only=True):
 
 
 class TaskUsage(BlockPart, frozen=True, kw_only=True):
-    """What a background task used."""
+    """The usage of a background task."""
 
     total_tokens: int | None = None
     tool_uses: int | None = None
@@ -98,7 +98,7 @@ class TaskUsage(BlockPart, frozen=True, kw_only=True):
 
 
 class ContextShare(BlockPart, frozen=True, kw_only=True):
-    """One thing that fills the context."""
+    """One part of the context."""
 
     name: str | None = None
     kind: str | None = None
@@ -112,7 +112,7 @@ class ContextShare(BlockPart, frozen=True, kw_only=True):
 
 
 class OverLimit(BlockPart, frozen=True, kw_only=True):
-    """By how much the context is too full."""
+    """By how much the context is over its limit."""
 
     kind: str | None = None
     tokens_over: int | None = None
@@ -134,7 +134,7 @@ class ContextUsage(BlockPart, frozen=True, kw_only=True):
 
 
 class SessionTotals(BlockPart, frozen=True, kw_only=True):
-    """What a session has cost so far."""
+    """The cost of a session so far."""
 
     total_cost_usd: Number | None = None
     total_api_duration_ms: Number | None = None
@@ -144,7 +144,7 @@ class SessionTotals(BlockPart, frozen=True, kw_only=True):
     model_usage: dict[str, ModelUsage] | None = None
 
 
-class UsageReport(BlockPart, frozen=True, kw_only=True):
+class UsageInfo(BlockPart, frozen=True, kw_only=True):
     """The answer to a question about usage."""
 
     session: SessionTotals | None = None

@@ -1,0 +1,88 @@
+"""Find a session or a captured conversation by path, id, unique prefix of an id, or "latest"."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from reread.catalog.summaries import captures_of, sessions
+from reread.disk import layout
+from reread.disk.filenames import filename_for, id_from_filename
+from reread.disk.sources import require_regular_file
+from reread.errors import Ambiguous, Misuse, NotFound
+
+LATEST = "latest"
+STDIN = "-"
+MOST_LISTED = 20
+
+T = TypeVar("T")
+
+
+class Candidate(NamedTuple, Generic[T]):
+    """Something that can be named."""
+
+    value: T
+    ids: Sequence[str]
+    """What it can be called; the first one is its own id."""
+    path: Path
+
+
+def looks_like_path(name: str | Path) -> bool:
+    """True if a name is written like a path: ids contain no separator and no suffix."""
+    return isinstance(name, Path) or "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
+
+
+def missing_path(name: str | Path) -> Path | None:
+    """Return the path that a name stands for if no file is there yet."""
+    path = layout.expand_path(name)
+    return path if looks_like_path(name) and not os.path.exists(path) else None
+
+
+def choose(name: str, candidates: Sequence[Candidate[T]], noun: str) -> T | None:
+    """Return the candidate whose id is `name`, or the only one whose id begins with it; None if none does."""
+    fits = [candidate for candidate in candidates if any(id.startswith(name) for id in candidate.ids)]
+    exact = [candidate for candidate in fits if name in candidate.ids]
+    if len(exact) == 1 or len(fits) == 1:
+        return (exact or fits)[0].value
+    if not fits:
+        return None
+    found = exact or fits
+    listed = "\n".join(f"  {candidate.ids[0]}  {candidate.path}" for candidate in found[:MOST_LISTED])
+    more = f"\n  … and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
+    paths = [str(candidate.path) for candidate in found]
+    raise Ambiguous(f"{name!r} matches {len(found)} {noun}s:\n{listed}{more}", candidates=paths)
+
+
+def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> Path:
+    """Return the file of a session by path, id, unique prefix or "latest"."""
+    if name == "":
+        raise Misuse("Empty session name; use a path, a session id or its beginning, or latest.")
+    path = layout.expand_path(name)
+    if os.path.exists(path):
+        return require_regular_file(path)
+    if isinstance(name, Path):
+        return path
+    roots = [root] if isinstance(root, str | Path) else root
+    if looks_like_path(name):  # a captured conversation may be called anything, so its id may look like a path
+        return next((file for file in layout.session_files(roots) if file.stem == filename_for(name)), path)
+    if name == LATEST:
+        newest = next(iter(sessions(root=root)), None)
+        if newest is None:
+            raise NotFound("No sessions found; set CLAUDE_CONFIG_DIR, pass --root, or name a file.")
+        return Path(newest.path)
+    files = [Candidate(file, _ids(file, name), file) for file in layout.session_files(roots)]
+    found = choose(name, files, "session") or next(iter(captures_of(name, roots)), None)
+    if found is None:
+        raise NotFound(f"No session matches {name!r}; `reread ls` lists sessions.")
+    return found
+
+
+def _ids(file: Path, name: str) -> list[str]:
+    """Return what a session's file can be called: its stem, and the id that the stem stands for.
+
+    The stem of a long id holds only a hash of it, so such an id is compared by its own file name.
+    """
+    id = name if file.stem == filename_for(name) else id_from_filename(file.stem)
+    return list(dict.fromkeys([file.stem, id or file.stem]))

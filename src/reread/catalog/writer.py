@@ -1,0 +1,154 @@
+"""Append lines to a captured conversation."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+
+from reread.base.version import __version__
+from reread.catalog.cost_meter import CostMeter
+from reread.catalog.stored_line import (
+    END,
+    NEWLINE,
+    OUT,
+    START,
+    LineEncoder,
+    RunMarker,
+    decode_line,
+    format_timestamp,
+    line_type,
+    split_line_end,
+)
+from reread.disk.backwards import lines_backwards
+from reread.disk.lock import lock
+from reread.errors import Misuse, Unwritable
+
+NEVER, RESULT, LINE = FSYNC_MODES = ("never", "result", "line")
+"""When written lines are forced onto the disk: never, after each result and run, or after each line."""
+_FSYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
+"""Errors of fsync on something that is not a file on a disk."""
+
+
+class ConversationWriter:
+    """The only writer of a conversation; a context manager. Its methods may be called from any thread."""
+
+    def __init__(
+        self, path: Path, conversation: str, *, workspace: str, agent: str, fsync: str = RESULT, wait: float = 0
+    ) -> None:
+        if fsync not in FSYNC_MODES:
+            raise Misuse(f"Invalid fsync mode {fsync!r}; use {', '.join(FSYNC_MODES[:-1])} or {FSYNC_MODES[-1]}.")
+        self.path = path
+        self.repair: str | None = None
+        """What was repaired when the file was opened, as a sentence."""
+        self.line_count = 0
+        """The number of lines written."""
+        self._workspace = workspace
+        self._fsync_mode = fsync
+        self._encoder = LineEncoder(conversation, agent)
+        self._meter = CostMeter(path)
+        self._mutex = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        except OSError as error:
+            raise Unwritable.at(path, error) from error
+        try:
+            if not lock(self._fd, wait=wait):
+                raise Misuse(
+                    f"Conversation {conversation!r} is being captured right now; wait for that run to end, "
+                    "or capture into another conversation."
+                )
+            self._end_torn_line()
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def start_run(self, argv: Sequence[str] = (), *, cwd: str | None = None, title: str | None = None) -> None:
+        """Write that a run starts."""
+        self._meter.start_run()
+        self._write_marker(RunMarker(START, list(argv), cwd, title, self._workspace, __version__))
+
+    def end_run(self, exit_code: int | None = None) -> None:
+        """Write that the run has ended."""
+        self._write_marker(RunMarker(END, exit_code=exit_code))
+        self._sync(after_result=True)
+
+    def append(self, raw: bytes, *, end: bytes = NEWLINE, stream: str = OUT, timestamp: datetime | None = None) -> None:
+        """Write one line."""
+        with self._mutex:
+            data, is_result = self._encode(raw, end, stream, format_timestamp(timestamp))
+            self._write(data)
+            self.line_count += 1
+        self._sync(after_result=is_result)
+
+    def extend(self, lines: Sequence[bytes], *, stream: str = OUT) -> None:
+        """Write several lines, each with its line end, with the current time."""
+        with self._mutex:
+            timestamp = format_timestamp()
+            encoded = [self._encode(*split_line_end(line), stream, timestamp) for line in lines]
+            self._write(b"".join(data for data, _ in encoded))
+            self.line_count += len(lines)
+        self._sync(after_result=any(is_result for _, is_result in encoded))
+
+    def close(self, *, discard_empty: bool = False) -> None:
+        """Close and unlock the conversation; `discard_empty` deletes a file without content."""
+        if self._fd >= 0:
+            with suppress(OSError):
+                if discard_empty and os.fstat(self._fd).st_size == 0:
+                    self.path.unlink()
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> ConversationWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _encode(self, raw: bytes, end: bytes, stream: str, timestamp: str) -> tuple[bytes, bool]:
+        """Return the stored form of a line, and True if it is a result."""
+        found = line_type(raw)
+        if found is None or stream != OUT or found.type not in ("result", "system"):
+            return self._encoder.encode(raw, timestamp, embed=found is not None, end=end, stream=stream), False
+        cost, duration = self._meter.measure(raw, found)
+        data = self._encoder.encode(raw, timestamp, embed=True, end=end, cost_usd=cost, duration_ms=duration)
+        return data, found.type == "result"
+
+    def _write_marker(self, marker: RunMarker) -> None:
+        with self._mutex:
+            self._write(self._encoder.encode_marker(marker, format_timestamp()))
+
+    def _write(self, data: bytes) -> None:
+        """Append whole lines; after a short write, the rest is tried until the system reports why."""
+        try:
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            raise Unwritable.at(self.path, error) from error
+
+    def _sync(self, *, after_result: bool) -> None:
+        if self._fsync_mode == LINE or (self._fsync_mode == RESULT and after_result):
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                if error.errno not in _FSYNC_UNSUPPORTED:
+                    raise Unwritable.at(self.path, error) from error
+
+    def _end_torn_line(self) -> None:
+        """Add a newline to a line that a crash cut off, so that the next one starts a new line; nothing is removed."""
+        if os.fstat(self._fd).st_size == 0:
+            return
+        torn = next(lines_backwards(self.path))
+        if not torn:
+            return
+        self._write(b"\n")
+        is_complete = decode_line(torn) is not None
+        what = "the missing newline was added" if is_complete else f"its {len(torn)} bytes stay as they are"
+        self.repair = f"Repaired {self.path}: the last capture stopped in the middle of a line; {what}."

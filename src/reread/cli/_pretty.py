@@ -1,0 +1,37 @@
+"""Print a stream as `reread tail` prints a session, while it comes."""
+
+from __future__ import annotations
+
+from reread.disk.sources import TempFileSource
+from reread.model.changes import change_of
+from reread.render.selection import Selection
+from reread.render.terminal import TerminalView, change_lines, make_console
+from reread.session.session import Session
+
+
+class PrettyPrinter:
+    """Read the bytes of a stream and print its messages."""
+
+    def __init__(self, *, full: bool = False) -> None:
+        self._tape = TempFileSource()
+        self._session = Session(self._tape)
+        self._session.restart()
+        self._view = TerminalView(Selection(full=full))
+        self._console = make_console()
+
+    def feed(self, data: bytes) -> None:
+        """Print the messages that these bytes complete."""
+        self._tape.append(data)
+        self._print(self._session.load_lines())
+
+    def flush(self) -> None:
+        """Print the message in a last line without line end."""
+        self._print(self._session.load_rest())
+
+    def _print(self, indexes: range) -> None:
+        conversation = self._session.conversation
+        if indexes:
+            _ = self._session.agents
+        for index in indexes:
+            for item in change_lines(change_of(conversation, index), self._view):
+                self._console.print(item, end=getattr(item, "end", "\n"))

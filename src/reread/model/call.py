@@ -1,0 +1,147 @@
+"""What a call asked for and what came of it, read from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from reread.base.times import seconds_between
+from reread.model.bodies import Bodies
+from reread.records.blocks import Block, ResultBlock, ToolResult
+
+FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
+"""Statuses of a call that failed."""
+ERROR_PREFIXES = (
+    "Error:",
+    "InputValidationError",
+    "User rejected tool use",
+    "Sibling tool call errored",
+    "Cancelled:",
+    "<tool_use_error>",
+)
+"""How a structured result begins that is only an error text."""
+TEXT_ERROR_PREFIXES = ("Error:", "<tool_use_error>")
+"""How a result's text begins that is only an error text."""
+
+
+class CallContent(msgspec.Struct, eq=False):
+    """A call as its records: the one with the tool use, and the one with the result."""
+
+    bodies: Bodies
+    index: int
+    id: str
+    name: str
+    use: int
+    """The record that holds the tool use."""
+    answer: int = -1
+    """The record that holds the result, or -1."""
+    is_error: bool = False
+    place: int = 0
+    """The position of the tool use among the blocks of its record."""
+    result_place: int = -1
+    """The position of the result among the blocks of its record, if it named no call and was paired by position."""
+    attached: Sequence[int] = ()
+    """Progress, hooks and notices of this call, as record indexes."""
+    notices: Sequence[int] = ()
+    """Messages in which a background task reported back, by index."""
+
+    @property
+    def block(self) -> Block | None:
+        """The tool use as a block."""
+        blocks = self.bodies.content(self.use)
+        return blocks[self.place] if self.place < len(blocks) else None
+
+    @property
+    def input(self) -> Any:
+        """The input as written."""
+        return getattr(self.block, "input", None)
+
+    @property
+    def result(self) -> Block | None:
+        """The result block; None while unanswered."""
+        if self.answer < 0:
+            return None
+        blocks = self.bodies.content(self.answer)
+        if self.by_position:
+            return blocks[self.result_place] if self.result_place < len(blocks) else None
+        return next((x for x in blocks if isinstance(x, ResultBlock) and x.tool_use_id == self.id), None)
+
+    @property
+    def by_position(self) -> bool:
+        """True if the result named no call and was paired by its position."""
+        return self.result_place >= 0
+
+    @property
+    def data(self) -> Any:
+        """The structured result: `toolUseResult`, in whatever shape it has."""
+        if self.answer < 0 or self.answer == self.use:
+            return None
+        return structured_result(self.bodies.native(self.answer), self.bodies.content(self.answer), self.id)
+
+    @property
+    def ok(self) -> bool | None:
+        """None while unanswered; False on an error, a denial, a failed or timed-out status; else True."""
+        if self.answer < 0:
+            return None
+        if self.is_error:
+            return False
+        return succeeded(self.bodies.native(self.answer), self.data, self.result)
+
+    @property
+    def started(self) -> datetime | None:
+        """When the call was made."""
+        return self.bodies.time(self.use)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When its result was written."""
+        return None if self.answer < 0 else self.bodies.time(self.answer)
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from the call to its result, by the records' timestamps."""
+        return seconds_between(self.started, self.ended)
+
+    @property
+    def line(self) -> int:
+        """The line of the tool use."""
+        return self.bodies.records.line(self.use)
+
+    def set_result(self, record: int, *, is_error: bool, place: int = -1) -> None:
+        """Pair the call with the record that holds its result."""
+        self.answer, self.is_error, self.result_place = record, is_error, place
+
+
+def structured_result(native: dict[str, Any], blocks: Sequence[Block], id: str) -> Any:
+    """Return a call's `toolUseResult` from the record that holds its result; None if it may be another call's."""
+    data = native.get("toolUseResult")
+    results = [block for block in blocks if isinstance(block, ToolResult)]
+    if len(results) <= 1:
+        return data
+    if isinstance(data, list) and len(cast(list[Any], data)) == len(results):
+        place = next((n for n, block in enumerate(results) if block.tool_use_id == id), None)
+        return None if place is None else cast(list[Any], data)[place]
+    return None
+
+
+def succeeded(native: dict[str, Any], data: Any, block: Block | None) -> bool:
+    """True unless a result says that its call failed or was denied."""
+    if native.get("isError") or native.get("toolDenialKind"):
+        return False
+    if isinstance(data, str):
+        return not data.startswith(ERROR_PREFIXES)
+    if isinstance(data, dict):
+        return not _failed(cast(dict[str, Any], data))
+    content = getattr(block, "content", None)
+    return not (isinstance(content, str) and content.startswith(TEXT_ERROR_PREFIXES))
+
+
+def _failed(data: dict[str, Any]) -> bool:
+    task = data.get("task")
+    states = [data.get("status"), data.get("retrieval_status")]
+    if isinstance(task, dict):
+        states.append(cast(dict[str, Any], task).get("status"))
+    return data.get("success") is False or any(isinstance(state, str) and state in FAILED for state in states)

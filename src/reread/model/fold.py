@@ -1,0 +1,510 @@
+"""Fold records into a conversation, one push at a time; loading a file is pushing all of it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
+
+from msgspec import Raw
+
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_str
+from reread.model.content import first_text, raw_value
+from reread.model.conversation import Agent, Compaction, Conversation, Message
+from reread.model.ledger import (
+    AGENT,
+    ATTACHED,
+    DUPLICATE,
+    MALFORMED,
+    MERGED,
+    NO_TARGET,
+    ORPHAN,
+    PAIRED,
+    REAPPENDED,
+    SHOWN,
+    STATE,
+    UNKNOWN,
+    call_target,
+)
+from reread.model.pairing import CallPairing
+from reread.model.partial import BlockPrints, PartialResponse
+from reread.model.prompt_text import parse_prompt, prompt_kind
+from reread.model.record_kinds import (
+    CALL_BLOCKS,
+    HOOK_ATTACHMENTS,
+    NOTICE,
+    STATE_TYPES,
+    SYNTHETIC,
+    SYSTEM_KINDS,
+    TREE_TYPES,
+    TURN_STARTERS,
+)
+from reread.records.decode import Record
+from reread.records.envelope import (
+    AttachmentEnvelope,
+    BlockEnvelope,
+    EventEnvelope,
+    MessageEnvelope,
+    ProgressEnvelope,
+    RecordEnvelope,
+    decode_payload,
+    to_envelope,
+)
+
+METADATA_LISTS = {"init": "inits", "result": "results", "run": "runs", "pr-link": "pr_links"}
+"""The list in the metadata that keeps the records of a type or system subtype."""
+HUMAN_ORIGINS = (None, "human")
+TEXT_BIT, THINKING_BIT, OTHER_BIT, MANY_BIT = 1, 2, 4, 8
+BLOCK_BITS = {"text": TEXT_BIT, "thinking": THINKING_BIT, "redacted_thinking": THINKING_BIT}
+"""The bit of each type of block in `Message.seen`; MANY_BIT if a record held several blocks."""
+DEEPEST = 32
+"""How many agents retold in progress records may be nested; real ones are retold by the main thread."""
+REPEATED = -2
+"""Returned instead of a parent: this record came before."""
+NO_MESSAGE = MessageEnvelope()
+
+
+class Fold:
+    """Fills a conversation from its records. Does no I/O: bodies are read through the conversation."""
+
+    def __init__(self, conversation: Conversation, *, number: int = 0) -> None:
+        """Fill a conversation; `number` is its position among the agents of its file."""
+        self.conversation = conversation
+        self._number = number
+        self._tree = conversation.tree
+        self._ledger = conversation.ledger
+        self._metadata = conversation.metadata
+        self._messages = conversation.messages
+        self._pairing = CallPairing(conversation)
+        self._calls_by_id = conversation.calls_by_id
+        self._messages_by_id = conversation.messages_by_id
+        self._agents: dict[str, Fold] = {}
+        """The agents whose records are in this file."""
+        self._agent_of_uuid: dict[str, Fold] = {}
+        self._agent_of_call: dict[str, Fold] = {}
+        self._latest_agent: Fold | None = None
+        self._is_agent_file = isinstance(conversation, Agent)
+        """True if sidechain records are this conversation's own."""
+        self._depth = conversation.depth if isinstance(conversation, Agent) else 0
+        self._streaming: Message | None = None
+        self._last_message = -1
+        """The last message that is no compaction boundary."""
+        self._last_boundary = -1
+        self._model: str | None = None
+
+    def push(self, record: Record) -> int:
+        """Add one record and return its index; `change_of` tells what it changed."""
+        index = len(self._ledger)
+        self.conversation.records.add(record.line, record.offset, len(record.body))
+        self._push((record.envelope,))
+        return index
+
+    def push_lines(
+        self, number: int, starts: array[int], lines: Sequence[bytes], envelopes: Iterable[RecordEnvelope]
+    ) -> None:
+        """Add whole lines, each of them one record, with their envelopes."""
+        self.conversation.records.add_lines(number, starts, lines)
+        self._push(envelopes)
+
+    def _push(self, envelopes: Iterable[RecordEnvelope]) -> None:
+        """Add the envelopes of records whose positions are known."""
+        for index, envelope in enumerate(envelopes, len(self._ledger)):
+            type = envelope.type
+            fold = _FOLDS.get(type)
+            if fold is None:
+                self._fold_state(index, envelope)
+            elif (
+                not self._is_agent_file
+                and (envelope.isSidechain or (envelope.parentToolUseID and type != "progress"))
+                and (agent := self._agent_for(envelope)) is not None
+            ):
+                agent.conversation.records.add(*self.conversation.records.position(index))
+                agent._push((envelope,))
+                self._add_outside(AGENT, agent._number)
+            else:
+                fold(self, index, envelope)
+
+    def _fold_state(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add a record that is not in the tree."""
+        self._metadata.note(envelope, index)
+        if envelope.type not in STATE_TYPES:
+            self._add_outside(MALFORMED if self.conversation.records[index].fault else UNKNOWN)
+            return
+        self._add_outside(STATE)
+        self._metadata.note_state(envelope)
+        if envelope.type in METADATA_LISTS:
+            self._metadata.of(METADATA_LISTS[envelope.type]).append(index)
+        if envelope.type == "last-prompt":
+            self._tree.continue_from(envelope.leafUuid)
+        elif envelope.type == "result":
+            self._end_turn()
+
+    def _add(self, fate: int, target: int, *, speaks: bool = False) -> None:
+        """Enter the fate of a record that has its place in the tree: exactly once for each."""
+        self._tree.close(speaks)
+        self._ledger.add(fate, target)
+
+    def _add_outside(self, fate: int, target: int = NO_TARGET) -> None:
+        """Enter the fate of a record that is not in the tree."""
+        self._tree.hang_nowhere()
+        self._add(fate, target)
+
+    def _place(self, index: int, envelope: RecordEnvelope) -> int:
+        """Put a record below its parent and return that; REPEATED if the record came before."""
+        self._metadata.note(envelope, index)
+        if envelope.uuid is not None:
+            first = self._tree.claim(envelope.uuid, index)
+            if first != index and self.conversation.records[first].envelope.type == envelope.type:
+                self._add_outside(REAPPENDED if self._last_boundary > first else DUPLICATE, first)
+                return REPEATED
+        return self._tree.hang(index, envelope.parentUuid or envelope.logicalParentUuid, self._agent_of_uuid)
+
+    def fold_user(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add a user record: a prompt, results, or what the client says in the user's name."""
+        parent = self._place(index, envelope)
+        if parent == REPEATED:
+            return
+        content = envelope.message.content if envelope.message is not None else None
+        if type(content) is list and content and self._pair_results(index, content):
+            return
+        text = first_text(content)
+        kind = self._user_kind(envelope, text)
+        starts_turn = kind in TURN_STARTERS
+        if starts_turn and parent >= 0 and self._tree.leads_somewhere(parent, index):
+            self._tree.fork(parent)
+        message = self._add_message(index, envelope, "user", kind)
+        self._add(SHOWN, message.index, speaks=starts_turn)
+        self._tree.continue_here(pin=bool(envelope.is_active))
+        if kind == "summary":
+            self._add_summary(message)
+        elif kind == "notification":
+            self._notify_call(message, parse_prompt(text).fields.get("tool-use-id"))
+
+    def _user_kind(self, envelope: RecordEnvelope, text: str) -> str:
+        if envelope.isCompactSummary:
+            return "summary"
+        kind = prompt_kind(text)
+        if self._is_agent_file and not self._messages:
+            return kind
+        if envelope.isMeta and kind in TURN_STARTERS:
+            return "meta"
+        if kind != "prompt":
+            return kind
+        return "prompt" if _origin(envelope.origin) in HUMAN_ORIGINS else "notification"
+
+    def _pair_results(self, index: int, content: list[BlockEnvelope]) -> bool:
+        """Pair the results of a record with their calls; True if it holds nothing else."""
+        results, call = self._pairing.pair_results(index, content)
+        if results < len(content):
+            return False
+        self._add(PAIRED if call else ORPHAN, call.index if call else NO_TARGET, speaks=True)
+        return True
+
+    def fold_assistant(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add an assistant record: a response, or more of one."""
+        if self._place(index, envelope) == REPEATED:
+            return
+        api = envelope.message or NO_MESSAGE
+        content = api.content
+        message = self._messages_by_id.get(api.id) if api.id else None
+        if message is None:
+            message = self._add_message(index, envelope, "assistant", _response_kind(envelope, api))
+            fate = SHOWN
+            if api.id:
+                self._name_response(message, api.id)
+        else:
+            fate = MERGED
+            repeated = self._repeated(index, message, content) if content else -1
+            if repeated >= 0:
+                self._describe(message, api)
+                message.usage_records = _appended(message.usage_records, index)
+                self._add(DUPLICATE, repeated)
+                return
+            message.records.append(index)
+            message.stamp = message.stamp or envelope.timestamp
+        speaks = self._add_blocks(index, envelope, message, content) if type(content) is list else bool(content)
+        self._describe(message, api)
+        self._add(fate, message.index, speaks=speaks)
+        if envelope.supersedes:
+            self.conversation.bodies.superseded.update(envelope.supersedes)
+        self._tree.continue_here(pin=bool(envelope.is_active))
+
+    def _name_response(self, message: Message, id: str) -> None:
+        message.id = id
+        self._messages_by_id[id] = message
+
+    def _add_blocks(self, index: int, envelope: RecordEnvelope, message: Message, content: list[BlockEnvelope]) -> bool:
+        """Add the blocks of a response; False if they are nothing but calls."""
+        speaks = False
+        for place, block in enumerate(content):
+            kind = block.type
+            if kind in CALL_BLOCKS:
+                self._pairing.add_call(index, envelope.uuid, message, block, place)
+            else:
+                speaks = True
+                message.seen |= BLOCK_BITS.get(kind, OTHER_BIT)
+                if block.tool_use_id:
+                    self._pairing.pair_inline(index, block)
+            if message.partial is not None:
+                message.partial.complete(kind)
+        if len(content) > 1:
+            message.seen |= MANY_BIT
+        return speaks
+
+    def _repeated(self, index: int, message: Message, content: list[BlockEnvelope] | str) -> int:
+        """Return the record of the same message that holds all these blocks already, or -1."""
+        if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
+            block = content[0]
+            if block.type in CALL_BLOCKS:
+                call = self._calls_by_id.get(block.id or "")
+                return call.use if call is not None and call.message is message else -1
+            if not message.seen & BLOCK_BITS.get(block.type, OTHER_BIT):
+                return -1
+        records = self.conversation.records
+        if message.prints is None:
+            message.prints = BlockPrints()
+            for earlier in message.records:
+                message.prints.add(records[earlier].native, earlier)
+        native = records[index].native
+        holder = message.prints.holder(native)
+        if holder < 0:
+            message.prints.add(native, index)
+        return holder
+
+    def _add_message(self, index: int, envelope: RecordEnvelope, role: str, kind: str) -> Message:
+        conversation = self.conversation
+        id = envelope.uuid or f"line {conversation.records.line(index)}"
+        message = Message(
+            conversation.bodies,
+            len(self._messages),
+            id,
+            role,
+            kind,
+            envelope.timestamp,
+            self._tree.branch,
+            [index],
+            conversation=conversation,
+        )
+        self._messages.append(message)
+        if kind == "compaction":
+            self._last_boundary = index
+        else:
+            self._last_message = message.index
+        return message
+
+    def _describe(self, message: Message, api: MessageEnvelope) -> None:
+        """Set the model of a response and how it ended."""
+        if message.model is None and api.model:
+            message.model = api.model
+            if api.model != self._model and api.model != SYNTHETIC:
+                self._model = api.model
+                self._metadata.models.add(api.model)
+        if api.stop_reason:
+            message.stop_reason = api.stop_reason
+
+    def fold_system(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add a system record."""
+        if self._place(index, envelope) == REPEATED:
+            return
+        subtype = envelope.subtype or ""
+        kind = SYSTEM_KINDS.get(subtype, NOTICE)
+        if kind is None:
+            self._add(STATE, NO_TARGET)
+            if subtype in METADATA_LISTS:
+                self._metadata.of(METADATA_LISTS[subtype]).append(index)
+            return
+        message = self._add_message(index, envelope, "system", kind)
+        self._add(SHOWN, message.index)
+        if kind == "compaction":
+            self._add_compaction(message, micro=subtype.startswith("micro"))
+        elif subtype == "task_notification":
+            self._notify_call(message, as_str(self.conversation.records[index].native.get("tool_use_id")))
+
+    def fold_notice(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add a record of the tree that has no fold of its own."""
+        if self._place(index, envelope) != REPEATED:
+            self._add(SHOWN, self._add_message(index, envelope, "system", NOTICE).index)
+
+    def _add_compaction(self, boundary: Message, *, micro: bool) -> None:
+        """Add a compaction, unless the boundary repeats the last one."""
+        last = self.conversation.compactions[-1] if self.conversation.compactions else None
+        repeats = last is not None and last.summary is None and not (last.micro or micro)
+        if last is not None and repeats and last.boundary is not None and self._last_message < last.boundary.index:
+            return
+        self.conversation.compactions.append(Compaction(self.conversation, boundary, micro=micro))
+
+    def _add_summary(self, summary: Message) -> None:
+        compactions = self.conversation.compactions
+        last = next((compaction for compaction in reversed(compactions) if not compaction.micro), None)
+        if last is None or last.summary is not None:
+            last = Compaction(self.conversation)
+            compactions.append(last)
+        last.summary = summary
+
+    def _notify_call(self, message: Message, tool_use_id: str | None) -> None:
+        call = self._calls_by_id.get(tool_use_id or "")
+        if call is not None:
+            call.notices = _appended(call.notices, message.index)
+
+    def fold_attachment(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add an attachment record: a queued prompt, what a hook left, or context."""
+        if self._place(index, envelope) == REPEATED:
+            return
+        payload = decode_payload(envelope.attachment, AttachmentEnvelope)
+        if payload.type == "queued_command":
+            self._add_queued(index, envelope, payload)
+        elif payload.type.startswith(HOOK_ATTACHMENTS):
+            self._add(SHOWN, self._add_message(index, envelope, "system", "hook").index)
+        else:
+            self._attach(index, payload.toolUseID)
+
+    def _add_queued(self, index: int, envelope: RecordEnvelope, payload: AttachmentEnvelope) -> None:
+        """Add what a person typed while a turn ran, or what a task reported meanwhile."""
+        text = first_text(raw_value(payload.prompt))
+        kind = prompt_kind(text)
+        automatic = payload.isMeta or payload.commandMode == "task-notification"
+        if kind == "prompt" and (automatic or _origin(payload.origin) not in HUMAN_ORIGINS):
+            kind = "notification"
+        message = self._add_message(index, envelope, "user", kind)
+        self._add(SHOWN, message.index, speaks=kind in TURN_STARTERS)
+        if kind == "notification":
+            self._notify_call(message, parse_prompt(text).fields.get("tool-use-id"))
+
+    def _attach(self, index: int, *tool_use_ids: str | None) -> None:
+        """Attach a record to its call, else to the last message."""
+        for id in tool_use_ids:
+            call = self._calls_by_id.get(id or "")
+            if call is not None:
+                call.attached = _appended(call.attached, index)
+                self._add(ATTACHED, call_target(call.index))
+                return
+        if self._messages:
+            message = self._messages[-1]
+            message.attached = _appended(message.attached, index)
+        self._add(ATTACHED, len(self._messages) - 1)
+
+    def fold_progress(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add a progress record: an agent's message, or a note of a running call."""
+        if self._place(index, envelope) == REPEATED:
+            return
+        payload = decode_payload(envelope.data, ProgressEnvelope)
+        if payload.type != "agent_progress" or not payload.agentId:
+            self._attach(index, envelope.toolUseID, envelope.parentToolUseID)
+            return
+        agent = self._agent(payload.agentId, call=envelope.parentToolUseID, from_progress=True)
+        if payload.message and agent._depth < DEEPEST:
+            agent.push(_inner_record(self.conversation.records[index], bytes(payload.message)))
+        self._add(AGENT, agent._number)
+
+    def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
+        """Add an event of the API's stream: a piece of a response."""
+        self._metadata.note(envelope, index)
+        event = decode_payload(envelope.event, EventEnvelope)
+        if event.type == "message_start" and event.message is not None:
+            id = event.message.id
+            self._streaming = self._messages_by_id.get(id) if id else None
+            if self._streaming is None:
+                message = self._streaming = self._add_message(index, envelope, "assistant", "response")
+                message.partial = PartialResponse()
+                if id:
+                    self._name_response(message, id)
+                self._describe(message, event.message)
+                self._add_outside(SHOWN, message.index)
+                return
+        message = self._streaming
+        if message is None:
+            self._add_outside(STATE)
+            return
+        self._add_outside(MERGED, message.index)
+        if message.partial is not None:
+            message.partial.apply(as_dict(raw_value(envelope.event)))
+        if event.usage:
+            message.stop_reason = event.stop_reason or message.stop_reason
+            message.usage_records = _appended(message.usage_records, index)
+
+    def _agent_for(self, envelope: RecordEnvelope) -> Fold | None:
+        """Return the agent that a sidechain record belongs to; None if the file is the agent's own."""
+        if envelope.parentToolUseID:
+            agent = self._agent_of_call.get(envelope.parentToolUseID)
+            if agent is None:
+                agent = self._agent(envelope.agentId or envelope.parentToolUseID, call=envelope.parentToolUseID)
+                self._agent_of_call[envelope.parentToolUseID] = agent
+            return agent
+        if envelope.agentId:
+            if not self._messages and not self._agents:
+                self._is_agent_file = True
+                return None
+            agent = self._agent(envelope.agentId)
+        else:
+            agent = self._agent_of_uuid.get(envelope.parentUuid or "")
+            if agent is None and envelope.parentUuid and not self._is_here(envelope.parentUuid):
+                agent = self._latest_agent
+            if agent is None:
+                id = envelope.uuid or f"sidechain {len(self._agents) + 1}"
+                agent = self._agent(id, parent_uuid=envelope.parentUuid)
+            self._latest_agent = agent
+        if envelope.uuid:
+            self._agent_of_uuid[envelope.uuid] = agent
+        return agent
+
+    def _is_here(self, id: str) -> bool:
+        """True if a record or a call of the main thread has this id."""
+        return id in self._tree.uuids or id in self._calls_by_id
+
+    def _agent(
+        self, id: str, *, call: str | None = None, parent_uuid: str | None = None, from_progress: bool = False
+    ) -> Fold:
+        """Return the fold of an agent whose records are in this file."""
+        fold = self._agents.get(id)
+        if fold is None:
+            agent = Agent(id, self.conversation.records.read, depth=self._depth + 1, parent_uuid=parent_uuid)
+            fold = self._agents[id] = Fold(agent, number=len(self._ledger.agents))
+            self.conversation.inline_agents[id] = agent
+            self._ledger.agents.append(id)
+        cast(Agent, fold.conversation).name_call(call, from_progress=from_progress)
+        return fold
+
+    def _end_turn(self) -> None:
+        if self._messages:
+            self.conversation.turn_ends.add(len(self._messages) - 1)
+        self._streaming = None
+
+
+def _inner_record(record: Record, message: bytes) -> Record:
+    """Return the message inside a progress record as a record of its own."""
+    envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
+    at = record.body.find(message)
+    if at < 0:
+        return Record(record.line, record.offset, record.body, envelope.type, envelope)
+    return Record(record.line, record.offset + at, message, envelope.type, envelope)
+
+
+def _appended(indexes: Sequence[int], index: int) -> Sequence[int]:
+    """Append to a list that is an empty tuple until the first item: most messages have none."""
+    if isinstance(indexes, list):
+        indexes.append(index)
+        return indexes
+    return [index]
+
+
+def _response_kind(envelope: RecordEnvelope, api: MessageEnvelope) -> str:
+    if envelope.isApiErrorMessage:
+        return "error"
+    return NOTICE if api.model == SYNTHETIC else "response"
+
+
+def _origin(raw: Raw) -> str | None:
+    return as_str(as_dict(raw_value(raw)).get("kind")) if raw else None
+
+
+_FOLDS: dict[str, Callable[[Fold, int, RecordEnvelope], None]] = {
+    **dict.fromkeys(TREE_TYPES, Fold.fold_notice),
+    "user": Fold.fold_user,
+    "assistant": Fold.fold_assistant,
+    "system": Fold.fold_system,
+    "attachment": Fold.fold_attachment,
+    "progress": Fold.fold_progress,
+    "stream_event": Fold.fold_stream_event,
+}
+"""How each type of record that is part of the conversation is added; a new type of the tree is a notice."""

@@ -1,0 +1,162 @@
+"""What a message says, read from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from reread.accounting.billing import UsageRow
+from reread.base.coerce import as_str
+from reread.base.times import parse_timestamp
+from reread.model.bodies import Bodies
+from reread.model.partial import BlockPrints, PartialResponse, join_blocks
+from reread.model.prompt_text import Aside, PromptCommand, PromptText, parse_prompt
+from reread.model.usage_rows import usage_rows
+from reread.records.blocks import Block, Image, Text, Thinking
+
+FLAGS = {
+    "isError": "error",
+    "isApiErrorMessage": "error",
+    "isDeleted": "deleted",
+    "isAborted": "aborted",
+    "isAbortedMidStream": "aborted",
+}
+"""The flag that a field of a record gives its message."""
+LONGEST_MS = 1e12
+"""Durations beyond this are ignored."""
+
+
+class MessageContent(msgspec.Struct, eq=False):
+    """A message as its records: every record of it, joined."""
+
+    bodies: Bodies
+    index: int
+    id: str
+    """The API's id for responses, the uuid otherwise."""
+    role: str
+    """user, assistant or system."""
+    kind: str
+    """user: prompt, command, output, notification, interrupt, summary, meta;
+    assistant: response, error, notice; system: compaction, hook, output, notification, error, notice."""
+    stamp: str | None
+    """The timestamp as written."""
+    branch: int
+    records: list[int]
+    """The records it is made of, by index, in file order."""
+    model: str | None = None
+    stop_reason: str | None = None
+    attached: Sequence[int] = ()
+    """Records that belong to it: files mentioned, context added, hooks."""
+    seen: int = 0
+    """The types of block it has so far, as bits."""
+    usage_records: Sequence[int] = ()
+    """Records that add nothing but may state its usage: repeats, and events of its stream."""
+    partial: PartialResponse | None = None
+    prints: BlockPrints | None = None
+    """Its blocks, to recognise repeats; built once one is possible."""
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When its first record was written, with a time zone."""
+        return parse_timestamp(self.stamp)
+
+    @property
+    def uuids(self) -> list[str]:
+        """The uuids of its records."""
+        envelopes = (self.bodies.records[i].envelope for i in self.records)
+        return [envelope.uuid for envelope in envelopes if envelope.uuid is not None]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Its content blocks in file order, without exact repeats and without results that have a call."""
+        out = join_blocks([self.bodies.content(index) for index in self.records])
+        if self.partial is not None:
+            out += self.partial.pending()
+        return (
+            [block for block in out if not self.bodies.is_paired(block, self.records)] if self.role == "user" else out
+        )
+
+    @property
+    def text(self) -> str:
+        """What it says; of a person's message, without the client's additions."""
+        if self.role == "user":
+            return "\n\n".join(part.text for part in self.prompt_texts if part.text)
+        return self.full_text
+
+    @property
+    def full_text(self) -> str:
+        """All its text as written."""
+        return "\n\n".join(self._texts())
+
+    @property
+    def prompt_texts(self) -> list[PromptText]:
+        """Its text blocks, each split into what was typed and what the client added."""
+        return [parse_prompt(text) for text in self._texts()]
+
+    def _texts(self) -> list[str]:
+        texts = (block.text for block in self.blocks if isinstance(block, Text))
+        return [text for text in texts if isinstance(text, str) and text]
+
+    @property
+    def command(self) -> PromptCommand | None:
+        """The command, if it is one."""
+        return next((part.command for part in self.prompt_texts if part.command), None)
+
+    @property
+    def asides(self) -> list[Aside]:
+        """What the client added to the text."""
+        return [aside for part in self.prompt_texts for aside in part.asides]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The parts of a notification by tag."""
+        return {tag: value for part in self.prompt_texts for tag, value in part.fields.items()}
+
+    @property
+    def pasted(self) -> dict[int, Block]:
+        """The images pasted into it, by the number in the text: `[Image #N]`."""
+        record = self.bodies.native(self.records[0])
+        payload = record.get("attachment")
+        ids = (cast(dict[str, Any], payload) if isinstance(payload, dict) else record).get("imagePasteIds")
+        numbers = [n for n in cast(list[Any], ids) if isinstance(n, int)] if isinstance(ids, list) else []
+        images = [block for block in self.blocks if isinstance(block, Image)]
+        return dict(zip(numbers, images, strict=False))
+
+    @property
+    def thinking_seconds(self) -> dict[str, float]:
+        """How long each thought took, by its signature, if the client recorded it."""
+        found: dict[str, float] = {}
+        for index in self.records:
+            found |= thinking_seconds(self.bodies.native(index), self.bodies.content(index))
+        return found
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """Its flags: error, deleted, superseded, aborted."""
+        records = [self.bodies.native(i) for i in self.records]
+        found = {flag for record in records for name, flag in FLAGS.items() if record.get(name)}
+        if any(as_str(record.get("uuid")) in self.bodies.superseded for record in records):
+            found.add("superseded")
+        return frozenset(found)
+
+    def usage_rows(self) -> list[UsageRow]:
+        """Return the winning usage row of each of its requests."""
+        envelopes = (self.bodies.records[index].envelope for index in sorted((*self.records, *self.usage_records)))
+        return usage_rows(envelopes, self.model)
+
+    @property
+    def line(self) -> int:
+        """The line of its first record."""
+        return self.bodies.records.line(self.records[0])
+
+
+def thinking_seconds(native: dict[str, Any], blocks: Sequence[Block]) -> dict[str, float]:
+    """Return how long the thoughts of one record took, by their signatures."""
+    took = native.get("thinkingDurationMs")
+    if not isinstance(took, int | float) or not 0 <= took < LONGEST_MS:
+        return {}
+    thoughts = (block for block in blocks if isinstance(block, Thinking))
+    return {block.signature: took / 1000 for block in thoughts if isinstance(block.signature, str)}

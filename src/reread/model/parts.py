@@ -1,0 +1,347 @@
+"""The parts of a message: everything it says, in order.
+
+Views, search and exports choose from these parts and draw them; none of them reads a message's blocks itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from reread.base.coerce import as_dict
+from reread.model.content import content_blocks
+from reread.model.conversation import Call, Compaction, Message
+from reread.model.fold import BLOCK_BITS
+from reread.model.message import thinking_seconds
+from reread.model.prompt_text import PromptText
+from reread.model.record_kinds import TURN_STARTERS
+from reread.records import blocks as b
+from reread.records.decode import Record
+from reread.tools import generic
+from reread.tools.nodes import Data, Links
+
+KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
+"""The kinds of part, by the words that selections and filters use."""
+
+ENVELOPE = frozenset(
+    {
+        "agentId",
+        "cwd",
+        "entrypoint",
+        "gitBranch",
+        "isMeta",
+        "isSidechain",
+        "logicalParentUuid",
+        "parentUuid",
+        "sessionId",
+        "slug",
+        "timestamp",
+        "type",
+        "userType",
+        "uuid",
+        "version",
+    }
+)
+"""The fields that every record has; they are not part of what it says."""
+
+
+class MessagePart(msgspec.Struct, frozen=True):
+    """One part of what a message says."""
+
+    message: Message
+    kind: str
+    """prompts, text, thinking, tools or notices."""
+
+
+class MessageText(MessagePart, frozen=True):
+    """The text of a prompt or a notice, which may be blank, or one text of a response."""
+
+    text: str
+
+
+class TextCitations(MessagePart, frozen=True):
+    """The sources that the text before it cites, as recorded."""
+
+    citations: Any
+
+
+class MessageThinking(MessagePart, frozen=True):
+    """A thinking block; its text is empty if only the signature was recorded."""
+
+    text: str
+    seconds: float | None = None
+    """How long it took; None if unknown."""
+
+
+class MessageCall(MessagePart, frozen=True):
+    """A tool call."""
+
+    call: Call
+
+
+class MessageBlocks(MessagePart, frozen=True):
+    """Pictures and other blocks that are neither text, thinking nor calls."""
+
+    blocks: Sequence[b.Block]
+
+
+class CommandOutput(MessagePart, frozen=True):
+    """The output of a local command, which may be blank."""
+
+    text: str
+
+
+class MessageAside(MessagePart, frozen=True):
+    """Text that the client added to a prompt, such as a reminder or the selection in an IDE."""
+
+    tag: str
+    text: str
+
+
+class NotificationReport(MessagePart, frozen=True):
+    """The report of a notification and its other fields."""
+
+    report: str | None
+    fields: Mapping[str, str]
+
+
+class NoticeDetails(MessagePart, frozen=True):
+    """The fields of the record behind a notice, including the one that holds its text."""
+
+    fields: Mapping[str, Any]
+
+
+class MetaContext(MessagePart, frozen=True):
+    """Context that the client put into the conversation in the user's name."""
+
+    text: str
+    blocks: Sequence[b.Block]
+
+
+class CompactionPoint(MessagePart, frozen=True):
+    """A compaction."""
+
+    compaction: Compaction
+    summary: str
+    """The text of its summary; empty if it has none, or if the summary is a part of its own."""
+
+
+class MessageAttachment(MessagePart, frozen=True):
+    """A record attached to the message: a file, context, the output of a hook."""
+
+    payload: Mapping[str, Any]
+
+
+def message_parts(message: Message) -> Iterator[MessagePart]:
+    """Everything a message says, in order; a compaction's boundary includes the summary that follows it."""
+    return _parts(message, with_summary=True)
+
+
+def record_parts(message: Message, record: Record) -> Iterator[MessagePart]:
+    """What one record adds to a message: its blocks for a response, else everything with the first record."""
+    if message.kind == "response":
+        native = record.native
+        blocks = content_blocks(native)
+        yield from _block_parts(message, blocks, thinking_seconds(native, blocks), _calls_by_id(message))
+    elif record.line == message.line:
+        yield from _parts(message, with_summary=False)
+
+
+def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
+    match message.kind:
+        case "response":
+            yield from _assistant_parts(message, message.blocks)
+        case "meta":
+            yield from _context(message)
+        case _:
+            yield from _statement(message, with_summary=with_summary)
+    for index in message.attached:
+        yield MessageAttachment(message, NOTICES, _payload(message.conversation.bodies.native(index)))
+
+
+def message_kind(message: Message) -> str:
+    """The kind of a message's own text."""
+    if message.kind in TURN_STARTERS:
+        return PROMPTS
+    return TEXT if message.kind == "response" else NOTICES
+
+
+def block_kind(message: Message, block: b.Block) -> str:
+    """The kind of a block of a message."""
+    if isinstance(block, b.CallBlock):
+        return TOOLS
+    return THINKING if isinstance(block, b.Thinking | b.RedactedThinking) else message_kind(message)
+
+
+def quick_kinds(message: Message) -> set[str]:
+    """The kinds of a message's parts, calls and asides excluded, without reading its records."""
+    found = {message_kind(message)}
+    if message.kind == "response":
+        seen = {kind for kind in (TEXT, THINKING) if message.seen & BLOCK_BITS[kind]}
+        found = seen if seen or message.calls else found
+    return found | {NOTICES} if message.attached else found
+
+
+def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
+    """The parts of a message with one text of its own: a prompt, a command, output, a notice, a compaction."""
+    kind = message_kind(message)
+    prompts = message.prompt_texts if message.role == "user" else []
+    text = "\n\n".join(prompt.text for prompt in prompts if prompt.text) if prompts else message.text
+    if message.kind in ("compaction", "summary"):
+        yield from _compaction(message, text, with_summary=with_summary)
+    else:
+        yield (CommandOutput if message.kind == "output" else MessageText)(message, kind, text)
+    others = [block for block in message.blocks if not isinstance(block, b.Text)]
+    if message.role == "assistant":
+        yield from _assistant_parts(message, others)
+    elif others:
+        yield MessageBlocks(message, kind, others)
+    for aside in (aside for prompt in prompts for aside in prompt.asides):
+        yield MessageAside(message, NOTICES, aside.tag, aside.text)
+    if message.kind == "notification":
+        yield from _report(message, prompts)
+    if message.role == "system":
+        record = message.conversation.bodies.native(message.records[0])
+        yield NoticeDetails(message, kind, _own_fields(as_dict(record.get("attachment")) or record))
+
+
+def _compaction(message: Message, text: str, *, with_summary: bool) -> Iterator[MessagePart]:
+    """A boundary with its summary, a summary without a boundary, or the text of either alone."""
+    compaction = message.conversation.compaction_of(message)
+    if compaction is not None and message is compaction.boundary:
+        summary = compaction.summary.text if with_summary and compaction.summary is not None else ""
+        yield CompactionPoint(message, NOTICES, compaction, summary)
+    elif compaction is not None and compaction.boundary is None:
+        yield CompactionPoint(message, NOTICES, compaction, text)
+    elif compaction is None or not with_summary:
+        yield MessageText(message, NOTICES, text)
+
+
+def _report(message: Message, prompts: Sequence[PromptText]) -> Iterator[MessagePart]:
+    """The fields of a notification that are not its text, which is the summary or else the report."""
+    fields = {tag: value for prompt in prompts for tag, value in prompt.fields.items()}
+    report = fields.get("result") if fields.get("summary") else None
+    others = {tag: value for tag, value in fields.items() if tag not in ("summary", "result")}
+    if report or others:
+        yield NotificationReport(message, NOTICES, report, others)
+
+
+def _context(message: Message) -> Iterator[MessagePart]:
+    text = message.full_text
+    others = [block for block in message.blocks if not isinstance(block, b.Text)]
+    if text.strip() or others:
+        yield MetaContext(message, NOTICES, text, others)
+
+
+def _assistant_parts(message: Message, blocks: Sequence[b.Block]) -> Iterator[MessagePart]:
+    """The parts of these blocks, then the calls of which no block is left."""
+    calls = _calls_by_id(message)
+    yield from _block_parts(message, blocks, message.thinking_seconds, calls)
+    yield from (MessageCall(message, TOOLS, call) for call in calls.values())
+
+
+def _block_parts(
+    message: Message, blocks: Sequence[b.Block], seconds: Mapping[str, float], calls: dict[str, Call]
+) -> Iterator[MessagePart]:
+    """The parts of an assistant's blocks; each call is taken out of `calls`, and results are on their calls."""
+    for block in blocks:
+        kind = block_kind(message, block)
+        match block:
+            case b.Text():
+                if isinstance(block.text, str) and block.text.strip():
+                    yield MessageText(message, kind, block.text)
+                if block.citations:
+                    yield TextCitations(message, kind, block.citations)
+            case b.Thinking():
+                text = block.thinking if isinstance(block.thinking, str) else ""
+                took = seconds.get(block.signature) if isinstance(block.signature, str) else None
+                yield MessageThinking(message, kind, text, took)
+            case b.RedactedThinking():
+                yield MessageThinking(message, kind, "")
+            case b.CallBlock():
+                call = _take_call(calls, block)
+                if call is not None:
+                    yield MessageCall(message, kind, call)
+            case b.ResultBlock() if _has_call(message, block):
+                pass
+            case _:
+                yield MessageBlocks(message, kind, [block])
+
+
+def _calls_by_id(message: Message) -> dict[str, Call]:
+    return {call.id: call for call in message.calls}
+
+
+def _take_call(calls: dict[str, Call], block: b.CallBlock) -> Call | None:
+    """Take the call of a block out of its message's calls: by its id, else by its name."""
+    id = block.id if isinstance(block.id, str) else ""
+    if id not in calls:
+        id = next((call.id for call in calls.values() if call.name == block.name), id)
+    return calls.pop(id, None)
+
+
+def _has_call(message: Message, block: b.ResultBlock) -> bool:
+    id = block.tool_use_id
+    return isinstance(id, str) and message.conversation.find_call(id) is not None
+
+
+def _payload(record: dict[str, Any]) -> dict[str, Any]:
+    return as_dict(record.get("attachment")) or as_dict(record.get("data")) or _own_fields(record)
+
+
+def _own_fields(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in ENVELOPE}
+
+
+def part_texts(part: MessagePart) -> Iterator[str]:
+    """The texts of a part, as search reads them; values that belong together are lines of one text."""
+    match part:
+        case MessageText() | MessageThinking() | CommandOutput() | MessageAside():
+            yield part.text
+        case MessageCall(call=call):
+            result = getattr(call.result, "content", None)
+            yield "\n".join([call.title, *strings(call.input), *strings(result), *strings(call.data)])
+        case MessageBlocks():
+            yield from map(_block_text, part.blocks)
+        case MetaContext():
+            yield part.text
+            yield from map(_block_text, part.blocks)
+        case CompactionPoint(compaction=compaction):
+            yield from (compaction.boundary.text,) if compaction.boundary is not None else ()
+            yield part.summary
+        case NotificationReport():
+            yield "\n".join([*([part.report] if part.report else []), *part.fields.values()])
+        case NoticeDetails():
+            text = part.message.text
+            yield "\n".join(value for value in strings(part.fields) if value not in text)
+        case MessageAttachment():
+            yield "\n".join(strings({name: value for name, value in part.payload.items() if name != "type"}))
+        case TextCitations():
+            yield "\n".join(strings(part.citations))
+        case _:
+            raise TypeError(f"Unknown part: {type(part).__name__}")
+
+
+def _block_text(block: b.Block) -> str:
+    node = generic.block_node(block)
+    if isinstance(node, Links):
+        return "\n".join(target.url for target in node.targets)
+    return "\n".join(strings(node.value)) if isinstance(node, Data) else ""
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in a JSON value or struct, in order, except signatures and the bytes of pictures."""
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, msgspec.Struct):
+            item = msgspec.structs.asdict(item)
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            pairs = cast(dict[str, Any], item).items()
+            stack += [inner for name, inner in reversed(pairs) if name not in generic.NOT_TEXT]
+        elif isinstance(item, list):
+            stack += reversed(cast(list[Any], item))

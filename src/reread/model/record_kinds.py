@@ -1,0 +1,64 @@
+"""What each type of record becomes in a conversation: one row a type.
+
+A type that has a struct and no row here still works: below `Node` it is shown as a notice in the tree, and any
+other is session state.
+"""
+
+from __future__ import annotations
+
+from reread.records.types import RECORDS, TreeRecord
+
+TURN_STARTERS = frozenset({"prompt", "command"})
+"""The kinds of message with which a person starts a turn."""
+
+TREE_TYPES = frozenset(name for name, struct in RECORDS.items() if issubclass(struct, TreeRecord))
+"""Types that hang in the tree of parents."""
+
+STATE_TYPES = frozenset(RECORDS) - TREE_TYPES - {"stream_event"}
+"""Types that describe the session and are no message."""
+
+STATE = None
+NOTICE = "notice"
+SYSTEM_KINDS: dict[str, str | None] = {
+    "api_error": "error",
+    "api_retry": "error",
+    "attribution_snapshot": STATE,
+    "background_tasks_changed": STATE,
+    "commands_changed": STATE,
+    "compact_boundary": "compaction",
+    "control_request_progress": STATE,
+    "elicitation_complete": STATE,
+    "file_snapshot": STATE,
+    "files_persisted": STATE,
+    "hook_progress": STATE,
+    "hook_response": "hook",
+    "hook_started": STATE,
+    "init": STATE,
+    "local_command": "output",
+    "local_command_output": "output",
+    "microcompact_boundary": "compaction",
+    "mirror_error": STATE,
+    "permission_denied": "error",
+    "plugin_install": STATE,
+    "scheduled_task_fire": "notification",
+    "session_state_changed": STATE,
+    "session_writes_lost": STATE,
+    "status": STATE,
+    "stop_hook_summary": "hook",
+    "task_notification": "notification",
+    "task_progress": STATE,
+    "task_started": STATE,
+    "task_updated": STATE,
+    "thinking_tokens": STATE,
+    "turn_duration": STATE,
+    "vcs_state_changed": STATE,
+    "worker_shutting_down": STATE,
+}
+"""The kind of message that a subtype of system record becomes; STATE if it is none. Any other is a notice."""
+
+HOOK_ATTACHMENTS = ("hook_", "async_hook_response")
+"""How the types of attachments begin that hooks leave."""
+CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+"""The types of block that make a call."""
+SYNTHETIC = "<synthetic>"
+"""The model of what the client says in the model's name."""

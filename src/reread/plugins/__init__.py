@@ -1,0 +1,73 @@
+"""Everything a plug-in imports: tools, dialects and the nodes that tools draw.
+
+These names stay where they are; other modules of reread may move between versions. A package adds a `Tool`, or a list
+of them, through the entry point group `reread.tools`, and a `Dialect` through `reread.dialects`; a complete example is
+in `docs/extending.md`.
+"""
+
+from __future__ import annotations
+
+from reread.base.text import one_line
+from reread.records.dialects import Dialect
+from reread.tools.nodes import (
+    Checklist,
+    ChecklistItem,
+    Choice,
+    Code,
+    Data,
+    Diff,
+    Fact,
+    Facts,
+    FileEntry,
+    Files,
+    Hunk,
+    Links,
+    Node,
+    Note,
+    Option,
+    Picture,
+    Prose,
+    Section,
+    Table,
+    Target,
+    Terminal,
+    facts,
+)
+from reread.tools.tool import Tool
+from reread.tools.tool_call import DENIED, DONE, FAILED, INTERRUPTED, RUNNING, AgentStats, Outcome, ToolCall
+
+__all__ = [
+    "DENIED",
+    "DONE",
+    "FAILED",
+    "INTERRUPTED",
+    "RUNNING",
+    "AgentStats",
+    "Checklist",
+    "ChecklistItem",
+    "Choice",
+    "Code",
+    "Data",
+    "Dialect",
+    "Diff",
+    "Fact",
+    "Facts",
+    "FileEntry",
+    "Files",
+    "Hunk",
+    "Links",
+    "Node",
+    "Note",
+    "Option",
+    "Outcome",
+    "Picture",
+    "Prose",
+    "Section",
+    "Table",
+    "Target",
+    "Terminal",
+    "Tool",
+    "ToolCall",
+    "facts",
+    "one_line",
+]

@@ -1,0 +1,37 @@
+"""The files that state a session's usage: its own, its agents', and captures or transcripts of the same session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reread.accounting.collect import Inputs
+from reread.catalog.store import companions
+from reread.disk.sources import Source
+
+CHUNK = 1 << 18
+
+
+def add_session(inputs: Inputs, path: Path, roots: Sequence[str | Path] | None = None) -> None:
+    """Add a session's file, those of its agents, and what else was recorded of the same session."""
+    inputs.add_session(path)
+    for other in companions(path, roots):
+        inputs.add_session(other)
+
+
+def usage_inputs(path: Path | None, source: Source, roots: Sequence[str | Path] | None) -> Inputs:
+    """Return what is counted as a session's usage: its files, or its bytes if there is no file."""
+    inputs = Inputs()
+    if path is not None and os.path.exists(path):
+        add_session(inputs, path, roots)
+    else:
+        inputs.data.append(b"".join(_chunks(source)))
+    return inputs
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    at = 0
+    while data := source.read(at, CHUNK):
+        yield data
+        at += len(data)

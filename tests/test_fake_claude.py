@@ -1,0 +1,531 @@
+"""The fake `claude`, run as a program runs it."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from limits import child_process
+
+from reread.catalog.store import Store
+from reread.fake_claude.client import Pipes, run_fake_claude
+from reread.fake_claude.matcher import FakeClaudeSettings
+
+HERE = Path(__file__).parent
+STORE = HERE / "recordings"
+CONVERSATIONS = STORE / "conversations" / "default" / "default"
+REAL = HERE / "real"
+FAKE_CLAUDE = [str(Path(sys.executable).with_name("reread-claude"))]
+STREAM = ["--output-format", "stream-json", "--verbose"]
+TALK = [*STREAM, "--input-format", "stream-json"]
+PLAIN = "What is this?"
+SETTINGS = ("REREAD_REPLAY", "REREAD_HOME", "REREAD_MATCH", "REREAD_PLAYED", "REREAD_SPEED")
+
+Done = subprocess.CompletedProcess[bytes]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A home of its own, and the recordings of these tests."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("REREAD_", "CLAUDE"))}
+    return {**clean, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "none"), "REREAD_HOME": str(STORE)}
+
+
+@pytest.fixture
+def claude(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Call the fake client on pipes of its own; keyword arguments are settings: `replay="hello"` is REREAD_REPLAY."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str, stdin: bytes = b"", **settings: str) -> Done:
+        named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
+        out, err, (reading, writing) = io.BytesIO(), io.BytesIO(), os.pipe()
+        os.write(writing, stdin)
+        os.close(writing)
+        with monkeypatch.context() as patch:
+            for name in [key for key in os.environ if key.startswith(("REREAD_", "CLAUDE"))]:
+                patch.delenv(name)
+            for name, value in {**environment, **named}.items():
+                patch.setenv(name, value)
+            try:
+                code = run_fake_claude(words, FakeClaudeSettings.from_environment(os.environ), Pipes(reading, out, err))
+            finally:
+                os.close(reading)
+        return Done(words, code, out.getvalue(), err.getvalue())
+
+    return call
+
+
+@pytest.fixture
+def process(environment: dict[str, str], tmp_path: Path) -> Any:
+    """Run the executable as a program would."""
+
+    def call(*words: str, stdin: bytes = b"", **settings: str) -> Done:
+        named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
+        command, variables = [*FAKE_CLAUDE, *words], {**environment, **named}
+        return subprocess.run(command, input=stdin, capture_output=True, env=variables, cwd=tmp_path, timeout=60)
+
+    return call
+
+
+def recorded(name: str, stream: str = "out") -> list[bytes]:
+    """Return the lines of a stream in a recorded conversation."""
+    lines = [json.loads(line) for line in (CONVERSATIONS / f"{name}.jsonl").read_text().splitlines()]
+    messages = [line["claudeMessage"] for line in lines if line.get("stream", "out") == stream]
+    return [json.dumps(it, separators=(",", ":"), ensure_ascii=False).encode() for it in messages if it]
+
+
+def values(done: Done) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def json_lines(*messages: Any) -> bytes:
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+def prompt(words: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": words}, "parent_tool_use_id": None, "session_id": ""}
+
+
+def request(id: str, **body: Any) -> dict[str, Any]:
+    return {"type": "control_request", "request_id": id, "request": body}
+
+
+def allow(asked: dict[str, Any]) -> dict[str, Any]:
+    body = {"behavior": "allow", "updatedInput": asked["request"]["input"]}
+    return {"type": "control_response", "response": {**success(asked), "response": body}}
+
+
+def deny(asked: dict[str, Any], message: str) -> dict[str, Any]:
+    body = {"behavior": "deny", "message": message}
+    return {"type": "control_response", "response": {**success(asked), "response": body}}
+
+
+def success(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"subtype": "success", "request_id": asked["request_id"]}
+
+
+def test_text_output_is_the_answer_and_a_newline(process: Any) -> None:
+    done = process("-p", PLAIN)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"All done.\n", b"")
+
+
+def test_a_pipe_is_answered_without_print_option(claude: Any) -> None:
+    assert claude(PLAIN).stdout == b"All done.\n"
+
+
+def test_json_output_is_the_recorded_result(claude: Any) -> None:
+    done = claude("-p", PLAIN, "--output-format", "json")
+    (result,) = values(done)
+    assert (result["type"], result["result"]) == ("result", "All done.")
+    assert done.stdout.rstrip() in recorded("plain")
+
+
+def test_verbose_json_output_is_one_array(claude: Any) -> None:
+    whole = json.loads(claude("-p", PLAIN, "--output-format", "json", "--verbose").stdout)
+    stream = values(claude("-p", PLAIN, *STREAM))
+    assert whole == stream
+    assert (whole[0]["subtype"], whole[-1]["type"]) == ("init", "result")
+
+
+def test_stream_output_is_the_recorded_bytes(claude: Any) -> None:
+    done = claude("-p", PLAIN, *STREAM)
+    printed = done.stdout.splitlines()
+    assert printed == recorded("plain")[: len(printed)]
+    assert json.loads(printed[-1])["type"] == "result"
+
+
+def test_the_prompt_is_read_from_standard_input(claude: Any) -> None:
+    assert claude("-p", stdin=PLAIN.encode()).stdout == b"All done.\n"
+    assert claude("-p", "Sum this up:", stdin=b"one\ntwo\n").returncode == 0
+    assert claude("-p", "Sum this up:", stdin=b"one\nthree\n").returncode == 3
+
+
+def test_a_missing_prompt_is_rejected_as_by_the_client(claude: Any) -> None:
+    done = claude("-p")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"Error: Input must be provided either through stdin or as a prompt argument")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "printed"),
+    [
+        (["Fail"], 1, b"API Error: 400 messages.0: something is invalid\n"),
+        (["Go on for ever", "--max-turns", "1"], 1, b"Error: Reached max turns (1)"),
+        (["Go on for ever"], 1, b"Error: Reached max turns (1)"),
+        (["Spend", "--max-budget-usd", "0.0001"], 1, b"Error: Exceeded USD budget (0.0001)"),
+        (["Only text"], 0, b"Hello! This is a plain text answer from the stub, long enough for a few deltas.\n"),
+    ],
+)
+def test_text_output_and_exit_code_match_the_client(claude: Any, words: list[str], code: int, printed: bytes) -> None:
+    done = claude("-p", *words)
+    assert (done.returncode, done.stdout) == (code, printed)
+
+
+def test_version_is_the_recorded_one(claude: Any) -> None:
+    assert claude("--version").stdout == b"2.1.325 (Claude Code)\n"
+    old = claude("--version", replay=str(REAL / "2.1.220" / "plain" / "stream.jsonl"))
+    assert old.stdout == b"2.1.220 (Claude Code)\n"
+
+
+def test_an_unrecorded_prompt_is_an_error(process: Any) -> None:
+    done = process("-p", "What else?")
+    assert (done.returncode, done.stdout) == (3, b"")
+    words = done.stderr.decode()
+    assert 'No recording answers "What else?".' in words
+    assert "Needed: a recording whose first prompt is this one" in words
+    assert 'plain: "What is this?"' in words
+
+
+def test_a_stream_gets_the_error_as_a_message_and_no_result(claude: Any) -> None:
+    (notice,) = values(claude("-p", "What else?", *STREAM))
+    assert (notice["type"], notice["level"]) == ("system", "error")
+    assert 'No recording answers "What else?".' in notice["content"]
+
+
+def test_an_empty_store_is_an_error(claude: Any, tmp_path: Path) -> None:
+    done = claude("-p", PLAIN, home=str(tmp_path / "store"))
+    assert done.returncode == 3
+    assert b"There are no recordings." in done.stderr
+
+
+def test_a_missing_recording_is_named(claude: Any) -> None:
+    done = claude("-p", PLAIN, replay="nonsense")
+    assert done.returncode == 3
+    assert b"nonsense" in done.stderr
+
+
+def test_a_recording_of_text_output_cannot_become_json(claude: Any) -> None:
+    done = claude("-p", "Only text", "--output-format", "json")
+    assert done.returncode == 3
+    assert b"astext was recorded as text; record it with --output-format json" in done.stderr
+
+
+def test_a_session_is_resumed_by_id(claude: Any) -> None:
+    session = values(claude("-p", PLAIN, "--output-format", "json"))[0]["session_id"]
+    assert claude("-p", "And then?", "--resume", session).returncode == 0
+    assert claude("-p", "And then?", "--continue").returncode == 0
+    fresh = claude("-p", "And then?")
+    assert fresh.returncode == 3
+    assert f"continues session {session}" in fresh.stderr.decode()
+
+
+def test_an_unknown_session_is_rejected_as_by_the_client(claude: Any) -> None:
+    nobody = "11111111-0000-4000-8000-000000000000"
+    message = f"No conversation found with session ID: {nobody}"
+    quiet, loud = claude("-p", PLAIN, "--resume", nobody), claude("-p", PLAIN, "--resume", nobody, *STREAM)
+    assert (quiet.returncode, quiet.stdout, loud.returncode) == (1, b"", 1)
+    assert quiet.stderr.decode().startswith(message)
+    assert values(loud)[0]["errors"] == [message]
+    titled = claude("-p", PLAIN, "--resume", "no such title")
+    assert b'Provided value "no such title" is not a UUID' in titled.stderr
+
+
+def test_the_caller_chooses_the_session_id(claude: Any, tmp_path: Path) -> None:
+    mine, played = "22222222-0000-4000-8000-000000000000", str(tmp_path / "played")
+    first = claude("-p", PLAIN, "--output-format", "json", "--session-id", mine, played=played)
+    assert values(first)[0]["session_id"] == mine
+    assert claude("-p", "And then?", "--resume", mine, played=played).returncode == 0
+
+
+def test_with_a_played_folder_each_recording_is_played_once(claude: Any, tmp_path: Path) -> None:
+    played = str(tmp_path / "played")
+    files = [str(REAL / "2.1.220" / name / "stream.jsonl") for name in ("plain", "api_529")]
+    answers = [claude("-p", "Whatever", replay=os.pathsep.join(files), played=played) for _ in range(3)]
+    assert [done.returncode for done in answers] == [0, 0, 3]
+    assert answers[0].stdout != answers[1].stdout
+    assert b"All of its recordings (2 recordings) have been played" in answers[2].stderr
+
+
+def test_without_a_played_folder_the_same_prompt_has_the_same_answer(claude: Any) -> None:
+    assert claude("-p", PLAIN, *STREAM).stdout == claude("-p", PLAIN, *STREAM).stdout
+
+
+def test_match_order_ignores_the_prompt(claude: Any) -> None:
+    assert claude("-p", "Say it in other words", replay="plain", match="order").stdout == b"All done.\n"
+
+
+def test_partial_messages_are_printed_on_request(claude: Any) -> None:
+    stream = REAL / "2.1.220" / "partial" / "stream.jsonl"
+    with_parts = claude("-p", "x", *STREAM, "--include-partial-messages", replay=str(stream))
+    assert with_parts.stdout == stream.read_bytes()
+    without = {value["type"] for value in values(claude("-p", "x", *STREAM, replay=str(stream)))}
+    assert "stream_event" not in without
+    lacking = claude("-p", PLAIN, *STREAM, "--include-partial-messages")
+    assert lacking.returncode == 3
+    assert b"record it with --include-partial-messages" in lacking.stderr
+
+
+def test_a_recording_with_requests_needs_stream_json_input(claude: Any) -> None:
+    done = claude("-p", "Touch two files")
+    assert done.returncode == 3
+    assert b"play it with --input-format stream-json" in done.stderr
+
+
+@pytest.mark.parametrize("scenario", ["1.0.128/agent", "2.0.55/stream_cut", "2.1.220/agent_nested"])
+def test_a_stream_of_the_real_client_is_printed_unchanged(claude: Any, scenario: str) -> None:
+    stream = REAL / scenario / "stream.jsonl"
+    done = claude("-p", "x", *STREAM, replay=str(stream))
+    assert done.stdout == stream.read_bytes()
+    assert done.returncode == json.loads((stream.parent / "meta.json").read_text())["steps"][0]["rc"]
+
+
+class Conversation:
+    """A process of the fake client, with messages in both directions."""
+
+    def __init__(self, environment: dict[str, str], *words: str, **settings: str) -> None:
+        named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
+        self.process = subprocess.Popen(
+            [*FAKE_CLAUDE, *TALK, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**environment, **named},
+        )
+
+    def send(self, *messages: Any) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json_lines(*messages))
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def receive_until(self, kind: str) -> list[dict[str, Any]]:
+        lines = [self.receive()]
+        while lines[-1]["type"] != kind:
+            lines.append(self.receive())
+        return lines
+
+    def close(self) -> tuple[int, bytes, bytes]:
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+
+def test_messages_are_answered_one_by_one(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="turns")
+    conversation.send(request("i", subtype="initialize", hooks=None))
+    assert conversation.receive()["response"]["request_id"] == "i"
+    for words in ("One", "Two", "Three"):
+        conversation.send(prompt(words))
+        assert conversation.receive_until("result")[-1]["subtype"] == "success"
+    assert conversation.close() == (0, b"", b"")
+
+
+def test_messages_sent_at_once_are_answered_in_order(claude: Any) -> None:
+    done = claude(*TALK, stdin=json_lines(prompt("One"), prompt("Two"), prompt("Three")), replay="turns")
+    assert [value["result"] for value in values(done) if value["type"] == "result"][1] == "Hello after thinking."
+    wanted = [line for line in recorded("turns") if b'"control_response"' not in line and b"sdk_host_only" not in line]
+    assert done.stdout.splitlines() == wanted
+    assert done.returncode == 0
+
+
+def test_a_prompt_may_be_a_list_of_blocks(claude: Any) -> None:
+    done = claude(*TALK, stdin=json_lines(prompt([{"type": "text", "text": "Say hello"}])), replay="hello")
+    assert done.returncode == 0
+    seen = prompt([{"type": "text", "text": "Say hello"}, {"type": "image", "source": {"data": "AA=="}}])
+    assert claude(*TALK, stdin=json_lines(seen), replay="hello").returncode == 3
+
+
+def test_state_messages_are_printed_on_request(claude: Any, environment: dict[str, str]) -> None:
+    done = claude(*TALK, stdin=json_lines(prompt("Say hello")), replay="hello")
+    assert b"session_state_changed" not in done.stdout
+    environment["CLAUDE_CODE_SDK_READS_SESSION_STATE"] = "1"
+    done = claude(*TALK, stdin=json_lines(prompt("Say hello")), replay="hello")
+    assert done.stdout.splitlines() == [line for line in recorded("hello") if b'"control_response"' not in line]
+
+
+def test_prompts_are_repeated_on_request(claude: Any) -> None:
+    done = claude(*TALK, "--replay-user-messages", stdin=json_lines(prompt("Say hello")), replay="hello")
+    assert [v["message"]["content"] for v in values(done) if v.get("isReplay")] == ["Say hello"]
+
+
+def test_permission_requests_are_sent_and_answers_compared(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="permission")
+    conversation.send(prompt("Touch two files"))
+    conversation.send(allow(conversation.receive_until("control_request")[-1]))
+    conversation.send(deny(conversation.receive_until("control_request")[-1], "Not that one."))
+    assert conversation.receive_until("result")[-1]["result"] == "One was made, one was not."
+    assert conversation.close()[0] == 0
+
+
+def test_an_answer_other_than_the_recorded_one_is_an_error(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="permission")
+    conversation.send(prompt("Touch two files"))
+    conversation.send(deny(conversation.receive_until("control_request")[-1], "Never."))
+    code, out, err = conversation.close()
+    assert code == 3
+    assert b"answer to can_use_tool (Bash) is not the recorded one: behavior was 'allow' and is now 'deny'" in err
+    assert json.loads(out)["subtype"] == "informational"
+
+
+def test_a_closed_input_ends_the_wait_for_an_answer(claude: Any) -> None:
+    done = claude(*TALK, stdin=json_lines(prompt("Touch two files")), replay="permission")
+    assert done.returncode == 3
+    assert b"answer to can_use_tool (Bash) here, but standard input is closed" in done.stderr
+
+
+def test_a_recorded_interrupt_is_awaited(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="interrupt")
+    conversation.send(prompt("Slow please"))
+    assert conversation.receive_until("assistant")[-1]["message"]["content"][0]["text"] == "Complete first block."
+    conversation.send(request("int", subtype="interrupt"))
+    acknowledged, *_, result = conversation.receive_until("result")
+    assert acknowledged["response"] == {"subtype": "success", "request_id": "int", "response": {"still_queued": []}}
+    assert result["subtype"] == "error_during_execution"
+    conversation.send(prompt("Go on"))
+    assert conversation.receive_until("result")[-1]["subtype"] == "success"
+    assert conversation.close()[0] == 0
+
+
+def test_an_unrecorded_interrupt_ends_the_turn(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="permission")
+    conversation.send(prompt("Touch two files"))
+    conversation.receive_until("control_request")
+    conversation.send(request("int", subtype="interrupt"))
+    reply, line, result = conversation.receive_until("result")
+    assert reply["response"]["subtype"] == "success"
+    assert line["message"]["content"][0]["text"] == "[Request interrupted by user]"
+    assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
+    conversation.close()
+
+
+def test_requests_are_answered_before_and_after_a_turn(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="hello")
+    conversation.send(
+        request("a", subtype="set_model", model="m"), request("b", subtype="bogus"), {"type": "unheard-of"}
+    )
+    assert conversation.receive()["response"]["response"] == {"model": "m"}
+    assert conversation.receive()["response"]["error_code"] == "unsupported_request"
+    conversation.send(prompt("Say hello"))
+    conversation.receive_until("result")
+    conversation.send(request("c", subtype="interrupt"))
+    assert conversation.receive()["response"]["request_id"] == "c"
+    assert conversation.close()[0] == 0
+
+
+def test_hooks_other_than_the_recorded_ones_are_an_error(claude: Any) -> None:
+    hooks = {"Stop": [{"matcher": None, "hookCallbackIds": ["hook_0"]}]}
+    opening = request("i", subtype="initialize", hooks=hooks)
+    done = claude(*TALK, stdin=json_lines(opening, prompt("Say hello")), replay="hello")
+    assert done.returncode == 3
+    assert b"hello was recorded with other hooks: None" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"not json\n", b"Error parsing streaming input line (type=unknown, 8 chars): SyntaxError"),
+        (b'{"type":"user"}\n', b"Error: Expected message role 'user', got 'undefined'"),
+    ],
+)
+def test_invalid_input_is_rejected_as_by_the_client(claude: Any, line: bytes, message: bytes) -> None:
+    done = claude(*TALK, stdin=line)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(message)
+
+
+def test_empty_input_is_not_an_error(claude: Any) -> None:
+    done = claude(*TALK)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_recording_without_input_is_played_both_ways(environment: dict[str, str]) -> None:
+    stream = REAL / "2.1.76" / "deny_sdk" / "stream.jsonl"
+    conversation = Conversation(environment, replay=str(stream))
+    conversation.send(prompt("Whatever"))
+    conversation.send(deny(conversation.receive_until("control_request")[-1], "No."))
+    conversation.send(deny(conversation.receive_until("control_request")[-1], "Stop."))
+    conversation.receive_until("result")
+    conversation.close()
+
+
+def slow_store(folder: Path, seconds: float) -> str:
+    """Make a store in which the answer to "Wait" took this long."""
+    now = datetime.now(UTC)
+    with Store(folder).writer("slow") as writer:
+        writer.start_run(["claude", "-p", "Wait", *STREAM])
+        writer.append(b'{"type":"system","subtype":"init","session_id":"s"}', timestamp=now)
+        late = now + timedelta(seconds=seconds)
+        writer.append(b'{"type":"result","subtype":"success","result":"At last.","session_id":"s"}', timestamp=late)
+    return str(folder)
+
+
+def test_speed_is_relative_to_the_recorded_pace(claude: Any, tmp_path: Path) -> None:
+    home = slow_store(tmp_path / "store", 20)
+
+    def seconds(speed: str) -> float:
+        began = time.monotonic()
+        assert claude("-p", "Wait", home=home, speed=speed).stdout == b"At last.\n"
+        return time.monotonic() - began
+
+    assert seconds("20") >= 1
+    assert seconds("") < 20
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_interrupt_signal_ends_the_turn_as_the_client_does(environment: dict[str, str], tmp_path: Path) -> None:
+    settings = {"REREAD_HOME": slow_store(tmp_path / "store", 120), "REREAD_SPEED": "1"}
+    with child_process(
+        [*FAKE_CLAUDE, "-p", "Wait", *STREAM],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environment, **settings},
+    ) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        lines = [json.loads(line) for line in process.stdout.read().splitlines()]
+    assert (process.returncode, lines[-1]["subtype"]) == (0, "error_during_execution")
+
+
+def test_help_names_every_setting(claude: Any) -> None:
+    words = claude("--help").stdout.decode()
+    assert all(setting in words for setting in SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"match": "fuzzy"}, b"use prompt or order"), ({"speed": "fast"}, b"use 1 for the recorded pace")],
+)
+def test_an_invalid_setting_is_rejected(process: Any, settings: dict[str, str], words: bytes) -> None:
+    done = process("-p", PLAIN, **settings)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert words in done.stderr
+
+
+def test_replay_as_claude(environment: dict[str, str]) -> None:
+    reread = str(Path(sys.executable).with_name("reread"))
+
+    def call(*words: str) -> Done:
+        return subprocess.run([reread, *words], stdin=subprocess.DEVNULL, capture_output=True, env=environment)
+
+    done = call("replay", "plain", "--as-claude", "-p", PLAIN, "--output-format", "json")
+    assert (done.returncode, values(done)[0]["result"]) == (0, "All done.")
+    assert call("replay", "hello", "--as-claude", "-p", PLAIN).returncode == 3
+    assert call("replay", "--root", str(STORE), "--as-claude", "-p", PLAIN).stdout == b"All done.\n"
+    assert call("replay", "--as-claude", "--version").stdout == b"2.1.325 (Claude Code)\n"
+    assert b"Missing argument" in call("replay").stderr
+
+
+def test_the_example_in_the_docs_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    text = (HERE.parent / "docs" / "fake-claude.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "test_example.py").write_text(code)
+    path = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
+    done = subprocess.run(command, cwd=tmp_path, env={**environment, "PATH": path}, capture_output=True, text=True)
+    assert "2 passed" in done.stdout, done.stdout
+
+
+def test_every_setting_is_documented() -> None:
+    text = (HERE.parent / "docs" / "fake-claude.md").read_text()
+    assert all(f"| `{setting}` |" in text for setting in SETTINGS)

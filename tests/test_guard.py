@@ -1,0 +1,69 @@
+"""The request guard, called directly: the HTTP parser rejects some of these requests before the guard sees them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from reread.server.guard import Guard
+
+HOST, OTHER_HOST = ("host", "127.0.0.1:7373"), ("host", "evil.example")
+
+
+async def page(scope: Scope, receive: Receive, send: Send) -> None:
+    """A page that sets a caching policy only for pictures."""
+    headers = {"cache-control": "max-age=60"} if scope["path"] == "/picture" else {}
+    await PlainTextResponse("page", headers=headers)(scope, receive, send)
+
+
+def request(*headers: tuple[str, str], path: str = "/", **options: Any) -> tuple[int, Headers]:
+    """Send a request to a guarded page; return the status and the headers of the response."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    raw = [(name.encode(), value.encode()) for name, value in headers]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": raw}
+    asyncio.run(Guard(page, **{"port": 7373, **options})(scope, receive, send))
+    return sent[0]["status"], Headers(raw=sent[0]["headers"])
+
+
+def test_one_known_host_is_answered() -> None:
+    assert request(HOST)[0] == 200
+
+
+@pytest.mark.parametrize("hosts", [[], [HOST, HOST], [HOST, OTHER_HOST], [OTHER_HOST, HOST]])
+def test_no_host_or_several_are_rejected(hosts: list[tuple[str, str]]) -> None:
+    assert request(*hosts)[0] == 403
+
+
+def test_every_origin_must_be_the_own_one() -> None:
+    own, other = ("origin", "http://127.0.0.1:7373"), ("origin", "http://evil.example")
+    assert request(HOST, own)[0] == 200
+    assert request(HOST, own, other)[0] == request(HOST, other, own)[0] == 403
+
+
+def test_the_default_port_of_http_is_not_in_the_host() -> None:
+    assert request(("host", "localhost"), port=80)[0] == 200
+    assert request(("host", "localhost:80"), port=80)[0] == 403
+
+
+def test_responses_are_not_stored_unless_a_route_says_so() -> None:
+    assert request(HOST)[1]["cache-control"] == "no-store"
+    assert request(HOST, path="/picture")[1]["cache-control"] == "max-age=60"
+
+
+def test_the_cookie_of_another_server_on_this_host_is_not_used() -> None:
+    assert request(HOST, ("cookie", "reread_7373=sesame"), token="sesame")[0] == 200
+    assert request(HOST, ("cookie", "reread_7374=sesame"), token="sesame")[0] == 401
+
+
+def test_a_malformed_cookie_is_rejected() -> None:
+    assert request(HOST, ("cookie", "a,b=1; reread_7373=sesame"), token="sesame")[0] == 401

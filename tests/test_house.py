@@ -1,0 +1,97 @@
+"""The structure of the source: names, packages, module lengths and imports."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import reread
+from reread.cli import VERBS
+
+SOURCE = Path(reread.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+MAX_LINES = 530
+STRUCTS = ("records.blocks", "records.types.attachments", "records.types.system")
+"""Modules that only declare one struct after another, and may be longer."""
+
+CONVENTIONS = {
+    r"tools\.\w+": r"\w*Input|\w*Output|(\w+_)?title|draw(_\w+)?",
+    r"tools": r"title|draw",
+    r"records\.dialects(\.\w+)?": r"looks_like|translate",
+    r"cli\.\w+": "|".join(VERBS),
+    r".*": r"main",
+}
+"""Names that modules of one kind share, by module: a tool's types, title and drawing, a dialect's functions, the verbs
+(each calls the public function of its name) and entry points."""
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module, relative to the package."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
+
+
+MODULES = {module_name(path): ast.parse(path.read_bytes()) for path in FILES}
+
+
+def public_definitions(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the public classes and functions of a module."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+def is_conventional(module: str, name: str) -> bool:
+    """True if modules of this kind share the name."""
+    return any(re.fullmatch(where, module) and re.fullmatch(names, name) for where, names in CONVENTIONS.items())
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules of the package that a module imports, anywhere and for type checking too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            imported = [name if name.removeprefix("reread.") in MODULES else node.module or "" for name in submodules]
+        else:
+            continue
+        yield from (name.removeprefix("reread").removeprefix(".") for name in imported if name.startswith("reread"))
+
+
+def test_a_name_has_one_meaning() -> None:
+    definitions: dict[str, list[str]] = defaultdict(list)
+    for module, tree in MODULES.items():
+        for name in public_definitions(tree):
+            if not is_conventional(module, name):
+                definitions[name].append(module)
+    assert {name: modules for name, modules in definitions.items() if len(modules) > 1} == {}
+
+
+def test_every_module_is_in_a_package() -> None:
+    assert {path.name for path in SOURCE.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py"}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.name == "__init__.py"], ids=module_name)
+def test_a_package_is_described_in_one_to_three_sentences(path: Path) -> None:
+    text = ast.get_docstring(MODULES[module_name(path)]) or ""
+    assert 1 <= len(re.findall(r"\.(?:\s|$)", text)) <= 3
+
+
+def test_a_verb_has_the_module_of_its_name() -> None:
+    assert {path.stem for path in (SOURCE / "cli").glob("[!_]*.py")} == set(VERBS)
+
+
+def test_no_module_is_long() -> None:
+    lengths = {module_name(path): len(path.read_bytes().splitlines()) for path in FILES}
+    assert {module: lines for module, lines in lengths.items() if lines > MAX_LINES and module not in STRUCTS} == {}
+
+
+def test_imports_have_no_cycle() -> None:
+    try:
+        TopologicalSorter({module: set(imports(tree)) - {module} for module, tree in MODULES.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))

@@ -1,0 +1,764 @@
+"""The web server: its routes, the request guard, live events, start and shutdown."""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from base64 import b64encode
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from email.message import Message
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import Mock
+
+import pytest
+from limits import child_process
+from making import image, jsonl, printed, reply, result, text, told, use, user
+
+import reread
+from reread.catalog.store import Store
+from reread.cli._options import SAMPLES
+from reread.reader.row_counts import count_session
+from reread.reader.session_view import SessionView
+from reread.server.counter_process import CounterProcess
+from reread.server.guard import HEADERS, Guard
+from reread.server.library import SessionLibrary
+from reread.server.open_sessions import MAX_IDLE, OpenSession
+from reread.server.routes import SESSION_ROUTES, make_app
+from reread.server.run import Server, bind, host_names, is_loopback, serve
+from reread.session.session import Session
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
+IMAGES = {
+    "image/png": PNG,
+    "image/jpeg": b"\xff\xd8\xff\xe0",
+    "image/gif": b"GIF89a",
+    "image/webp": b"RIFF\x04\0\0\0WEBP",
+}
+HTML = "<script>alert(1)</script>"
+
+
+class Answer(NamedTuple):
+    """The response to a request."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+
+class Site:
+    """A client of a running server that can send any headers."""
+
+    def __init__(self, port: int, end: Callable[[], None] = lambda: None) -> None:
+        self.port = port
+        self.end = end
+        self.host = f"127.0.0.1:{port}"
+
+    @contextmanager
+    def request(self, path: str, method: str, **headers: str | list[str]) -> Iterator[http.client.HTTPResponse]:
+        """Send a request with only these headers and Host; `host=[]` sends no Host."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in {"host": self.host, **headers}.items():
+                for each in value if isinstance(value, list) else [value]:
+                    connection.putheader(name.replace("_", "-"), each)
+            connection.endheaders()
+            with connection.getresponse() as answer:
+                yield answer
+
+    def ask(self, path: str, method: str = "GET", **headers: str | list[str]) -> Answer:
+        """Send a request and return the whole response."""
+        with self.request(path, method, **headers) as answer:
+            return Answer(answer.status, answer.headers, answer.read())
+
+    def status(self, path: str, method: str = "GET", **headers: str | list[str]) -> int:
+        """Send a request and return its status."""
+        return self.ask(path, method, **headers).status
+
+    def get(self, path: str) -> Any:
+        """Return the JSON at a path."""
+        answer = self.ask(path)
+        assert answer.status == 200, answer.body
+        assert answer.headers["content-type"] == "application/json"
+        return json.loads(answer.body)
+
+    @contextmanager
+    def events(self, path: str) -> Iterator["Events"]:
+        """Open an event stream."""
+        with self.request(path, "GET") as answer:
+            assert answer.status == 200 and answer.headers["content-type"].startswith("text/event-stream")
+            yield Events(answer)
+
+
+class Events:
+    """Server-sent events, read one by one."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self._answer = answer
+
+    def next(self) -> tuple[str, Any]:
+        """Return the name and the value of the next event."""
+        name = ""
+        while line := self._answer.readline():
+            if line.startswith(b"event: "):
+                name = line[7:].strip().decode()
+            elif line.startswith(b"data: "):
+                return name, json.loads(line[6:])
+        return "", None
+
+    def until(self, name: str) -> Any:
+        """Return the value of the next event with this name."""
+        while True:
+            found, value = self.next()
+            assert found, f"the stream ended before {name}"
+            if found == name:
+                return value
+
+
+@contextmanager
+def running(library: SessionLibrary, *, host: str = "127.0.0.1", token: str | None = None) -> Iterator[Site]:
+    """Run a server on a free port."""
+    listener = bind("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    app = make_app(library)
+    server = Server(app, Guard(app, port=port, hosts=host_names(host), token=token))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+
+    def end() -> None:
+        server.should_exit = True
+        thread.join(10)
+        assert not thread.is_alive(), "the server did not stop"
+
+    try:
+        yield Site(port, end)
+    finally:
+        end()
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Site]:
+    """A server with the sample sessions."""
+    with running(SessionLibrary([SAMPLES], count=False)) as site:
+        yield site
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[tuple[Site, Path]]:
+    """A server with one session, and the path of its file."""
+    path = tmp_path / "projects" / "p" / "5e551017-0000-4000-8000-000000000001.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*told(user("go"), reply("on it", id="m1"))))
+    with running(SessionLibrary([tmp_path], count=False)) as site:
+        yield site, path
+
+
+# Routes
+
+
+def test_the_library_lists_every_session_newest_first(demo: Site) -> None:
+    found = demo.get("/api/library")
+    headers = list(reread.sessions(root=SAMPLES))
+    assert [row["id"] for row in found["sessions"]] == [header.id for header in headers]
+    assert [row["title"] for row in found["sessions"]] == [header.title for header in headers]
+
+
+def test_every_route_answers_for_every_sample(demo: Site) -> None:
+    for row in demo.get("/api/library")["sessions"]:
+        base = f"/api/sessions/{row['key']}"
+        overview = demo.get(base)
+        page = demo.get(f"{base}/items?count=200")
+        assert page["total"] == overview["items"] == len(page["items"])
+        assert demo.get(f"{base}/outline")["total"] == overview["turns"]
+        assert demo.get(f"{base}/usage")["figures"]["tokens"] > 0
+        assert demo.get(f"{base}/filter?kinds=text")["indices"]
+        assert demo.get(f"{base}/problems")["problems"] is not None
+        for item in page["items"]:
+            assert demo.get(f"{base}/place?message={item['key'].replace(' ', '%20')}")["item"] == item["index"]
+            for part in item["parts"]:
+                if part["part"] == "call":
+                    assert demo.get(f"{base}/calls/{part['index']}")["nodes"]
+                    assert demo.get(f"{base}/lines?call={part['id']}")["lines"]
+        for agent in overview["agents"]:
+            assert demo.get(f"{base}/items?agent={agent['id']}")["items"]
+
+
+def test_search_and_copy_as_markdown(demo: Site) -> None:
+    key = next(row["key"] for row in demo.get("/api/library")["sessions"] if "flaky" in row["title"])
+    hits = demo.get(f"/api/sessions/{key}/search?q=ceiling")["hits"]
+    assert {"prompt", "text", "call"} <= {hit["where"] for hit in hits}
+    answer = demo.ask(f"/api/sessions/{key}/markdown?turn=1")
+    assert answer.headers["content-type"].startswith("text/markdown")
+    assert "**You**" in answer.body.decode()
+    assert demo.status(f"/api/sessions/{key}/markdown") == 400
+
+
+def test_usage_is_the_usage_report(demo: Site) -> None:
+    found = demo.get("/api/usage?by=model")
+    expected = reread.usage(root=SAMPLES, by="model")
+    assert found["totals"]["output_tokens"] == expected.totals.output_tokens
+    assert [row["model"] for row in found["rows"]] == [row["model"] for row in expected.rows]
+    assert demo.status("/api/usage?by=nonsense") == 400
+
+
+def test_images_are_served_with_the_type_that_their_bytes_have(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    encoded = [b64encode(data).decode() for data in (*IMAGES.values(), HTML.encode(), b"RIFF\x04\0\0\0WAVE")]
+    path.write_bytes(jsonl(*told(user([text("see"), *map(image, encoded), image("%%%")]))))
+    with running(SessionLibrary(paths=[path], count=False)) as site:
+        parts = site.get("/api/sessions/s/items")["items"][0]["parts"]
+        urls = [node["url"] for part in parts if part["part"] == "nodes" for node in part["nodes"]]
+        for url, (media_type, data) in zip(urls, IMAGES.items(), strict=False):
+            answer = site.ask(url)
+            assert (answer.status, answer.headers["content-type"], answer.body) == (200, media_type, data)
+        assert [site.status(url) for url in urls[len(IMAGES) :]] == [404, 404, 404]
+
+
+def test_a_page_of_items_has_at_most_200(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(*told(*(user(f"prompt {n}") for n in range(210)))))
+    with running(SessionLibrary(paths=[path], count=False)) as site:
+        page = site.get("/api/sessions/s/items?count=999")
+        assert (page["total"], len(page["items"])) == (210, 200)
+
+
+def test_the_counter_process_fills_the_library_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
+    for _ in range(2):  # the second time from the cache
+        library = SessionLibrary([SAMPLES])
+        with running(library) as site:
+            assert site.get("/api/library")["pending"] > 0
+            until = time.monotonic() + 30
+            while (found := site.get("/api/library"))["pending"] and time.monotonic() < until:
+                time.sleep(0.05)
+        for row in found["sessions"]:
+            counted = count_session(reread.open(library.find(row["key"])))
+            assert (row["turns"], row["agents"]) == (counted.turns, counted.agents)
+            assert counted.figures is not None and row["figures"]["tokens"] == counted.figures.tokens
+
+
+def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
+    counted: list[Path] = []
+    counter = CounterProcess(lambda path, _: counted.append(path))
+    first, *rest = ((path, 0) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
+    counter.request([first])
+    wait_until(lambda: len(counted) == 1)
+    with counter.paused(), counter.paused():
+        counter.request(rest)
+        time.sleep(0.3)
+        assert len(counted) == 1
+    wait_until(lambda: len(counted) == 4)
+    counter.close()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait up to 30 seconds for a condition."""
+    until = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_long_work_lets_other_requests_use_the_session(live: tuple[Site, Path]) -> None:
+    _, path = live
+    session = OpenSession("k", path)
+    other_ran = threading.Event()
+
+    def other_request() -> None:
+        with session.locked_view():
+            other_ran.set()
+
+    def steps() -> Generator[None, None, bool]:
+        threading.Thread(target=other_request).start()
+        for _ in range(1000):
+            time.sleep(0.005)
+            if other_ran.is_set():
+                return True
+            yield
+        return False
+
+    assert session.run_in_slices(steps())
+    session.close()
+
+
+def test_checking_a_file_does_not_block_other_requests(
+    live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, path = live
+    started, may_end = threading.Event(), threading.Event()
+
+    def slow_check(session: Session) -> list[Any]:
+        started.set()
+        assert may_end.wait(20)
+        return []
+
+    monkeypatch.setattr(Session, "problems", property(slow_check))
+    base = f"/api/sessions/{path.stem}"
+    request = threading.Thread(target=site.get, args=(f"{base}/problems",))
+    request.start()
+    assert started.wait(20)
+    assert site.get(base)["items"] == 2
+    may_end.set()
+    request.join(20)
+
+
+def test_two_sessions_with_the_same_file_name_have_different_keys(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.jsonl").write_bytes(jsonl(*told(user(folder))))
+    odd = tmp_path / "one" / "a b&c.jsonl"
+    odd.write_bytes(jsonl(*told(user("odd"))))
+    library = SessionLibrary(paths=[*tmp_path.glob("*/same.jsonl"), odd], count=False)
+    keys = {row.title: row.key for row in library.listing().sessions}
+    assert len(set(keys.values())) == 3
+    assert all(re.fullmatch(r"[\w.~-]+", key) for key in keys.values())
+    assert {title: library.find(key).parent.name for title, key in keys.items()} == {
+        "one": "one",
+        "two": "two",
+        "odd": "one",
+    }
+
+
+def test_captured_conversations_are_listed_and_merged_with_their_transcripts(tmp_path: Path) -> None:
+    session = "5e551017-0000-4000-8000-000000000001"
+    transcript = tmp_path / "projects" / "p" / f"{session}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(jsonl(*told(user("what was asked"), reply("the answer", id="m1"))))
+    for line in jsonl(printed(reply("the answer", id="m1"), uuid="u2")).splitlines(keepends=True):
+        Store(tmp_path).append("talk", line)
+    with running(SessionLibrary([tmp_path], count=False)) as site:
+        rows = {row["captured"]: row for row in site.get("/api/library")["sessions"]}
+        assert rows[True]["title"] == rows[False]["title"] == "what was asked"
+        base = f"/api/sessions/{rows[True]['key']}"
+        assert [p["kind"] for p in site.get(f"{base}/items")["items"]] == ["prompt", "response"]
+        with site.events(f"{base}/events") as events:
+            events.until("open")
+            Store(tmp_path).append("talk", jsonl(printed(reply("and more", id="m2"), uuid="u9")))
+            assert events.until("update")["items"] == 2
+
+
+# The guard
+
+
+ROUTES = ["/", "/api/library", "/api/events", "/api/usage", *(f"/api/sessions/x{path}" for path in SESSION_ROUTES)]
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_requests_of_other_sites_are_rejected(demo: Site, path: str) -> None:
+    assert demo.status(path, host="evil.example") == 403
+    assert demo.status(path, host=f"evil.example:{demo.port}") == 403
+    assert demo.status(path, host="127.0.0.1") == 403
+    assert demo.status(path, host=f"127.0.0.1:{demo.port + 1}") == 403
+    assert demo.status(path, host=[demo.host, demo.host]) in (400, 403)
+    assert demo.status(path, host=[]) in (400, 403)
+    assert demo.status(path, origin="http://evil.example") == 403
+    assert demo.status(path, origin="null") == 403
+    assert demo.status(path, origin=f"https://{demo.host}") == 403
+    for site in ("cross-site", "same-site"):
+        assert demo.status(path, sec_fetch_site=site, sec_fetch_mode="cors", sec_fetch_dest="empty") == 403
+        assert demo.status(path, sec_fetch_site=site, sec_fetch_mode="no-cors", sec_fetch_dest="script") == 403
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
+        assert demo.status(path, method) == 405
+
+
+def test_requests_of_its_own_page_are_answered(demo: Site) -> None:
+    for host in (f"127.0.0.1:{demo.port}", f"localhost:{demo.port}", f"[::1]:{demo.port}", f"LOCALHOST:{demo.port}"):
+        assert demo.status("/api/library", host=host) == 200
+        assert (
+            demo.status("/api/library", host=host, origin=f"http://{host.lower()}", sec_fetch_site="same-origin") == 200
+        )
+    assert demo.status("/api/library", "HEAD") == 200
+
+
+def test_a_link_on_another_site_opens_the_page_but_no_data(demo: Site) -> None:
+    visit = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}
+    assert demo.status("/", **visit) != 403
+    assert demo.status("/api/library", **visit) == 403
+    assert demo.status("/", **{**visit, "sec_fetch_dest": "iframe"}) == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/api/library", "/nothing", "/api/sessions/none"])
+def test_every_response_has_the_security_headers(demo: Site, path: str) -> None:
+    for headers in ({}, {"host": "evil.example"}):
+        answer = demo.ask(path, **headers)
+        for name, value in HEADERS.items():
+            assert answer.headers[name] == value
+        assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+    assert "unsafe" not in HEADERS["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/sessions/..%2f..%2fetc%2fpasswd",
+        "/api/sessions/%2fetc%2fpasswd",
+        f"/api/sessions/{str(SAMPLES).replace('/', '%2f')}",
+        "/api/sessions/../../etc/passwd",
+        "/assets/../../../pyproject.toml",
+        "/assets/%2e%2e/%2e%2e/routes.py",
+        "/assets/..%5c..%5croutes.py",
+        "/static/index.html",
+        "/export.js",
+        "/NOTICES.txt",
+        "//etc/passwd",
+        "/api/sessions/agent-7e6ca39e",
+    ],
+)
+def test_no_file_can_be_requested_by_its_path(demo: Site, path: str) -> None:
+    assert demo.status(path) == 404
+
+
+def test_missing_things_are_404_and_invalid_parameters_400(demo: Site) -> None:
+    key = demo.get("/api/library")["sessions"][0]["key"]
+    base = f"/api/sessions/{key}"
+    for path in (
+        "?agent=none",
+        "?branch=99",
+        "/calls/99999",
+        "/lines?message=no",
+        "/place?call=no",
+        "/items?agent=x",
+    ):
+        answer = demo.ask(base + path)
+        assert answer.status == 404 and json.loads(answer.body)["error"]
+    for start in ("x", "1e9", "%C2%B2", "99999999999999"):
+        assert demo.status(f"{base}/items?start={start}") == 400
+    for path in ("?branch=-1", "/search"):
+        assert demo.status(base + path) == 400
+    assert demo.status(f"{base}/calls/-1") == 404
+    assert demo.get(f"{base}/items?start=999999999")["items"] == []
+
+
+def test_an_address_other_than_loopback_needs_the_token() -> None:
+    with running(SessionLibrary([SAMPLES], count=False), host="reader.example", token="sesame") as site:
+        host = f"reader.example:{site.port}"
+        assert site.status("/api/library", host=host) == 401
+        assert site.status("/api/library?token=guess", host=host) == 401
+        assert site.status("/api/library", host=host, authorization="Bearer guess") == 401
+        assert site.status("/api/library", host=host, authorization="Bearer sesame") == 200
+        welcome = site.ask("/?token=sesame&x=1", host=host)
+        assert (welcome.status, welcome.headers["location"]) == (303, "/?x=1")
+        cookie = welcome.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+        assert site.status("/api/library", host=host, cookie=cookie.split(";")[0]) == 200
+        assert site.status("/api/library", host=host, cookie=f"reread_{site.port}=guess") == 401
+
+
+def test_loopback_addresses() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "localhost", "::1")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.1.2", "localhost.evil.example", "")))
+
+
+def test_the_host_names_of_an_address() -> None:
+    assert host_names("192.168.1.2") == ["192.168.1.2"]
+    assert host_names("fe80::1") == ["[fe80::1]"]
+    assert socket.gethostname() in host_names("0.0.0.0")
+
+
+# Live events
+
+
+def append(path: Path, *records: Any) -> None:
+    """Append records that continue the session in a file."""
+    have = path.read_bytes().count(b"\n")
+    with path.open("ab") as file:
+        file.write(b"".join(jsonl(*told(*([user("")] * have), *records)).splitlines(keepends=True)[have:]))
+
+
+def test_a_session_that_grows_sends_updates(live: tuple[Site, Path]) -> None:
+    site, path = live
+    base = f"/api/sessions/{path.stem}"
+    with site.events(f"{base}/events") as events:
+        state = events.until("open")
+        assert (state["items"], state["turns"], state["first"], state["live"]) == (2, 1, 2, True)
+        append(path, user("and this"))
+        update = events.until("update")
+        assert (update["items"], update["turns"], update["first"]) == (3, 2, 1)
+        append(path, reply(use("a", "Bash", command="ls"), id="m2"))
+        assert events.until("update")["first"] == 2
+        append(path, user([result("a", "x")]))
+        update = events.until("update")
+        assert (update["items"], update["first"]) == (4, 3)
+        page = site.get(f"{base}/items?start=3")
+        assert page["stamp"] == update["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
+
+
+def test_a_session_sends_its_progress_while_it_is_read(
+    live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, path = live
+    may_read, read = threading.Event(), OpenSession._read
+
+    def slow_read(session: OpenSession) -> SessionView:
+        assert may_read.wait(20)
+        return read(session)
+
+    monkeypatch.setattr(OpenSession, "_read", slow_read)
+    with site.events(f"/api/sessions/{path.stem}/events") as events:
+        assert events.next() == ("opening", {"read": 0, "size": path.stat().st_size})
+        may_read.set()
+        assert events.until("open")["items"] == 2
+
+
+def test_a_session_that_is_no_longer_written_sends_an_update(live: tuple[Site, Path]) -> None:
+    site, path = live
+    with site.events(f"/api/sessions/{path.stem}/events") as events:
+        assert events.until("open")["live"]
+        os.utime(path, (0, 0))
+        assert not events.until("grown")["live"]
+
+
+def test_one_thread_follows_a_session_while_there_are_listeners(live: tuple[Site, Path]) -> None:
+    site, path = live
+
+    def followers() -> int:
+        return sum(thread.name == f"follow {path.stem}" for thread in threading.enumerate())
+
+    address = f"/api/sessions/{path.stem}/events"
+    with site.events(address) as one:
+        one.until("open")
+        with site.events(address) as other:
+            other.until("open")
+            assert followers() == 1
+        append(path, user("and this"))
+        one.until("grown")
+        assert followers() == 1
+    wait_until(lambda: followers() == 0)
+
+
+def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
+    site, path = live
+    append(path, reply(use("t", "Task", prompt="look"), id="m2"))
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    with site.events(f"/api/sessions/{path.stem}/events") as events:
+        events.until("open")
+        (folder / "agent-a1.jsonl").write_bytes(jsonl(*told(user("look", isSidechain=True, agentId="a1"))))
+        update = events.until("update")
+        assert update["agents"] == ["a1"]
+        assert site.get(f"/api/sessions/{path.stem}")["agents"][0]["call"] == "t"
+
+
+def test_a_file_that_is_rewritten_or_deleted_sends_an_update(live: tuple[Site, Path]) -> None:
+    site, path = live
+    base = f"/api/sessions/{path.stem}"
+    with site.events(f"{base}/events") as events:
+        events.until("open")
+        again = path.with_suffix(".new")
+        again.write_bytes(jsonl(*told(user("another"), reply("file"), user("now"))))
+        again.replace(path)
+        update = events.until("update")
+        assert (update["rewritten"], update["first"], update["turns"]) == (True, 0, 2)
+        path.unlink()
+        assert events.until("update")["gone"]
+        assert site.get(f"{base}/items")["total"] == 3, "what was read stays visible"
+        assert site.get(base)["replaced"]
+
+
+def test_a_file_that_reappears_can_be_opened_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "projects" / "-p"
+    project.mkdir(parents=True)
+    path = project / "one.jsonl"
+    path.write_bytes(jsonl(user("hello")))
+    with running(SessionLibrary([tmp_path], count=False)) as site:
+        site.get("/api/library")
+        path.rename(project / "away")
+        assert site.status("/api/sessions/one") == 404
+        assert b"event: open\n" not in site.ask("/api/sessions/one/events").body
+        (project / "away").rename(path)
+        assert site.status("/api/sessions/one") == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_null_character_is_rejected(demo: Site) -> None:
+    assert demo.status("/api/usage?project=%00") == 400
+
+
+def test_a_rewind_sends_an_update_from_the_fork_on(live: tuple[Site, Path]) -> None:
+    site, path = live
+    append(path, user("left"), reply("went left", id="m2"))
+    with site.events(f"/api/sessions/{path.stem}/events") as events:
+        assert events.until("open")["branch"] == 0
+        append(path, user("right", parentUuid="u2"))
+        update = events.until("update")
+        assert (update["branch"], update["first"], update["items"]) == (1, 1, 3)
+
+
+def test_changes_are_visible_without_listening(live: tuple[Site, Path]) -> None:
+    site, path = live
+    base = f"/api/sessions/{path.stem}"
+    assert site.get(base)["items"] == 2
+    append(path, user("and this"))
+    until = time.monotonic() + 5
+    while site.get(base)["items"] == 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert site.get(base)["items"] == 3
+
+
+def test_a_torn_tail_of_an_old_file_is_a_malformed_record(live: tuple[Site, Path]) -> None:
+    site, path = live
+    with path.open("ab") as file:
+        file.write(b'{"type": "user", "mess')
+    os.utime(path, (0, 0))
+    assert site.get(f"/api/sessions/{path.stem}")["malformed"] == 1
+
+
+def test_new_sessions_send_an_event(live: tuple[Site, Path]) -> None:
+    site, path = live
+    assert len(site.get("/api/library")["sessions"]) == 1
+    with site.events("/api/events") as events:
+        shutil.copy(path, path.with_name("another.jsonl"))
+        site.get("/api/library")
+        time.sleep(2.1)
+        assert len(site.get("/api/library")["sessions"]) == 2
+        assert events.next()[0] == "library"
+
+
+def test_idle_sessions_are_closed_the_least_recently_used_first(tmp_path: Path) -> None:
+    for n in range(8):
+        (tmp_path / f"s{n}.jsonl").write_bytes(jsonl(*told(user(f"session {n}"))))
+    library = SessionLibrary(paths=sorted(tmp_path.glob("*.jsonl")), count=False)
+    open_sessions = make_app(library).state.open_sessions
+    listened, used = open_sessions.get("s0"), open_sessions.get("s1")
+    listened.bus.listeners.add(Mock())
+    views: list[weakref.ref[SessionView]] = []
+    for n in range(2, 8):
+        with open_sessions.get(f"s{n}").locked_view() as view:
+            assert view.overview().title == f"session {n}"
+            views.append(weakref.ref(view))
+        with used.locked_view():
+            pass
+    del view
+    assert len(open_sessions) <= MAX_IDLE + 1
+    assert sum(view() is not None for view in views) <= MAX_IDLE
+    assert (open_sessions.get("s0"), open_sessions.get("s1")) == (listened, used)
+
+
+# Start and shutdown
+
+
+def test_the_socket_lets_asyncio_disable_delays() -> None:
+    with bind("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only on these
+
+
+def test_a_port_in_use_is_an_error_or_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(reread.Misuse, match=f"Cannot listen on 127.0.0.1:{port}: .*omit --port"):
+            bind("127.0.0.1", port)
+        monkeypatch.setattr("reread.server.run.PORT", port)
+        with bind("127.0.0.1", None) as other:
+            assert other.getsockname()[1] != port
+    with pytest.raises(reread.Misuse, match=r"Cannot listen on 203\.0\.113\.1"):
+        bind("203.0.113.1", None)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str, Guard]]]:
+    """Call `serve` without running the server; return the printed address and the guard."""
+    guards: list[Any] = []
+
+    def run(server: Server, sockets: list[socket.socket]) -> None:
+        guards.append(server.config.app)
+        for each in sockets:
+            each.close()
+
+    def start(*paths: Path, **options: Any) -> tuple[str, Guard]:
+        lines: list[str] = []
+        serve(*paths, port=0, open_browser=False, echo=lines.append, **options)
+        return lines[0].split()[2], guards[-1]
+
+    monkeypatch.setattr(Server, "run", run)
+    monkeypatch.setattr(sys, "setswitchinterval", lambda seconds: None)
+    yield start
+    for guard in guards:
+        guard.app.state.open_sessions.close()
+        guard.app.state.library.close()
+
+
+def test_only_a_server_on_loopback_has_no_token(started: Callable[..., tuple[str, Guard]]) -> None:
+    address, guard = started(roots=[SAMPLES])
+    assert guard.token is None and re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+    for host in ("0.0.0.0", "::"):
+        address, guard = started(roots=[SAMPLES], host=host)
+        assert guard.token and len(guard.token) > 20 and address.endswith(f"/?token={guard.token}")
+        assert address.removeprefix("http://").split("/")[0].lower() in guard.hosts
+
+
+def test_a_single_session_is_opened_at_once(started: Callable[..., tuple[str, Guard]]) -> None:
+    path = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
+    address, guard = started(path)
+    assert address.endswith(f"/#/s/{path.stem}") and len(guard.app.state.open_sessions) == 1
+    address, guard = started(path, roots=[SAMPLES])
+    assert address.endswith("/") and len(guard.app.state.open_sessions) == 0
+
+
+def test_a_server_with_open_streams_stops_quickly(live: tuple[Site, Path]) -> None:
+    _, path = live
+    with running(SessionLibrary([path.parent.parent.parent], count=False)) as site, ExitStack() as streams:
+        for address in (f"/api/sessions/{path.stem}/events", "/api/events"):
+            streams.enter_context(site.events(address))
+        time.sleep(0.3)
+        began = time.monotonic()
+        site.end()
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_ctrl_c_stops_the_server_while_a_browser_listens(tmp_path: Path) -> None:
+    environment = {**os.environ, "REREAD_CACHE": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-open", "--port", "0"]
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
+        printed_line = server.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", printed_line)
+        assert found, printed_line + server.stderr.read()
+        site = Site(int(found[1]))
+        key = site.get("/api/library")["sessions"][0]["key"]
+        with site.events(f"/api/sessions/{key}/events") as events:
+            events.until("open")
+            server.send_signal(signal.SIGINT)
+            assert server.wait(5) == 0
+        assert server.stderr.read() == ""
+
+
+SLOW = """
+import threading, reread.cli, reread.server.library
+reread.server.library.SessionLibrary.usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
+reread.cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_ctrl_c_stops_the_server_during_a_slow_request() -> None:
+    command = [sys.executable, "-c", SLOW, "--demo", "serve", "--no-open", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
+        assert found
+        request = threading.Thread(target=Site(int(found[1])).status, args=("/api/usage",))
+        request.start()
+        assert server.stdout.readline() == "counting\n"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 0
+        request.join(10)
+        assert server.stderr.read() == ""
+
+
+def test_a_port_in_use_is_reported_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-open", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"reread: Cannot listen on 127\.0\.0\.1:{port}: .*\n", done.stderr)

@@ -1,0 +1,4 @@
+/** Marks a session that is being written now. */
+export function LiveDot() {
+  return <span className="live" role="img" aria-label="Live" title="Live: being written now" />;
+}

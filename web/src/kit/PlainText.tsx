@@ -1,0 +1,47 @@
+/** Text in which invisible characters are shown by their code: bidi overrides, zero-width and control characters. */
+
+import type { ReactNode } from "react";
+
+const INVISIBLE =
+  "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
+  "\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
+// Joiners belong in emoji and in many scripts: they are shown only between ASCII characters.
+const PATTERN = `[${INVISIBLE}]|(?<=[\\x21-\\x7e])[\\u200c\\u200d](?=[\\x21-\\x7e])`;
+const anyInvisible = new RegExp(PATTERN, "u");
+const everyInvisible = new RegExp(PATTERN, "gu");
+
+const hasInvisible = (text: string): boolean => anyInvisible.test(text);
+
+export const INVISIBLE_TITLE = "Invisible character";
+
+export type Piece = string | { code: string };
+
+/** Split text into visible strings and the codes of invisible characters. */
+export function splitInvisible(text: string): Piece[] {
+  if (!hasInvisible(text)) return [text];
+  const found: Piece[] = [];
+  let at = 0;
+  for (const match of text.matchAll(everyInvisible)) {
+    if (match.index > at) found.push(text.slice(at, match.index));
+    found.push({ code: codePoint(match[0]) });
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) found.push(text.slice(at));
+  return found;
+}
+
+const codePoint = (character: string): string =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+export function PlainText({ text }: { text: string }): ReactNode {
+  if (!hasInvisible(text)) return text;
+  return splitInvisible(text).map((piece, index) =>
+    typeof piece === "string" ? (
+      piece
+    ) : (
+      <span key={index} className="invisible" title={INVISIBLE_TITLE}>
+        {piece.code}
+      </span>
+    ),
+  );
+}

@@ -1,0 +1,87 @@
+/** Numbers, times and names as text. `tests/fixtures/format.json` has cases that the Python formatter shares. */
+
+const grouped = new Intl.NumberFormat("en-US");
+
+/** All digits, with thousands separators. */
+export const exact = (count: number): string => grouped.format(count);
+
+/** Rounded to one decimal, half up. */
+const rounded = (value: number): number => Math.floor(value * 10 + 0.5) / 10;
+
+/** A number in the largest of the units, each 1,000 of the one before, in which it is at least 1. */
+function scaled(value: number, units: readonly string[]): string {
+  let unit = 0;
+  let left = value;
+  while (unit < units.length - 1 && rounded(left) >= 1000) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${rounded(left)}${units[unit]}`;
+}
+
+/** 950, 12.3k, 4.5M, 2.4B. */
+export const tokens = (count: number): string => scaled(count, ["", "k", "M", "B"]);
+
+/** 42 B, 1.4 MB. */
+export const size = (bytes: number): string => scaled(bytes, [" B", " kB", " MB", " GB", " TB"]);
+
+/** $1.23; four decimals below half a cent. */
+export function money(usd: number): string {
+  if (usd > 0 && usd < 0.00005) return "<$0.0001";
+  const decimals = usd > 0 && usd < 0.005 ? 4 : 2;
+  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}`;
+}
+
+export const exactMoney = (usd: number): string => `$${usd.toFixed(6).replace(/0{1,4}$/, "")}`;
+
+/** 50 ms, 1.2 s, 45 s, 12 min 30 s, 27 h 46 min. */
+export function duration(seconds: number): string {
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 9.95) return `${rounded(seconds)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return twoUnits(Math.floor(whole / 60), "min", whole % 60, "s");
+  return twoUnits(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+}
+
+const twoUnits = (large: number, unit: string, small: number, smallUnit: string): string =>
+  small ? `${large} ${unit} ${small} ${smallUnit}` : `${large} ${unit}`;
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${exact(count)} ${count === 1 ? one : many}`;
+
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const timeFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const fullFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+
+export const timeOfDay = (time: string): string => timeFormat.format(new Date(time));
+
+export function day(time: string, now = new Date()): string {
+  const date = new Date(time);
+  return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
+}
+
+export const fullTime = (time: string): string => fullFormat.format(new Date(time));
+
+/** "2 min ago", the time of day, "yesterday" or the date, whichever is shortest for its age. */
+export function ago(time: string, now = new Date()): string {
+  const seconds = (now.getTime() - new Date(time).getTime()) / 1000;
+  if (seconds < 0) return day(time, now);
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  const yesterday = new Date(now);
+  yesterday.setDate(now.getDate() - 1);
+  const date = new Date(time).toDateString();
+  if (date === now.toDateString()) return timeOfDay(time);
+  if (date === yesterday.toDateString()) return "yesterday";
+  return day(time, now);
+}
+
+/** A path with `~` for the home folder. */
+export const folder = (path: string): string => path.replace(/^(\/home\/[^/]+|\/Users\/[^/]+|\/root)(?=\/|$)/, "~");
+
+/** `claude-opus-5-5-20261101` as `opus-5-5`. */
+export const model = (name: string): string => name.replace(/^claude-/, "").replace(/-20\d{6}$/, "");

@@ -1,0 +1,2 @@
+/** Anything that was thrown, as an Error. */
+export const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,23 @@
+/** A value that is loaded asynchronously. */
+
+import { useEffect, useState } from "react";
+import { toError } from "./toError";
+
+export type AsyncState<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; error: Error };
+
+/** Load whenever the key or the version changes. If only the version changes, the old value stays until the new one is ready. */
+export function useAsync<T>(key: string, load: () => Promise<T>, version = 0): AsyncState<T> {
+  const [last, setLast] = useState<{ key: string; result: AsyncState<T> }>({ key, result: { state: "loading" } });
+  useEffect(() => {
+    let current = true;
+    load().then(
+      (value) => current && setLast({ key, result: { state: "ready", value } }),
+      (error: unknown) => current && setLast({ key, result: { state: "failed", error: toError(error) } }),
+    );
+    return () => {
+      current = false;
+    };
+    // `load` is not a dependency: `key` identifies it.
+  }, [key, version]);
+  return last.key === key ? last.result : { state: "loading" };
+}

@@ -1,0 +1,9 @@
+/** The keys under which the store remembers what is expanded. */
+
+import type { CallPart, TimelineItem } from "../values";
+
+export const callKey = (call: Pick<CallPart, "index">): string => `call:${call.index}`;
+export const runKey = (item: TimelineItem): string => `run:${item.key}`;
+export const thinkingKey = (item: TimelineItem, at: number): string => `thinking:${item.key}:${at}`;
+export const summaryKey = (item: TimelineItem, at: number): string => `summary:${item.key}:${at}`;
+export const detailsKey = (item: TimelineItem, at: number): string => `details:${item.key}:${at}`;

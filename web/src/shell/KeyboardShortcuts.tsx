@@ -1,0 +1,39 @@
+/** The list of keyboard shortcuts. */
+
+const SHORTCUTS: [keys: string, action: string][] = [
+  ["j / k", "Next / previous turn"],
+  ["n / p", "Next / previous call"],
+  ["o or Enter", "Open or close the current call"],
+  ["e", "Next error"],
+  ["t", "Show/hide all thinking"],
+  ["g then a number", "Go to a turn"],
+  ["gg / G", "Go to the start / end"],
+  ["[ / ]", "Previous / next branch"],
+  ["Space", "Play or pause"],
+  ["/", "Search"],
+  ["Esc", "Close the search or this list"],
+  ["?", "Show this list"],
+];
+
+export function KeyboardShortcuts({ onClose }: { onClose(): void }) {
+  return (
+    <aside className="shortcuts" aria-label="Keyboard shortcuts">
+      <div className="shortcuts-header">
+        <h2>Keyboard shortcuts</h2>
+        <button type="button" className="link-button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      <dl>
+        {SHORTCUTS.map(([keys, action]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{action}</dd>
+          </div>
+        ))}
+      </dl>
+    </aside>
+  );
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import fixture from "../../tests/fixtures/search.json";
+import { itemMarkdown } from "../src/exportMarkdown";
+import type { TimelineItem } from "../src/values";
+
+const items = fixture.items as unknown as TimelineItem[];
+const markdown = (key: string) => itemMarkdown(items.find((item) => item.key === key) as TimelineItem);
+
+test("prompts and commands are quoted, without their collapsed parts", () => {
+  expect(markdown("u1")).toBe('> Where is the "Needle"?\n');
+  expect(markdown("u17")).toBe("> /rename needlework\n");
+});
+
+test("thinking is collapsed, and text stays as it is", () => {
+  expect(markdown("m1")).toBe(
+    "<details><summary>thinking</summary>\n\nA needle, hm.\n\n</details>\n\nI look for the NEEDLE in the hay.\n",
+  );
+});
+
+test("a call is one line, with its result if there is one", () => {
+  expect(markdown("m2")).toBe("- **Bash** grep -r needle . → hay.txt: needle (1.2 [x])\n");
+});
+
+test("the output of a command, which is a node, is copied", () => {
+  const output = { ...items[0], kind: "output", parts: [{ part: "nodes", title: "", cut: [], nodes: [{ node: "terminal", text: "done", stream: "out" }] }] };
+  expect(itemMarkdown(output as unknown as TimelineItem)).toBe("done\n");
+});

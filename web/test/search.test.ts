@@ -1,0 +1,28 @@
+/** An exported page searches and filters as the server does: both are tested with one file of cases. */
+
+import { expect, test } from "vitest";
+import fixture from "../../tests/fixtures/search.json";
+import { itemHits, searchPattern } from "../src/exportSearch";
+import { matchesFilter } from "../src/filter";
+import type { Filter } from "../src/source";
+import type { CallBody, SearchHit, TimelineItem } from "../src/values";
+
+interface Cases {
+  items: TimelineItem[];
+  bodies: Record<string, CallBody>;
+  search: { query: string; hits: unknown[][] }[];
+  filter: (Filter & { indices: number[] })[];
+}
+
+const { items, bodies, search, filter } = fixture as unknown as Cases;
+
+const comparable = ({ item, where, match, before, after }: SearchHit) =>
+  where === "call" ? [item, where, match] : [item, where, match, before, after];
+
+test.each(search)("search for $query", ({ query, hits }) => {
+  expect(items.flatMap((item) => itemHits(item, bodies, searchPattern(query), null)).map(comparable)).toEqual(hits);
+});
+
+test.each(filter)("filter: $kinds $tools $errors", ({ indices, ...wanted }) => {
+  expect(items.filter((item) => matchesFilter(item, wanted)).map(({ index }) => index)).toEqual(indices);
+});
