@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import reread
+from reread.accounting.dedupe import ForkPoints, ResponseCopy
+from reread.accounting.digest import Digest, FileDigest, FileResponse, Origin
 from reread.reports.usage_report import FIGURES, report_value
 
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
@@ -163,6 +165,38 @@ def test_a_price_file_overrides_the_bundled_prices(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("REREAD_PRICES", str(prices))
     assert reread.usage(tmp_path).totals.cost_usd == pytest.approx(0.008)
     assert reread.open(tmp_path / "projects/q/b.jsonl").usage.cost_usd == pytest.approx(0.002)
+
+
+class TestForkPoints:
+    """Sessions a, b and c share a response; a and b share another one."""
+
+    @pytest.fixture
+    def points(self) -> ForkPoints:
+        def copies(time_ms: int, *sessions: str) -> list[ResponseCopy]:
+            response = FileResponse(0, "r", 0, time_ms)
+            origins = [Origin(session, None, None, None) for session in sessions]
+            return [ResponseCopy(FileDigest(Digest()), response, origin) for origin in origins]
+
+        single = [*copies(40, "a"), *copies(50, "a"), *copies(30, "c"), *copies(5, "other")]
+        return ForkPoints([copies(10, "a", "b", "c"), copies(20, "a", "b"), copies(25, "a", "b")], single)
+
+    @pytest.mark.parametrize(
+        ("session", "others", "times"),
+        [
+            ("a", "b", (40, 40)),
+            ("a", "c", (20, 20)),
+            ("a", "bc", (20, 40)),
+            ("b", "a", (0, 0)),
+            ("b", "ac", (20, 0)),
+            ("c", "ab", (30, 30)),
+        ],
+    )
+    def test_times_of_the_first_and_the_last_divergence(
+        self, points: ForkPoints, session: str, others: str, times: tuple[int, int]
+    ) -> None:
+        origins = [Origin(name, None, None, None) for name in session + others]
+        sessions = points.sessions([ResponseCopy(FileDigest(Digest()), FileResponse(0, "r", 0), o) for o in origins])
+        assert points.times(session, sessions) == times
 
 
 class TestSelection:

@@ -352,6 +352,13 @@ class TestCost:
                 writer.append(result_line("a", total), stream=stream)
         assert [line.cost_usd for line in Store(tmp_path).open("d").lines()] == [1.0, None, 0.5]
 
+    def test_a_result_without_a_total_costs_the_sum_of_its_models(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        for amounts in ((0.25, 0.5), (0.25, 1.0)):
+            models = {f"m{n}": {"inputTokens": n, "costUSD": cost} for n, cost in enumerate(amounts)}
+            store.append("c", json.dumps({"type": "result", "session_id": "s", "modelUsage": models}).encode())
+        assert [line.cost_usd for line in store.open("c").lines()] == [0.75, 0.5]
+
 
 def result_line(session: str, total: float) -> bytes:
     return json.dumps({"type": "result", "session_id": session, "total_cost_usd": total}).encode()

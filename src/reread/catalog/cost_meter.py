@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from reread.accounting.billing import to_dollars
 from reread.accounting.cost_counters import CounterReading, counter_delta, read_result
 from reread.accounting.counter_deltas import is_per_process
 from reread.base import jsontext
@@ -12,8 +13,6 @@ from reread.base.coerce import as_dict, as_str
 from reread.catalog.stored_line import OUT, LineType, StoredLine, decode_line
 from reread.disk.backwards import lines_backwards
 from reread.records import dialects
-
-NANODOLLARS = 1e9
 
 
 class CostMeter:
@@ -49,9 +48,7 @@ class CostMeter:
             return None
         base = self._base(reading)
         self._last, self._run_is_new = reading, False
-        if base is None:
-            return result["total_cost_usd"]
-        return (counter_delta(reading, base).cost_nanos or 0) / NANODOLLARS
+        return to_dollars(counter_delta(reading, base).cost_nanos or 0)
 
     def _base(self, reading: CounterReading) -> CounterReading | None:
         """Return the earlier reading that includes what this one includes; None if this one starts from zero."""
