@@ -152,7 +152,7 @@ def test_bytes_and_binary_files_can_be_opened() -> None:
     assert reread.open(io.BytesIO(data)).messages[0].text == "First question"
     with pytest.raises(reread.Misuse, match="binary mode"):
         reread.open(io.StringIO("x"))
-    with pytest.raises(reread.Misuse, match="give a path"):
+    with pytest.raises(reread.Misuse, match="pass a path"):
         reread.open(3)
 
 

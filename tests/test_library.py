@@ -63,7 +63,7 @@ def test_a_refresh_publishes_new_and_changed_sessions_only(
     assert events.take() == []
     write("p/two.jsonl", "first", "second")
     library.refresh()
-    assert events.take() == [("listed", "two")]
+    assert events.take() == [("row", "two")]
 
 
 def test_a_session_that_is_no_longer_written_stops_being_live(
@@ -72,9 +72,9 @@ def test_a_session_that_is_no_longer_written_stops_being_live(
     write("p/one.jsonl", "first")
     assert library.listing().sessions[0].live
     events.take()
-    monkeypatch.setattr(module, "is_fresh", lambda path: False)
+    monkeypatch.setattr(module, "is_being_written", lambda path: False)
     library.refresh()
-    assert events.take() == [("listed", "one")]
+    assert events.take() == [("row", "one")]
     assert not library.listing().sessions[0].live
 
 
@@ -97,7 +97,7 @@ def test_new_counts_are_published(write: Callable[..., Path], library: SessionLi
     events.take()
     library._set_counts(path, RowCounts(turns=7))
     library._set_counts(path.with_name("unknown.jsonl"), RowCounts(turns=8))
-    assert events.take() == [("listed", "one")]
+    assert events.take() == [("row", "one")]
 
 
 def test_only_the_options_of_the_usage_report_are_used(write: Callable[..., Path], library: SessionLibrary) -> None:
