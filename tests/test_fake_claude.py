@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from limits import child_process
 
 from reread.catalog.store import Store
+from reread.fake_claude import client
 from reread.fake_claude.client import Pipes, run_fake_claude
 from reread.fake_claude.matcher import FakeClaudeSettings
 
@@ -395,7 +397,7 @@ def test_an_unrecorded_interrupt_ends_the_turn(environment: dict[str, str]) -> N
     assert reply["response"]["subtype"] == "success"
     assert line["message"]["content"][0]["text"] == "[Request interrupted by user]"
     assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
-    conversation.close()
+    assert conversation.close()[0] == 1
 
 
 def test_requests_are_answered_before_and_after_a_turn(environment: dict[str, str]) -> None:
@@ -446,6 +448,164 @@ def test_a_recording_without_input_is_played_both_ways(environment: dict[str, st
     conversation.send(deny(conversation.receive_until("control_request")[-1], "Stop."))
     conversation.receive_until("result")
     conversation.close()
+
+
+INIT = {"type": "system", "subtype": "init", "session_id": "s"}
+
+
+def answer(text: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "result", "subtype": "success", "result": text, "session_id": "s", **fields}
+
+
+def record(store: Path, argv: list[str], *lines: Any, **timestamps: datetime) -> str:
+    """Record a run; a line is a message that the client printed, or a stream and a message."""
+    with Store(store).writer("made") as writer:
+        writer.start_run(["claude", *argv])
+        for line in lines:
+            stream, message = line if isinstance(line, tuple) else ("out", line)
+            writer.append(json.dumps(message).encode(), stream=stream, timestamp=timestamps.get(message["type"]))
+    return str(store)
+
+
+def test_an_error_result_implies_the_exit_code(claude: Any, tmp_path: Path) -> None:
+    for is_error in (False, True):
+        stream = tmp_path / f"{is_error}.jsonl"
+        stream.write_bytes(json_lines(INIT, answer("Done.", is_error=is_error)))
+        assert claude("-p", "x", replay=str(stream)).returncode == is_error
+
+
+def test_an_unknown_session_is_rejected_before_the_first_message(claude: Any) -> None:
+    done = claude(*TALK, "--resume", "11111111-0000-4000-8000-000000000000", replay="turns")
+    assert (done.returncode, values(done)[0]["subtype"]) == (1, "error_during_execution")
+
+
+def test_match_order_compares_neither_hooks_nor_answers(environment: dict[str, str], claude: Any) -> None:
+    hooks = {"Stop": [{"matcher": None, "hookCallbackIds": ["hook_0"]}]}
+    opening = request("i", subtype="initialize", hooks=hooks)
+    done = claude(*TALK, stdin=json_lines(opening, prompt("Say hello")), replay="hello", match="order")
+    assert done.returncode == 0
+    conversation = Conversation(environment, replay="permission", match="order")
+    conversation.send(prompt("Whatever"))
+    for _ in range(2):
+        conversation.send(deny(conversation.receive_until("control_request")[-1], "Never."))
+    assert conversation.receive_until("result")[-1]["subtype"] == "success"
+    assert conversation.close()[0] == 0
+
+
+def test_a_recorded_echo_of_the_prompt_is_printed_once_on_request(claude: Any, tmp_path: Path) -> None:
+    echo = {"type": "user", "message": {"role": "user", "content": "Hi"}, "isReplay": True, "session_id": "s"}
+    home = record(tmp_path, [*TALK, "--replay-user-messages"], ("in", prompt("Hi")), INIT, echo, answer("Hello."))
+    for options, count in (([], 0), (["--replay-user-messages"], 1)):
+        done = claude(*TALK, *options, stdin=json_lines(prompt("Hi")), home=home)
+        assert [value.get("isReplay") for value in values(done)].count(True) == count
+
+
+def test_an_interrupt_after_the_result_ends_nothing(environment: dict[str, str], tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    late = {"type": "late", "session_id": "s"}
+    home = record(tmp_path, TALK, ("in", prompt("Hi")), INIT, answer("Hello."), late, late=now + timedelta(seconds=2))
+    conversation = Conversation(environment, home=home, speed="1")
+    conversation.send(prompt("Hi"))
+    conversation.receive_until("result")
+    conversation.send(request("int", subtype="interrupt"))
+    assert [conversation.receive()["type"] for _ in range(2)] == ["control_response", "late"]
+    assert conversation.close()[:2] == (0, b"")
+
+
+def test_an_interrupt_between_turns_does_not_end_the_next(environment: dict[str, str]) -> None:
+    conversation = Conversation(environment, replay="turns")
+    conversation.send(prompt("One"))
+    conversation.receive_until("result")
+    conversation.send(request("int", subtype="interrupt"))
+    conversation.receive_until("control_response")
+    conversation.send(prompt("Two"), request("model", subtype="set_model", model="m"))
+    assert conversation.receive_until("result")[-1]["subtype"] == "success"
+    conversation.close()
+
+
+def test_an_interrupted_turn_ends_with_the_idle_state(environment: dict[str, str]) -> None:
+    conversation = Conversation({**environment, "CLAUDE_CODE_SDK_READS_SESSION_STATE": "1"}, replay="permission")
+    conversation.send(prompt("Touch two files"))
+    conversation.receive_until("control_request")
+    conversation.send(request("int", subtype="interrupt"))
+    conversation.receive_until("result")
+    assert conversation.receive()["state"] == "idle"
+    conversation.close()
+
+
+def test_mirrored_transcript_lines_are_printed_on_request_with_the_callers_path(
+    claude: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    sent = json_lines(prompt("Mirror me"))
+    assert b"transcript_mirror" not in claude(*TALK, stdin=sent, replay="mirror").stdout
+    mirrored = [v for v in values(claude(*TALK, "--session-mirror", stdin=sent, replay="mirror")) if "filePath" in v]
+    project = re.sub("[^a-zA-Z0-9]", "-", str(tmp_path.resolve()))
+    folder = Path(environment["CLAUDE_CONFIG_DIR"], "projects", project)
+    assert mirrored and {Path(value["filePath"]).parent for value in mirrored} == {folder}
+
+
+def test_standard_input_is_read_to_its_end_once_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "STDIN_SECONDS", 0.2)
+    settings = FakeClaudeSettings(sources=(str(CONVERSATIONS / "piped.jsonl"),))
+
+    def call(*writes: bytes) -> int:
+        (reading, writing), out = os.pipe(), io.BytesIO()
+
+        def write() -> None:
+            for data in writes:
+                os.write(writing, data)
+                time.sleep(0.5)
+            os.close(writing)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            return run_fake_claude(["-p", "Sum this up:"], settings, Pipes(reading, out, out))
+        finally:
+            writer.join()
+            os.close(reading)
+
+    assert call(b"one\n", b"two\n") == 0
+    assert call(b"one\n") == 3
+
+
+def test_a_client_that_was_killed_ends_after_its_last_turn(environment: dict[str, str], tmp_path: Path) -> None:
+    home = record(tmp_path, TALK, ("in", prompt("Hi")), INIT)
+    conversation = Conversation(environment, home=home)
+    conversation.send(prompt("Hi"))
+    assert conversation.process.wait(timeout=30) == 1
+    conversation.close()
+
+
+def test_an_answer_made_up_by_the_client_needs_no_partial_messages(claude: Any) -> None:
+    done = claude("-p", "Fail", *STREAM, "--include-partial-messages")
+    assert (done.returncode, values(done)[-1]["type"]) == (1, "result")
+
+
+def test_a_fork_is_preferred_for_a_fork(claude: Any, tmp_path: Path) -> None:
+    record(tmp_path, ["-p", "Hi"], INIT, answer("Hello."))
+    record(tmp_path, ["-p", "More", "--resume", "s"], INIT, answer("Plain."))
+    home = record(tmp_path, ["-p", "More", "--resume", "s", "--fork-session"], answer("Forked.", session_id="f"))
+    more = ("-p", "More", "--resume", "s")
+    assert claude(*more, home=home, match="prompt").stdout == b"Plain.\n"
+    assert claude(*more, "--fork-session", home=home).stdout == b"Forked.\n"
+
+
+def test_the_next_prompt_must_be_the_recorded_one(claude: Any) -> None:
+    done = claude(*TALK, stdin=json_lines(prompt("One"), prompt("Three")), replay="turns")
+    assert done.returncode == 3
+    assert b'the prompt recorded next is "Two".' in done.stderr
+    done = claude(*TALK, stdin=json_lines(*map(prompt, ["One", "Two", "Three", "Four"])), replay="turns")
+    assert b"turns#3 is the last recorded turn of its session." in done.stderr
+
+
+def test_every_turn_of_a_process_is_marked_as_played(claude: Any, tmp_path: Path) -> None:
+    played = str(tmp_path / "played")
+    done = claude(*TALK, stdin=json_lines(prompt("One"), prompt("Two")), replay="turns", played=played)
+    resume = ["--resume", values(done)[-1]["session_id"]]
+    again = claude("-p", "Two", *resume, replay="turns", played=played)
+    assert b"All of its recordings (1 recording) have been played" in again.stderr
+    assert claude("-p", "Three", *resume, replay="turns", played=played).returncode == 0
 
 
 def slow_store(folder: Path, seconds: float) -> str:

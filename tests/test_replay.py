@@ -17,6 +17,7 @@ from making import jsonl, reply, result, told, use, user
 import reread
 from reread.base.times import parse_duration, parse_position
 from reread.catalog.store import Store
+from reread.recording import player
 from reread.recording.player import INSTANT, PlaybackStep, playback_schedule
 
 START = datetime(2026, 11, 15, 10, tzinfo=UTC)
@@ -80,6 +81,20 @@ class TestConversation:
         numbers, pauses = self.play(store)
         assert numbers == [0, 1, 2, 3, 4]
         assert pauses == [1, 2, 3, 4]  # the test does not sleep, so each line is due later
+
+    def test_does_not_rush_after_a_long_stop(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock, pauses = [100.0], list[float]()
+        monkeypatch.setattr(player.time, "monotonic", lambda: clock[0])
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            clock[0] += seconds
+
+        played = reread.replay(store.open("c"), sleep=sleep)
+        next(played)
+        clock[0] += 10
+        assert len(list(played)) == 4
+        assert pauses == [1, 1]  # it catches up by a second, and then keeps the pace
 
     def test_a_part_starts_at_once(self, store: Store) -> None:
         assert self.play(store, start=2.0, stop=4.0) == ([2, 3], [1])
