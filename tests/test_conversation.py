@@ -9,7 +9,7 @@ from making import (
     DEEP,
     SESSION,
     ZEROS,
-    Growing,
+    GrowingSource,
     Object,
     answer,
     attachment,
@@ -514,7 +514,7 @@ class TestAgents:
         assert texts(session.agents["inner"]) == ["deep"]
 
     def test_links_are_found_anew_as_a_session_grows(self) -> None:
-        source = Growing(
+        source = GrowingSource(
             jsonl(
                 *told(
                     reply(use("t1", "Agent", prompt="look")),

@@ -1,4 +1,4 @@
-"""Lines to records: nothing valid is lost, whatever else stands on a line."""
+"""Decoding lines into records: nothing valid is lost, whatever else a line contains."""
 
 import json
 import time
@@ -17,31 +17,31 @@ LINE_A, LINE_B = encode(A), encode(B)
 
 
 def decoded(*chunks: bytes) -> list[Record]:
-    """The records of these bytes."""
+    """Return the records of these bytes."""
     decoder = Decoder()
     return [record for chunk in chunks for record in decoder.feed(chunk)] + decoder.flush()
 
 
 def types(data: bytes) -> list[str]:
-    """The types of their records."""
+    """Return the types of the records of these bytes."""
     return [record.type for record in decoded(data)]
 
 
 class TestRecords:
-    """What a record says of itself."""
+    """The attributes of a record."""
 
-    def test_where_it_stands(self) -> None:
+    def test_its_position(self) -> None:
         first, second = decoded(LINE_A + b"\r\n\n" + LINE_B)
         assert (first.line, first.offset, first.raw) == (1, 0, LINE_A)
         assert (second.line, second.offset, second.raw) == (3, len(LINE_A) + 3, LINE_B)
 
-    def test_what_it_says(self) -> None:
+    def test_its_values(self) -> None:
         (record,) = decoded(LINE_A)
         assert (record.type, record.dialect, record.fault) == ("user", "native", None)
         assert record.value == record.native == A
         assert record.entry.message.content == "first"
 
-    def test_the_value_is_as_written_and_the_entry_in_the_native_tongue(self) -> None:
+    def test_the_value_is_as_written_and_the_entry_in_the_native_format(self) -> None:
         (record,) = decoded(jsonl(printed(reply("hi"), "t1")))
         assert (record.dialect, record.value["parent_tool_use_id"]) == ("stream-json", "t1")
         assert "session_id" not in record.native
@@ -62,14 +62,14 @@ class TestRecords:
             (b'{"type":"user"', None, "not JSON"),
         ],
     )
-    def test_what_is_no_record_is_malformed(self, line: bytes, value: Any, why: str) -> None:
+    def test_anything_but_an_object_is_malformed(self, line: bytes, value: Any, why: str) -> None:
         (record,) = decoded(b"{}\n" + line + b"\n")[1:]
         assert (record.type, record.value, record.raw) == ("malformed", value, line)
         assert why in (record.fault or "")
         assert record.entry.type == "malformed"
 
     @pytest.mark.parametrize("line", [b"{}", b'{"type":null}', b'{"type":5}', b'{"type":["user"]}', b'{"type":{}}'])
-    def test_an_object_without_a_type_is_a_record_all_the_same(self, line: bytes) -> None:
+    def test_an_object_without_a_type_is_a_record(self, line: bytes) -> None:
         (record,) = decoded(line)
         assert (record.fault, record.type) == (None, "")
         assert record.value == json.loads(line)
@@ -78,14 +78,14 @@ class TestRecords:
         (record,) = decoded(b'{"type":"brand-new","sessionId":"s","x":[1]}')
         assert (record.type, record.fault, record.entry.value["x"]) == ("brand-new", None, [1])
 
-    def test_lone_surrogates_stay_in_the_value_only(self) -> None:
+    def test_lone_surrogates_are_kept_only_in_the_value(self) -> None:
         (record,) = decoded(encode(user("half \ud83d", **{k: A[k] for k in ("uuid", "sessionId")})))
         assert record.value["message"]["content"] == "half \ud83d"
         assert record.native["message"]["content"] == record.entry.message.content == "half �"
 
 
 class TestLines:
-    """What stands around records."""
+    """Lines that are not exactly one record."""
 
     @pytest.mark.parametrize(
         ("data", "expected"),
@@ -103,7 +103,7 @@ class TestLines:
             (b"  " + LINE_A + b"  \n", ["user"]),
         ],
     )
-    def test_what_stands_around_a_record_on_its_line_is_passed_over(self, data: bytes, expected: list[str]) -> None:
+    def test_padding_around_a_record_is_skipped(self, data: bytes, expected: list[str]) -> None:
         assert types(data) == expected
 
     @pytest.mark.parametrize("between", [b"", b" ", b"\x00\x00", b"\t \x00"])
@@ -126,12 +126,12 @@ class TestLines:
         found = decoded(LINE_B[:30] + LINE_A + LINE_A[:30] + LINE_B + b"\n")
         assert [record.type for record in found] == ["malformed", "user", "malformed", "assistant"]
 
-    def test_a_torn_record_full_of_objects_hides_no_whole_one(self) -> None:
+    def test_a_torn_record_with_many_objects_does_not_hide_a_whole_one(self) -> None:
         torn = encode(told(reply(*(use(f"t{n}", todos=[{"a": 1}, {"b": 2}]) for n in range(300))))[0])[:-30]
         found = decoded(torn + LINE_A + b"\n")
         assert [record.type for record in found] == ["malformed", "user"]
 
-    def test_a_nested_object_of_a_torn_record_is_no_record(self) -> None:
+    def test_a_nested_object_of_a_torn_record_is_not_a_record(self) -> None:
         torn = b'{"type":"progress","data":{"type":"agent_progress","message":' + LINE_A + b',"agentId":"a'
         (record,) = decoded(torn)
         assert record.type == "malformed"
@@ -145,10 +145,10 @@ class TestLines:
         (record,) = decoded(data)
         assert record.value["message"]["content"] == "a\u2028b\u2029c\u0085d"
 
-    def test_a_number_of_a_line_counts_blank_ones(self) -> None:
+    def test_line_numbers_count_blank_lines(self) -> None:
         assert [record.line for record in decoded(b"\n\n" + LINE_A + b"\n\n" + LINE_B)] == [3, 5]
 
-    def test_what_has_no_end_waits(self) -> None:
+    def test_an_incomplete_line_stays_pending(self) -> None:
         decoder = Decoder()
         assert decoder.feed(LINE_A) == []
         assert [record.line for record in decoder.feed(b"\n" + LINE_B[:10])] == [1]
@@ -163,11 +163,11 @@ class TestLines:
                 lines[outside]
 
 
-class TestDocuments:
-    """A file whose first byte is `[` is one document."""
+class TestArrays:
+    """A file whose first byte is `[` is one JSON array."""
 
     def written(self, items: list[Any], **style: Any) -> bytes:
-        """An array of these."""
+        """Return an array of these values."""
         return json.dumps(items, **style).encode()
 
     @pytest.mark.parametrize("style", [{}, {"indent": 2}, {"separators": (",", ":")}])
@@ -179,34 +179,34 @@ class TestDocuments:
         assert [data[r.offset : r.offset + len(r.raw)] for r in found] == [r.raw for r in found]
 
     @pytest.mark.parametrize("size", [1, 3, 50, 10_000])
-    def test_each_record_has_the_line_it_begins_on(self, size: int) -> None:
+    def test_each_record_has_the_line_it_starts_on(self, size: int) -> None:
         data = self.written([A, B, A], indent=1)
         found = decoded(*(data[at : at + size] for at in range(0, len(data), size)))
         assert [record.line for record in found] == [1 + data[: r.offset].count(b"\n") for r in found]
 
     @pytest.mark.parametrize("data", [b"[]", b"[ \n ]\n", BOM + b"[]"])
-    def test_an_empty_one_has_none(self, data: bytes) -> None:
+    def test_an_empty_array_has_no_records(self, data: bytes) -> None:
         assert decoded(data) == []
 
-    def test_a_torn_one_has_those_that_are_whole(self) -> None:
+    def test_a_torn_array_has_its_whole_elements(self) -> None:
         data = self.written([A, B])[:-20]
         whole, torn = decoded(data)
         assert (whole.value, torn.type) == (A, "malformed")
 
     @pytest.mark.parametrize("odd", [1, None, "words, and more", [1, 2], [[]], "a ] b", "{", [{}]])
     @pytest.mark.parametrize("place", [0, 1, 2])
-    def test_elements_that_are_no_objects_hide_no_others(self, odd: Any, place: int) -> None:
+    def test_other_elements_do_not_hide_objects(self, odd: Any, place: int) -> None:
         items = [A, B]
         items.insert(place, odd)
         found = [record.value for record in decoded(self.written(items))]
         assert [value for value in found if value in (A, B)] == [A, B]
 
-    def test_records_come_as_their_elements_end(self) -> None:
+    def test_records_are_returned_as_their_elements_end(self) -> None:
         decoder, data = Decoder(), self.written([A, B])
         assert [record.value for record in decoder.feed(data[: len(LINE_A) + 60])] == [A]
 
     @pytest.mark.parametrize("size", [1, 1000])
-    def test_blanks_before_it_do_not_hide_it_in_any_chunks(self, size: int) -> None:
+    def test_white_space_before_an_array_in_any_chunks(self, size: int) -> None:
         data = b" " * (1 << 17) + self.written([A, B])
         assert [r.value for r in decoded(*(data[at : at + size] for at in range(0, len(data), size)))] == [
             A,
@@ -236,7 +236,7 @@ def test_usage_may_be_too_deep() -> None:
     assert session.usage.output_tokens == 5
 
 
-def test_a_long_element_in_small_pieces_takes_no_long_time() -> None:
+def test_a_long_element_in_small_chunks_is_fast() -> None:
     data = b"[" + encode(user("line\n" * 1_500_000)) + b"," + LINE_A + b"]"
     with within(3):
         records = decoded(*(data[at : at + 65_536] for at in range(0, len(data), 65_536)))
@@ -291,7 +291,7 @@ JUNK: dict[str, Callable[[int], bytes]] = {
     "deep objects that are spliced": nest(b'{"type":"mode","a":', b"x", b"}{}"),
     "padding": repeat(b"\0 {"),
 }
-"""Lines on which a scan that goes back, or decodes a byte again and again, takes quadratic time."""
+"""Lines that take quadratic time if the scan ever moves back or decodes a byte again."""
 
 
 @pytest.mark.parametrize("first", [b"{}\n", b"["], ids=["line", "array"])

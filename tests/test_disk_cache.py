@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from reread.reader.counts import RowCounts
 
 from reread.accounting.cache import UsageCache
 from reread.disk import cache
 from reread.disk.cache import CacheFile, CacheTable, FileState, FileValues, Statement
+from reread.reader.row_counts import RowCounts
 from reread.server.count_cache import CountCache
 
 WORDS = CacheTable("words", "word TEXT PRIMARY KEY, number INTEGER", 1)

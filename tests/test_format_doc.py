@@ -1,4 +1,4 @@
-"""The format's document is true: its examples read as it says, and it names every type that the program knows."""
+"""docs/format.md is true: its examples are read as it says, and it names every known type."""
 
 import os
 import re
@@ -17,7 +17,7 @@ TEXT = (HERE.parent / "docs" / "format.md").read_text(encoding="utf-8")
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
 ROOTS = [HERE / "real", *([Path(LARGER) / "data"] if LARGER else [])]
 VERSIONS = ["1.0.128", "2.0.55", "2.1.76", "2.1.220", "2.1.325"]
-"""Those of the captures, the oldest first."""
+"""The versions of the captures, oldest first."""
 
 _EXAMPLE = re.compile(
     r"(?:^In `(?P<path>[^`]+)`:\n\n)?^```json\n(?P<lines>.*?)^```\n\n"
@@ -30,10 +30,10 @@ NEW = {"unknown-type", "unknown-subtype", "unknown-block", "unknown-field"}
 
 
 class Example(NamedTuple):
-    """Lines that the document shows, and what it says of them."""
+    """Lines in the document, and what it says about them."""
 
     place: str
-    """The heading above, and the bold words that lead the paragraph, where there are some."""
+    """The heading above, and the bold words at the start of the paragraph, if any."""
     path: str | None
     lines: bytes
     fates: list[tuple[str, str]]
@@ -41,7 +41,7 @@ class Example(NamedTuple):
 
 
 def examples() -> Iterator[Example]:
-    """Every example of the document."""
+    """Yield every example of the document."""
     for found in _EXAMPLE.finditer(TEXT):
         heading = [h for h in _HEADING.finditer(TEXT) if h.start() < found.start()][-1]
         leads = _LEAD.findall(TEXT, heading.end(), found.start())
@@ -54,14 +54,14 @@ def examples() -> Iterator[Example]:
 EXAMPLES = list(examples())
 
 
-def shown(place: str) -> reread.Session:
-    """The one example at a place, opened."""
+def opened(place: str) -> reread.Session:
+    """Open the only example at a place."""
     (example,) = (example for example in EXAMPLES if example.place == place)
     return reread.open(example.lines)
 
 
-def laid_out(place: str, folder: Path) -> reread.Session:
-    """The examples at a place, each in the file that the document names; the first one opened."""
+def written_out(place: str, folder: Path) -> reread.Session:
+    """Write the examples at a place to the files that the document names, and open the first one."""
     files = [(folder / example.path, example) for example in EXAMPLES if example.place == place and example.path]
     for path, example in files:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,12 +70,12 @@ def laid_out(place: str, folder: Path) -> reread.Session:
 
 
 def texts(messages: list[reread.Message]) -> list[str]:
-    """What was said."""
+    """Return the texts of the messages."""
     return [message.text for message in messages]
 
 
 class TestExamples:
-    """Each example on its own."""
+    """Tests of each example."""
 
     def test_every_block_of_json_is_an_example(self) -> None:
         assert len(EXAMPLES) == TEXT.count("```json\n") > 20
@@ -87,7 +87,7 @@ class TestExamples:
         assert fates == example.fates
 
     @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
-    def test_nothing_else_is_odd_about_it(self, example: Example) -> None:
+    def test_check_finds_what_the_text_says(self, example: Example) -> None:
         found = {finding.code for finding in reread.check(example.lines)} - {"foreign-dialect"}
         assert sorted(found) == example.codes
         assert not NEW & found or example.fates[0][1] == "unknown"
@@ -104,7 +104,7 @@ class TestWhatTheTextSays:
     """The sentences around the examples."""
 
     def test_the_lines_of_a_response_are_one_message_and_a_result_is_on_its_call(self) -> None:
-        session = shown("One response, several lines")
+        session = opened("One response, several lines")
         first, last = session.messages
         assert [block.type for block in first.blocks] == ["thinking", "text", "tool_use"]
         (call,) = session.calls
@@ -112,22 +112,22 @@ class TestWhatTheTextSays:
         assert last.text == "One file."
 
     def test_results_of_parallel_calls_make_no_branch(self) -> None:
-        session = shown("Calls and results")
+        session = opened("Calls and results")
         assert [(call.name, call.ok) for call in session.calls] == [("Bash", False), ("Read", True)]
         assert session.calls[0].data == "Error: Exit code 2"
         assert len(session.branches) == 1
 
-    def test_who_speaks(self) -> None:
-        session = shown("Who wrote a message")
+    def test_who_wrote_a_message(self) -> None:
+        session = opened("Who wrote a message")
         assert [message.kind for message in session.messages] == ["command", "output", "interrupt", "prompt"]
 
     def test_a_later_prompt_under_an_old_parent_is_a_branch_and_zeros_mean_nothing(self) -> None:
-        active, left = shown("Branches").branches
+        active, left = opened("Branches").branches
         assert texts(active.messages) == ["Sort the shelf", "By name?", "By colour"]
         assert texts(left.messages) == ["Sort the shelf", "By name?", "By size", "Done."]
 
     def test_a_boundary_and_its_summary_are_one_compaction(self) -> None:
-        session = shown("Compactions")
+        session = opened("Compactions")
         (compaction,) = session.compactions
         assert (compaction.trigger, compaction.pre_tokens) == ("auto", 155000)
         assert compaction.summary is session.messages[-1]
@@ -136,14 +136,14 @@ class TestWhatTheTextSays:
     @pytest.mark.parametrize("place", dict.fromkeys(e.place for e in EXAMPLES if e.place.startswith("Agents")))
     def test_an_agent_is_linked_to_its_call_wherever_it_is_written(self, place: str, tmp_path: Path) -> None:
         apart = any(example.path for example in EXAMPLES if example.place == place)
-        session = laid_out(place, tmp_path) if apart else shown(place)
+        session = written_out(place, tmp_path) if apart else opened(place)
         (agent,) = session.agents.values()
         assert agent.call is session.calls[0] and session.calls[0].agent is agent
         assert agent.prompt == "Look around"
         assert texts(agent.messages)[-1] == "Three shelves."
 
     def test_what_a_background_agent_answers_comes_as_a_notification(self, tmp_path: Path) -> None:
-        last = laid_out("Agents / 2.1: below the session", tmp_path).messages[-1]
+        last = written_out("Agents / 2.1: below the session", tmp_path).messages[-1]
         assert (last.kind, last.fields["summary"]) == ("notification", "Three shelves")
 
     def test_a_stream_is_read_as_lines_as_an_array_and_as_a_lone_result(self) -> None:
@@ -163,16 +163,16 @@ class TestWhatTheTextSays:
         assert texts(session.messages) == ["One file."]
 
     def test_early_records_are_read_as_native_ones(self) -> None:
-        session = shown("early")
+        session = opened("early")
         assert session.calls[0].result is not None and session.calls[0].by_position
         assert len(session.compactions) == 1 and session.compactions[0].summary is session.messages[-1]
         assert session.records[0].native["timestamp"] == "2026-11-15T10:00:00.000Z"
 
-    def test_of_state_the_last_one_holds(self) -> None:
-        assert shown("Oddities in real files / Repeated lines").title == "A longer look"
+    def test_the_last_state_record_counts(self) -> None:
+        assert opened("Oddities in real files / Repeated lines").title == "A longer look"
 
-    def test_late_parents_are_found_and_missing_ones_replaced_by_the_line_before(self) -> None:
-        conversation = shown("Oddities in real files / Missing and late parents").conversation
+    def test_late_parents_are_found_and_missing_ones_replaced(self) -> None:
+        conversation = opened("Oddities in real files / Missing and late parents").conversation
         assert [conversation.tree.parent(index) for index in range(3)] == [-1, 2, 0]
 
     def test_a_summary_is_the_title_of_the_session_that_has_its_leaf(self) -> None:
@@ -183,20 +183,20 @@ class TestWhatTheTextSays:
 
 
 class TestRealFiles:
-    """What the text says of versions, held against what the client wrote."""
+    """What the text says about versions, compared with files written by those versions."""
 
     @staticmethod
     def files(version: str, pattern: str) -> list[Path]:
-        """The files of all captures of a version whose place in their project fits."""
+        """Return the files of all captures of a version that match a pattern in their project."""
         return [path for root in ROOTS for path in sorted(root.glob(f"{version}/*/projects/*/{pattern}"))]
 
     @pytest.mark.parametrize("version", VERSIONS)
-    def test_every_line_of_a_response_holds_one_block(self, version: str) -> None:
+    def test_every_line_of_a_response_has_one_block(self, version: str) -> None:
         for path in self.files(version, "*.jsonl"):
             said = [record.native for record in reread.open(path).records if record.type == "assistant"]
             assert {len(native["message"]["content"]) for native in said} <= {1}
 
-    def test_agents_stand_inside_then_beside_then_below_the_session(self) -> None:
+    def test_agents_are_inside_then_next_to_then_below_the_session(self) -> None:
         below = "*/subagents/agent-*.jsonl"
         assert not self.files("1.0.128", "agent-*.jsonl") + self.files("1.0.128", below)
         assert self.files("2.0.55", "agent-*.jsonl") and not self.files("2.0.55", below)
@@ -204,7 +204,7 @@ class TestRealFiles:
             assert self.files(version, below) and not self.files(version, "agent-*.jsonl")
             assert all(path.with_suffix(".meta.json").exists() for path in self.files(version, below))
 
-    def test_which_records_came_when(self) -> None:
+    def test_when_record_types_appeared(self) -> None:
         types = {
             version: {r.type for path in self.files(version, "**/*.jsonl") for r in reread.open(path).records}
             for version in VERSIONS
@@ -226,7 +226,7 @@ class TestRealFiles:
 
 
 class TestCompleteness:
-    """The tables."""
+    """The tables are complete."""
 
     @pytest.mark.parametrize("name", sorted(RECORDS))
     def test_every_type_of_record_is_named(self, name: str) -> None:

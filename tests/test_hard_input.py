@@ -1,4 +1,4 @@
-"""Hard input: content never raises, no byte is lost, and what can be read is read."""
+"""Hard input: content never raises, no byte is lost, and everything readable is read."""
 
 import copy
 import io
@@ -26,13 +26,13 @@ TALK = ["What is in the file?", "A list of names.", "Sort it.", "Sorted."]
 
 
 class Expected(NamedTuple):
-    """What a fixture must read as."""
+    """What must be read from a fixture."""
 
     types: list[str] = CHAT
-    """Of the records that are not malformed."""
+    """Types of the records that are not malformed."""
     texts: list[str] | None = TALK
     broken: list[int] | None = []
-    """The lines with a malformed record; None where a reader may choose."""
+    """Lines with a malformed record; None if that is up to the reader."""
 
 
 EXPECTED = {
@@ -93,19 +93,19 @@ EXPECTED = {
 
 
 def read(name: str) -> tuple[reread.Session, bytes]:
-    """A fixture as a session, and its bytes."""
+    """Open a fixture; return the session and its bytes."""
     return reread.open(HARD / name), (HARD / name).read_bytes()
 
 
-def said(content: object, uuid: str) -> str:
-    """A user record, as a line of JSON."""
+def user_line(content: object, uuid: str) -> str:
+    """Return a user record as a line of JSON."""
     message = {"role": "user", "content": content}
     return json.dumps({"type": "user", "uuid": uuid, "parentUuid": None, "sessionId": "s", "message": message})
 
 
 def before_an_ordinary_line(hard: str) -> bytes:
-    """A hard line and an ordinary one after it."""
-    return f"{hard}\n{said('Go on.', 'u1')}\n".encode()
+    """Return a hard line, followed by an ordinary one."""
+    return f"{hard}\n{user_line('Go on.', 'u1')}\n".encode()
 
 
 @pytest.mark.parametrize("name", FIXTURES)
@@ -158,7 +158,7 @@ def test_each_fixture_reads_as_it_should(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if expected.types])
-def test_what_is_readable_has_its_value_as_written(name: str) -> None:
+def test_readable_records_have_their_value_as_written(name: str) -> None:
     session, _ = read(name)
     for record in session.records:
         if record.type != "malformed":
@@ -207,7 +207,7 @@ def test_a_last_line_without_a_newline_is_an_ordinary_record() -> None:
     assert session.messages[-1].text == "Sorted."
 
 
-def test_blank_lines_are_lines_but_no_records() -> None:
+def test_blank_lines_are_lines_but_not_records() -> None:
     session, _ = read("blank_lines.jsonl")
     assert [r.line for r in session.records] == [3, 6, 10, 11]
     assert len(session.lines) == 12
@@ -299,7 +299,7 @@ def test_a_message_without_readable_content_leaves_the_rest_alone(name: str) -> 
     assert "msg_02" in [message.id for message in session.messages]
 
 
-def test_a_message_that_is_no_object_leaves_the_rest_alone() -> None:
+def test_a_message_that_is_not_an_object_leaves_the_rest_alone() -> None:
     session, _ = read("message_odd.jsonl")
     assert texts(session)[-1] == "Still here."
 
@@ -328,14 +328,14 @@ ANYTHING = st.recursive(
 
 
 def places(value: object) -> list[tuple[Any, Any]]:
-    """Every container inside a value, with each of its keys."""
+    """Return every container inside a value with each of its keys."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place for key, item in items for place in [(value, key), *places(item)]]
 
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_anything_may_stand_anywhere(data: st.DataObject) -> None:
+def test_any_value_may_be_anywhere(data: st.DataObject) -> None:
     rows = copy.deepcopy(data.draw(st.lists(st.sampled_from(SOUND), min_size=1, max_size=8)))
     for row in rows:
         holder, key = data.draw(st.sampled_from(places(row)))
@@ -363,13 +363,13 @@ def test_timestamps_are_aware_or_none() -> None:
     assert plain == datetime(2026, 11, 15, 0, 0, 4, tzinfo=UTC)
 
 
-def test_a_summary_gives_its_title_to_a_file_that_holds_nothing_else() -> None:
+def test_a_summary_is_the_title_of_a_file_with_nothing_else() -> None:
     session, _ = read("summary_only.jsonl")
     assert session.title == "Sorting a list of names"
     assert (session.turns, session.calls) == ([], [])
 
 
-def test_parents_may_be_missing_come_later_or_go_round() -> None:
+def test_parents_may_be_missing_late_or_cyclic() -> None:
     for name in ("parent_cycle.jsonl", "parent_missing.jsonl"):
         session, _ = read(name)
         assert sum(len(branch.turns) for branch in session.branches) >= 2
@@ -378,13 +378,13 @@ def test_parents_may_be_missing_come_later_or_go_round() -> None:
     assert len(session.branches) == 1
 
 
-def test_a_result_without_a_call_and_a_call_without_a_result_are_both_there() -> None:
+def test_results_without_calls_and_calls_without_results_are_kept() -> None:
     session, _ = read("orphan_result.jsonl")
     assert [(call.id, call.ok) for call in session.calls if call.name] == [("toolu_open", None)]
     assert list(session.ledger)[1].line == 2
 
 
-def test_a_result_may_stand_before_its_call() -> None:
+def test_a_result_may_come_before_its_call() -> None:
     session, _ = read("result_before_call.jsonl")
     (call,) = session.calls
     assert (call.ok, call.data, call.result.content) == (True, "first", "first")
@@ -405,7 +405,7 @@ def test_a_lone_result_is_a_session_too() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FIXTURES if name.startswith("not_a_transcript")])
-def test_a_file_that_is_no_transcript_says_so(name: str) -> None:
+def test_a_file_that_is_not_a_transcript_is_reported(name: str) -> None:
     session, _ = read(name)
     assert session.messages == [] and session.turns == []
     assert any(finding.level == "error" for finding in reread.check(HARD / name))
@@ -435,7 +435,7 @@ def test_deep_nesting_is_only_deep(tmp_path: Path, open_: str, close: str, depth
 def test_a_line_of_20_mb_is_one_record(tmp_path: Path) -> None:
     text = "0123456789abcde\n" * (20 * 2**20 // 16)
     content = [{"type": "tool_result", "tool_use_id": "toolu_big", "content": text}]
-    hard = said(content, "u0")
+    hard = user_line(content, "u0")
     data = before_an_ordinary_line(hard)
     (tmp_path / "big.jsonl").write_bytes(data)
     session = reread.open(tmp_path / "big.jsonl")
@@ -475,7 +475,7 @@ def test_a_file_without_permission_is_refused_with_advice(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no sockets in the file system")
-def test_what_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as door:
         door.bind("door.jsonl")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from making import image, jsonl, printed, read, reply, result, text, thinking, told, use, user
-from test_laws import TALKS
+from test_laws import ANY_TRANSCRIPT
 from test_real_client import TRANSCRIPTS, name
 
 import reread
@@ -156,7 +156,7 @@ def test_a_page_contains_every_real_session(path: Path) -> None:
     assert_complete(reread.open(path))
 
 
-@given(TALKS)
+@given(ANY_TRANSCRIPT)
 def test_any_input_can_be_exported(data: bytes) -> None:
     page = page_of(reread.open(data))
     assert page.tags["script"] == len(page.scripts)

@@ -1,4 +1,4 @@
-"""JSON text, both ways, whatever it holds."""
+"""Reading and writing any JSON text."""
 
 import json
 import math
@@ -27,7 +27,7 @@ NESTED = {
 
 
 def depth(value: Any) -> int:
-    """How deep a value is nested."""
+    """Return how deep a value is nested."""
     deep = 0
     while isinstance(value, list | dict):
         deep += 1
@@ -36,7 +36,7 @@ def depth(value: Any) -> int:
 
 
 class TestLoads:
-    """Any JSON text is read; what is none raises ValueError and nothing else."""
+    """Any JSON text is read; anything else raises ValueError."""
 
     @given(VALUES, st.booleans())
     def test_reads_what_json_writes(self, value: Any, ascii_only: bool) -> None:
@@ -67,7 +67,7 @@ class TestLoads:
     def test_not_a_number(self) -> None:
         assert math.isnan(jsontext.loads(b"NaN"))
 
-    def test_digits_without_end_are_kept(self) -> None:
+    def test_integers_too_long_for_python_are_kept(self) -> None:
         digits = "9" * 10_000
         assert str(jsontext.loads(f"[{digits}]".encode())[0]) in (digits, "inf")
 
@@ -79,7 +79,7 @@ class TestLoads:
         "inner",
         ["1", "-1.5e3", '"a\\n"', "true", "null", "NaN", "[]", "{}", '{"b":[1,2],"c":{}}', "[ 1 , 2 ]"],
     )
-    def test_deep_inside_values_are_what_they_are_outside(self, inner: str) -> None:
+    def test_deeply_nested_values_are_the_same_as_others(self, inner: str) -> None:
         value = jsontext.loads(f"{'[' * DEPTH}{inner}{']' * DEPTH}".encode())
         for _ in range(DEPTH):
             (value,) = value
@@ -103,17 +103,17 @@ class TestLoads:
             b"\xff",
         ],
     )
-    def test_what_is_no_json_is_a_value_error(self, broken: bytes, deep: int) -> None:
+    def test_invalid_json_is_a_value_error(self, broken: bytes, deep: int) -> None:
         with pytest.raises(ValueError):
             jsontext.loads(b"[" * deep + broken + b"]" * deep)
 
     @pytest.mark.parametrize("nothing", [b"", b" \n", b"\xef\xbb\xbf"])
-    def test_nothing_is_a_value_error(self, nothing: bytes) -> None:
+    def test_empty_input_is_a_value_error(self, nothing: bytes) -> None:
         with pytest.raises(ValueError):
             jsontext.loads(nothing)
 
     @pytest.mark.parametrize("wrong", ["[" * DEPTH + "}" * DEPTH, "[" * DEPTH + "1}" + "]" * DEPTH, '{"a":' * DEPTH])
-    def test_deep_and_broken_is_a_value_error(self, wrong: str) -> None:
+    def test_deep_invalid_json_is_a_value_error(self, wrong: str) -> None:
         with pytest.raises(ValueError):
             jsontext.loads(wrong.encode())
 
@@ -132,14 +132,14 @@ class TestLoads:
             return
 
 
-class TestReadable:
-    """What is read can be encoded."""
+class TestLoadsClean:
+    """Every string of the value can be encoded."""
 
     def test_lone_surrogates_are_replaced_everywhere(self) -> None:
         value = jsontext.loads_clean(b'{"\\ud800":["\\udfff",{"a":"x\\ud83dy"}],"b":"\\ud83d\\ude00"}')
         assert value == {"�": ["�", {"a": "x�y"}], "b": "😀"}
 
-    def test_deep_ones_too(self) -> None:
+    def test_deeply_nested_surrogates_are_replaced(self) -> None:
         value = jsontext.loads_clean(b"[" * DEPTH + b'"\\ud800"' + b"]" * DEPTH)
         for _ in range(DEPTH):
             (value,) = value
@@ -150,7 +150,7 @@ class TestReadable:
         json.dumps(jsontext.loads_clean(json.dumps(value).encode()), ensure_ascii=False).encode()
 
     @given(VALUES)
-    def test_cleaning_leaves_the_value_as_it_is(self, value: Any) -> None:
+    def test_replacing_surrogates_does_not_change_the_original(self, value: Any) -> None:
         before = repr(value)
         cleaned = jsontext.replace_surrogates(value)
         assert repr(value) == before
@@ -158,10 +158,10 @@ class TestReadable:
 
 
 class TestDumps:
-    """What was read can be written again, always as UTF-8."""
+    """Every value that was read can be written again as UTF-8."""
 
     @given(VALUES)
-    def test_and_read_again(self, value: Any) -> None:
+    def test_round_trip(self, value: Any) -> None:
         clean = jsontext.replace_surrogates(value)
         assert jsontext.loads(jsontext.dumps(clean)) == clean
 
@@ -187,7 +187,7 @@ class TestDumps:
 
 
 class TestObjectEnd:
-    """Where an object ends in the middle of a text."""
+    """Finding the end of an object inside a text."""
 
     @given(OBJECTS, st.sampled_from(["", "{", "}", " x", ',"a"', "\x00"]))
     def test_it_is_found_whatever_follows(self, value: Any, after: str) -> None:
@@ -195,11 +195,11 @@ class TestObjectEnd:
         assert jsontext.object_end(f"ab{written}{after}", 2) == 2 + len(written)
 
     @given(OBJECTS, st.data())
-    def test_a_torn_one_has_none(self, value: Any, choice: st.DataObject) -> None:
+    def test_a_torn_object_has_no_end(self, value: Any, choice: st.DataObject) -> None:
         written = json.dumps(value)
         assert jsontext.object_end(written[: choice.draw(st.integers(1, len(written) - 1))], 0) == -1
 
-    def test_that_of_a_deep_one_is_found_too(self) -> None:
+    def test_the_end_of_a_deep_object(self) -> None:
         written = NESTED["objects"]
         assert jsontext.object_end(written + "{", 0) == len(written)
         assert jsontext.object_end(written[:-1], 0) == -1
@@ -221,7 +221,7 @@ class TestObjectEnd:
         assert jsontext.ValueScanner().find_end(written, 0) == end
 
     @given(OBJECTS, st.data())
-    def test_it_is_found_in_pieces_too(self, value: Any, choice: st.DataObject) -> None:
+    def test_it_is_found_in_pieces(self, value: Any, choice: st.DataObject) -> None:
         written = json.dumps(value)
         scanner, cut = jsontext.ValueScanner(), choice.draw(st.integers(0, len(written) - 1))
         assert scanner.find_end(written[:cut], 0) == -1
@@ -229,5 +229,5 @@ class TestObjectEnd:
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether a text cannot be encoded."""
+    """True if a text contains surrogates, escaped or not."""
     return any("\ud800" <= character <= "\udfff" for character in text) or "\\ud" in text

@@ -1,6 +1,6 @@
-"""The laws of the design, held against any bytes, any JSON, and any transcript that could or could not be.
+"""The laws of docs/reading.md, tested on arbitrary bytes, arbitrary JSON, and plausible and damaged transcripts.
 
-`REREAD_HYPOTHESIS=thorough` looks for much longer.
+Set `REREAD_HYPOTHESIS=thorough` to search much longer.
 """
 
 import copy
@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import Forger, Growing, Object, encode
+from making import GrowingSource, Object, TranscriptGenerator, encode
 from walk import holds_together, walk
 
 import reread
@@ -35,28 +35,25 @@ VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(WORDS, inner, max_size=3)),
     max_leaves=6,
 )
-FORGERS = st.builds(Forger, st.integers(0, 2**32))
+GENERATORS = st.builds(TranscriptGenerator, st.integers(0, 2**32))
 COUNTS = st.integers(0, 40)
-RECORDS = FORGERS.map(lambda forger: forger.records(12)[-1])
-LINES = st.builds(Forger.lines, FORGERS, COUNTS)
-DOCUMENTS = st.builds(Forger.document, FORGERS, COUNTS)
+RECORDS = GENERATORS.map(lambda generator: generator.records(12)[-1])
+LINES = st.builds(TranscriptGenerator.lines, GENERATORS, COUNTS)
+DOCUMENTS = st.builds(TranscriptGenerator.document, GENERATORS, COUNTS)
 JSON_LINES = st.lists(VALUES, max_size=5).map(lambda values: b"\n".join(map(encode, values)))
-TALKS = st.one_of(LINES, LINES, DOCUMENTS)
+ANY_TRANSCRIPT = st.one_of(LINES, LINES, DOCUMENTS)
 FILES = st.one_of(st.binary(max_size=80), JSON_LINES, LINES, LINES, DOCUMENTS)
 
 
 @st.composite
 def cut(draw: st.DrawFn, data: bytes) -> list[bytes]:
-    """Bytes cut into pieces at any places."""
+    """Split bytes at arbitrary positions."""
     cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=6)))
     return [data[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(data)], strict=True)]
 
 
-# What is compared
-
-
 def flat(value: Any) -> list[str]:
-    """A value of any depth as a list that tells it from any other."""
+    """Return a value of any depth as a list that differs for any other value."""
     out: list[str] = []
     todo = [value]
     while todo:
@@ -75,13 +72,13 @@ def flat(value: Any) -> list[str]:
 
 
 def decoded(*chunks: bytes) -> list[reread.Record]:
-    """The records of these bytes."""
+    """Return the records of these bytes."""
     decoder = reread.Decoder()
     return [record for chunk in chunks for record in decoder.feed(chunk)] + decoder.flush()
 
 
-def seen(record: reread.Record) -> tuple[Any, ...]:
-    """A record as a reader sees it."""
+def attributes(record: reread.Record) -> tuple[Any, ...]:
+    """Return all attributes of a record."""
     return (
         record.line,
         record.offset,
@@ -94,8 +91,8 @@ def seen(record: reread.Record) -> tuple[Any, ...]:
     )
 
 
-def portrait(conversation: Any) -> dict[str, Any]:
-    """All that a conversation says, in values that can be compared."""
+def contents(conversation: Any) -> dict[str, Any]:
+    """Return everything in a conversation, as values that can be compared."""
     return {
         "messages": [
             [
@@ -144,11 +141,11 @@ def portrait(conversation: Any) -> dict[str, Any]:
     }
 
 
-def family(session: Session) -> dict[str, Any]:
-    """The portraits of a session and of all its agents, with who belongs to whom."""
+def session_contents(session: Session) -> dict[str, Any]:
+    """Return everything in a session and its agents, as values that can be compared."""
     agents = {
         id: (
-            portrait(agent),
+            contents(agent),
             agent.call.id if agent.call else None,
             agent.parent.id if agent.parent else None,
             agent.prompt,
@@ -156,10 +153,7 @@ def family(session: Session) -> dict[str, Any]:
         )
         for id, agent in session.agents.items()
     }
-    return {"main": portrait(session), "agents": agents, "title": session.title, "ids": session.ids}
-
-
-# The laws
+    return {"main": contents(session), "agents": agents, "title": session.title, "ids": session.ids}
 
 
 @given(FILES)
@@ -171,7 +165,7 @@ def test_law_1_the_lines_joined_are_the_file(data: bytes) -> None:
 
 @given(FILES, st.data())
 def test_law_2_any_chunks_give_the_same_records(data: bytes, choice: st.DataObject) -> None:
-    assert [*map(seen, decoded(*choice.draw(cut(data))))] == [*map(seen, decoded(data))]
+    assert [*map(attributes, decoded(*choice.draw(cut(data))))] == [*map(attributes, decoded(data))]
 
 
 @given(FILES)
@@ -182,47 +176,47 @@ def test_law_2_byte_by_byte(data: bytes) -> None:
 
 
 @given(FILES)
-def test_law_2_what_is_seen_at_a_glance_is_what_a_closer_look_gives(data: bytes) -> None:
+def test_law_2_the_fast_path_agrees_with_the_slow_path(data: bytes) -> None:
     found, read = decoded(data), reread.open(data).records
     assert [record.type for record in found] == [record.envelope.type for record in found]
-    assert [*map(seen, found)] == [*map(seen, read)]
+    assert [*map(attributes, found)] == [*map(attributes, read)]
 
 
-@given(TALKS)
-def test_law_3_a_file_folded_line_by_line_is_its_records_pushed(data: bytes) -> None:
+@given(ANY_TRANSCRIPT)
+def test_law_3_folding_lines_equals_pushing_records(data: bytes) -> None:
     source = MemorySource(data)
     fold, folded = Fold(Conversation(source.read)), Conversation(source.read)
     for record in decoded(data):
         fold.push(record)
     Loader(source, folded).load()
-    assert portrait(fold.conversation) == portrait(folded)
+    assert contents(fold.conversation) == contents(folded)
 
 
-@given(TALKS, st.integers(0, 12))
-def test_law_3_a_prefix_and_the_rest_is_all(data: bytes, prefix: int) -> None:
+@given(ANY_TRANSCRIPT, st.integers(0, 12))
+def test_law_3_a_prefix_and_the_rest_equal_the_whole(data: bytes, prefix: int) -> None:
     whole, parts = (Fold(Conversation(lambda offset, length: data[offset : offset + length])) for _ in range(2))
     for record in decoded(data):
         whole.push(record)
     for index, record in enumerate(decoded(data)):
         if index == prefix:
-            portrait(parts.conversation)
+            contents(parts.conversation)
         parts.push(record)
-    assert portrait(parts.conversation) == portrait(whole.conversation)
-    inline = [[*map(portrait, fold.conversation.inline_agents.values())] for fold in (parts, whole)]
+    assert contents(parts.conversation) == contents(whole.conversation)
+    inline = [[*map(contents, fold.conversation.inline_agents.values())] for fold in (parts, whole)]
     assert inline[0] == inline[1]
 
 
-@given(TALKS, st.data())
-def test_law_3_a_session_that_grows_is_the_session_loaded(data: bytes, choice: st.DataObject) -> None:
-    source = Growing(data)
+@given(ANY_TRANSCRIPT, st.data())
+def test_law_3_a_growing_session_equals_the_loaded_one(data: bytes, choice: st.DataObject) -> None:
+    source = GrowingSource(data)
     session = Session(source)
     session.restart()
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
         session.load_lines()
-        family(session)
+        session_contents(session)
     session.load_rest()
-    assert family(session) == family(reread.open(data))
+    assert session_contents(session) == session_contents(reread.open(data))
 
 
 @given(FILES)
@@ -236,8 +230,8 @@ def test_law_4_nothing_raises_and_everything_is_accounted_for(data: bytes) -> No
         assert all(entry.reason for entry in conversation.ledger)
 
 
-@given(TALKS)
-def test_law_4_nothing_said_is_lost(data: bytes) -> None:
+@given(ANY_TRANSCRIPT)
+def test_law_4_no_message_is_lost(data: bytes) -> None:
     for conversation in (session := reread.open(data), *session.agents.values()):
         assert all(turn.messages for turn in conversation.turns)
         assert [m for turn in conversation.turns for m in turn.messages] == conversation.branches[0].messages
@@ -248,7 +242,7 @@ def test_law_4_nothing_said_is_lost(data: bytes) -> None:
         assert len({call.id for call in conversation.calls}) == len(conversation.calls)
 
 
-@given(TALKS, st.booleans())
+@given(ANY_TRANSCRIPT, st.booleans())
 def test_law_4_everything_can_be_shown(data: bytes, full: bool) -> None:
     session, selection, console = reread.open(data), Selection(full=full), make_console()
     assert "".join(session_markdown(session, selection)).encode()
@@ -259,7 +253,7 @@ def test_law_4_everything_can_be_shown(data: bytes, full: bool) -> None:
         captured.get().encode()
 
 
-@given(TALKS)
+@given(ANY_TRANSCRIPT)
 def test_law_4_no_agent_is_its_own_ancestor(data: bytes) -> None:
     for agent in reread.open(data).agents.values():
         above = []
@@ -286,13 +280,13 @@ def test_law_5_translation_is_pure(record: Object) -> None:
 
 
 @given(RECORDS)
-def test_law_5_the_native_tongue_is_left_as_it_is(record: Object) -> None:
+def test_law_5_native_records_are_not_changed(record: Object) -> None:
     _, native = dialects.translate(record)
     assert repr(dialects.translate(native)[1]) == repr(native)
 
 
 @given(RECORDS)
-def test_law_5_what_is_on_disk_today_is_native(record: Object) -> None:
+def test_law_5_records_on_disk_are_native(record: Object) -> None:
     disk = {**record, "type": "user", "sessionId": "s1", "timestamp": "2025-01-29T14:15:30.123Z"}
     dialect, native = dialects.translate(disk)
     assert dialect == "native"

@@ -1,4 +1,4 @@
-"""Finding sessions: roots, headers, and what a session argument may be."""
+"""Finding sessions and the files that belong to them; session arguments and times."""
 
 import io
 import json
@@ -48,7 +48,7 @@ def ids(**options: Any) -> list[str]:
     return [Path(header.path).stem for header in reread.sessions(**options)]
 
 
-def test_every_place_the_client_knows_is_looked_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_folder_of_the_client_is_searched(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(home / ".claude/projects/-p/one.jsonl", record())
     write(home / ".claude/conversations/_home_p/2025-01-29.jsonl", record(type="human", timestamp=1738160130123))
     write(home / ".config/claude/projects/-p/two.jsonl", record())
@@ -70,7 +70,7 @@ def test_a_root_is_a_configuration_folder_or_a_projects_folder_and_nothing_else_
         ids(root=home / "nowhere")
 
 
-def test_what_belongs_to_a_session_is_no_session(home: Path) -> None:
+def test_files_that_belong_to_a_session_are_not_sessions(home: Path) -> None:
     project = home / ".claude/projects/-p"
     write(project / "one.jsonl", record())
     write(project / "agent-12345678.jsonl", record(agentId="12345678", isSidechain=True))
@@ -80,7 +80,7 @@ def test_what_belongs_to_a_session_is_no_session(home: Path) -> None:
     assert ids() == ["one"]
 
 
-def test_a_header_tells_what_head_and_tail_hold(home: Path) -> None:
+def test_a_header_is_read_from_both_ends_of_the_file(home: Path) -> None:
     filler = [record(uuid=f"f{n}", message={"role": "user", "content": "x" * 5000}) for n in range(60)]
     last = record(
         type="assistant",
@@ -111,13 +111,13 @@ def test_a_header_tells_what_head_and_tail_hold(home: Path) -> None:
         ([{"type": "mode", "mode": "normal", "sessionId": "s"}], "(no prompt)"),
     ],
 )
-def test_a_title_is_the_best_name_there_is(home: Path, records: list[dict[str, Any]], title: str) -> None:
+def test_the_best_available_title_is_used(home: Path, records: list[dict[str, Any]], title: str) -> None:
     write(home / ".claude/projects/-p/x.jsonl", *records)
     (header,) = reread.sessions()
     assert header.title == title
 
 
-def test_a_project_without_cwd_is_a_guess_and_said_to_be_one(home: Path) -> None:
+def test_a_project_without_cwd_is_marked_as_a_guess(home: Path) -> None:
     write(home / ".claude/projects/-home-sam-my-proj/x.jsonl", {"type": "summary", "summary": "s"})
     write(home / ".claude/conversations/_home_sam_api/2025.jsonl", {"type": "summary", "summary": "s"})
     guesses = {(header.project, header.project_guessed) for header in reread.sessions()}
@@ -146,7 +146,7 @@ def test_a_session_argument_is_a_path_an_id_a_prefix_or_latest(home: Path) -> No
         reread.open("zzzz")
 
 
-def test_bytes_and_files_open_too_and_text_files_say_what_to_do() -> None:
+def test_bytes_and_binary_files_can_be_opened() -> None:
     data = json.dumps(record()).encode()
     assert reread.open(data).messages[0].text == "First question"
     assert reread.open(io.BytesIO(data)).messages[0].text == "First question"
@@ -156,7 +156,7 @@ def test_bytes_and_files_open_too_and_text_files_say_what_to_do() -> None:
         reread.open(3)
 
 
-def test_a_spilled_result_is_found_where_the_session_lies_now(home: Path) -> None:
+def test_a_large_result_is_found_after_the_session_was_moved(home: Path) -> None:
     path = write(home / "moved/projects/-p/s.jsonl", record())
     spilled = path.with_suffix("") / "tool-results" / "b1.txt"
     spilled.parent.mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_a_spilled_result_is_found_where_the_session_lies_now(home: Path) -> Non
     assert session.spilled("..") is None
 
 
-def test_agents_are_found_in_both_layouts_and_only_the_sessions_own(home: Path) -> None:
+def test_only_the_sessions_own_agents_are_found_in_both_layouts(home: Path) -> None:
     project = home / ".claude/projects/-p"
     path = write(project / f"{ID}1.jsonl", record())
     side = {"isSidechain": True}
@@ -193,7 +193,7 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     assert layout.agent_files(path, ["one"]) == {}
 
 
-def test_a_folder_may_vanish_or_refuse_while_it_is_listed(home: Path) -> None:
+def test_a_broken_link_is_skipped(home: Path) -> None:
     write(home / ".claude/projects/-p/one.jsonl", record())
     (home / ".claude/projects/-q").symlink_to(home / "nowhere")
     assert [path.stem for path in layout.session_files()] == ["one"]
@@ -208,7 +208,7 @@ def test_a_folder_may_vanish_or_refuse_while_it_is_listed(home: Path) -> None:
         ("2w", timedelta(14)),
     ],
 )
-def test_times_are_said_as_people_say_them(text: str, before: timedelta) -> None:
+def test_times_as_people_type_them(text: str, before: timedelta) -> None:
     now = datetime(2026, 11, 15, 9, 30, tzinfo=UTC).astimezone()
     assert parse_time(text, now=now) == now - before
     assert parse_time("today", now=now).hour == 0
@@ -217,7 +217,7 @@ def test_times_are_said_as_people_say_them(text: str, before: timedelta) -> None
 
 
 @pytest.mark.parametrize("text", ["", "soon", "99999999999d", "2026-13-01"])
-def test_what_is_no_time_says_what_is_one(text: str) -> None:
+def test_an_invalid_time_is_refused_with_advice(text: str) -> None:
     with pytest.raises(reread.Misuse, match="Invalid time"):
         parse_time(text)
 
@@ -233,5 +233,5 @@ def test_what_is_no_time_says_what_is_one(text: str) -> None:
         (None, ["/a"], False),
     ],
 )
-def test_a_project_lies_within_folders(project: str | None, folders: list[str], within: bool) -> None:
+def test_is_within(project: str | None, folders: list[str], within: bool) -> None:
     assert layout.is_within(project, folders) is within

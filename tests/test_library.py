@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from making import jsonl, told, user
-from reread.reader.counts import RowCounts
 
+from reread.reader.row_counts import RowCounts
 from reread.server import library as module
 from reread.server.library import SessionLibrary
 
@@ -84,6 +84,7 @@ def test_counts_and_key_stay_when_a_file_changes(write: Callable[..., Path], lib
     key = library.key_of(second)
     library._set_counts(second, RowCounts(turns=7))
     first.unlink()
+    library.refresh()
     write("q/same.jsonl", "second", "third")
     library.refresh()
     (row,) = library.listing().sessions

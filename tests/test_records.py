@@ -1,4 +1,4 @@
-"""Every type of every table goes through one contract; then what each family is for."""
+"""One contract for every known type of record, payload and block; then tests of each family."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ GARBAGE: list[Any] = [
 ]
 
 
-def named(family: str, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The JSON object of a member of a family with those fields."""
+def member(family: str, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of a member of a family with these fields."""
     if family == "system":
         return fields | {"type": "system", "subtype": kind}
     return {name: item for name, item in fields.items() if name != "subtype"} | {"type": kind}
 
 
 def carried(family: str, value: dict[str, Any]) -> dict[str, Any]:
-    """A record that holds that member of a family."""
+    """Return a record that contains this member of a family."""
     if family in CARRIERS:
         kind, name = CARRIERS[family]
         return {"type": kind, name: value}
@@ -95,7 +95,7 @@ def carried(family: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(family: str, value: dict[str, Any]) -> Any:
-    """That member of a family, typed, as it comes out of its record."""
+    """Return this member of a family, typed, as read from its record."""
     entry: Any = to_entry(carried(family, value))
     if family in CARRIERS:
         return getattr(entry, CARRIERS[family][1])
@@ -103,10 +103,10 @@ def read(family: str, value: dict[str, Any]) -> Any:
 
 
 def sample(hint: Any) -> Any:
-    """A JSON value that fits a type, with every field of every struct in it."""
+    """Return a JSON value of a type, with every field of every struct in it."""
     option = union_members(hint)[0]
     if get_origin(option) is Annotated:
-        return HELD[get_args(option)[1].extra["holds"]]
+        return HELD[get_args(option)[1].extra["contains"]]
     if get_origin(option) is list:
         return [sample(get_args(option)[0])]
     if get_origin(option) is dict:
@@ -125,12 +125,12 @@ HELD: dict[str, Any] = {
 
 
 def full(struct: type[Struct]) -> dict[str, Any]:
-    """The JSON of a struct with every field set."""
+    """Return the JSON of a struct with every field set."""
     return {f.encode_name: sample(f.type) for f in msgspec.structs.fields(struct)}
 
 
 def without_defaults(value: Any) -> Any:
-    """Builtins without the fields that are only there by default."""
+    """Drop fields that have their default."""
     if isinstance(value, dict):
         return {k: without_defaults(v) for k, v in value.items() if v is not None}
     return [without_defaults(v) for v in value] if isinstance(value, list) else value
@@ -138,26 +138,28 @@ def without_defaults(value: Any) -> Any:
 
 @members
 def test_a_bare_object_is_its_struct(family: str, kind: str, struct: type[Struct]) -> None:
-    got = read(family, named(family, kind, {}))
+    got = read(family, member(family, kind, {}))
     assert (got.subtype if family == "system" else got.type) == kind
     assert type(got) is struct
 
 
 @members
 def test_known_fields_make_the_round_trip(family: str, kind: str, struct: type[Struct]) -> None:
-    value = named(family, kind, full(struct))
+    value = member(family, kind, full(struct))
     assert without_defaults(msgspec.to_builtins(read(family, value))) == value
     assert unknown_fields(carried(family, value)) == []
 
 
 @members
-def test_a_misshapen_field_is_kept_and_costs_no_other(family: str, kind: str, struct: type[Struct]) -> None:
+def test_a_field_of_the_wrong_type_is_kept_and_does_not_affect_others(
+    family: str, kind: str, struct: type[Struct]
+) -> None:
     whole = full(struct)
     fields = [f for f in msgspec.structs.fields(struct) if f.name not in ("type", "subtype")]
     names = {f.name for f in fields}
     for f in fields:
         for wrong in ("garbage", 5, [7], {"a": 7}):
-            got = read(family, named(family, kind, {**whole, f.encode_name: wrong}))
+            got = read(family, member(family, kind, {**whole, f.encode_name: wrong}))
             assert type(got) is struct
             kept = getattr(got, f.name)
             assert kept == wrong or msgspec.to_builtins(kept) == wrong or _holds_struct(kept), f.name
@@ -174,19 +176,19 @@ def _holds_struct(value: Any) -> bool:
 @members
 def test_every_field_may_be_garbage(family: str, kind: str, struct: type[Struct]) -> None:
     for wrong in GARBAGE:
-        value = named(family, kind, {f.encode_name: wrong for f in msgspec.structs.fields(struct)})
+        value = member(family, kind, {f.encode_name: wrong for f in msgspec.structs.fields(struct)})
         assert type(read(family, value)) is struct
         unknown_fields(carried(family, value))
 
 
 @members
-def test_a_new_field_is_told(family: str, kind: str, struct: type[Struct]) -> None:
-    value = carried(family, named(family, kind, {**full(struct), "newField": 1}))
+def test_a_new_field_is_reported(family: str, kind: str, struct: type[Struct]) -> None:
+    value = carried(family, member(family, kind, {**full(struct), "newField": 1}))
     assert unknown_fields(value) == [f"{family}/{kind}.newField".strip("/")]
 
 
 def subclasses(base: type[Struct]) -> set[type[Struct]]:
-    """The subclasses of a struct at any depth."""
+    """Return the subclasses of a struct at any depth."""
     return {below for kind in base.__subclasses__() for below in (kind, *subclasses(kind))}
 
 
@@ -197,7 +199,7 @@ def test_a_struct_with_a_type_is_in_its_table(base: type[Struct]) -> None:
     assert concrete <= structs
 
 
-def test_every_struct_has_a_name_of_its_own() -> None:
+def test_every_struct_has_a_unique_name() -> None:
     structs = {struct for _, _, struct in MEMBERS}
     assert len({struct.__name__ for struct in structs}) == len(structs)
 
@@ -258,7 +260,7 @@ def test_the_package_has_the_names_of_its_modules(name: str) -> None:
         ("no object", []),
     ],
 )
-def test_paths_of_what_is_unknown(value: Any, paths: list[str]) -> None:
+def test_paths_of_unknown_fields_and_types(value: Any, paths: list[str]) -> None:
     assert unknown_fields(value) == paths
 
 
@@ -311,7 +313,7 @@ def test_content_in_any_shape(message: Any, texts: list[str]) -> None:
     assert [getattr(block, "text", None) for block in entry.blocks] == texts
 
 
-def test_a_misshapen_leaf_keeps_its_neighbours_typed() -> None:
+def test_a_leaf_of_the_wrong_type_does_not_affect_its_neighbours() -> None:
     entry = to_entry(
         {
             "type": "assistant",
@@ -363,21 +365,21 @@ def test_an_attachment_is_typed_by_the_type_inside_it() -> None:
     assert entry.event.usage.output_tokens == 4
 
 
-def test_names_that_are_no_identifiers() -> None:
+def test_field_names_that_are_not_identifiers() -> None:
     entry: Any = to_entry({"type": "user", "origin": {"kind": "peer", "from": "other"}})
     assert entry.origin.from_ == "other"
     block: Any = to_block({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}})
     assert (block.from_.model, block.to.model) == ("a", "b")
 
 
-def test_what_is_no_record() -> None:
+def test_values_that_are_not_records() -> None:
     assert to_entry({"type": "xyz", "a": 1}) == Unknown(type="xyz", value={"type": "xyz", "a": 1})
     assert to_entry({"a": 1}) == Unknown(type="", value={"a": 1})
     assert to_entry([1]) == Malformed(reason="not a JSON object", value=[1])
     assert Malformed().type == "malformed"
 
 
-def test_blocks_are_typed_and_odd_ones_kept_as_they_are() -> None:
+def test_blocks_are_typed_and_unknown_ones_kept_as_written() -> None:
     use, result, image, unheard, number = to_blocks(
         [
             {"type": "tool_use", "id": "t", "name": "Bash", "input": "not an object"},
@@ -429,7 +431,7 @@ def test_no_value_raises(data: st.DataObject) -> None:
     family, kind, struct = data.draw(st.sampled_from(MEMBERS))
     names = sorted(f.encode_name for f in msgspec.structs.fields(struct) if f.encode_name not in ("type", "subtype"))
     fields = data.draw(st.dictionaries(st.sampled_from([*names, "else"]), JSON, max_size=4))
-    value = named(family, kind, fields)
+    value = member(family, kind, fields)
     assert type(read(family, value)) is struct
     unknown_fields(carried(family, value))
 
@@ -483,17 +485,17 @@ SEEN = {
         session_id slug
     """,
 }
-"""Fields counted in real files of many versions, of which the samples at hand have only some."""
+"""Fields found in real files of many versions; the samples in this repository have only some of them."""
 
 
 @pytest.mark.parametrize("kind", SEEN)
 def test_fields_of_real_files_are_known(kind: str) -> None:
     family, _, name = kind.rpartition("/")
-    value = named(family, name, dict.fromkeys(SEEN[kind].split()))
+    value = member(family, name, dict.fromkeys(SEEN[kind].split()))
     assert unknown_fields(value) == []
 
 
-def test_the_schema_is_whole() -> None:
+def test_the_schema_is_complete() -> None:
     schema = json_schema()
     text = json.dumps(schema)
     assert {ref[8:] for ref in re.findall(r'"\$ref": "([^"]+)"', text)} <= schema["$defs"].keys()
@@ -521,14 +523,14 @@ SPOKEN = {"request_id": "requestId", "agent_id": "agentId"}
 
 
 def values(pattern: str) -> Iterator[dict[str, Any]]:
-    """The objects of all real files that match."""
+    """Yield the objects of all real files that match."""
     for path in sorted(Path(REAL or ".", "data").glob(pattern)):
         if path.name != "journal.jsonl":
             yield from (json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip())
 
 
 def renamed(value: dict[str, Any]) -> dict[str, Any]:
-    """A stream's object with the spellings of the disk."""
+    """Return an object of a stream with the names used on disk."""
     names = RENAMED | (SPOKEN if value["type"] in ("user", "assistant") else {})
     native = {names.get(name, name): item for name, item in value.items()}
     if "compactMetadata" in native:
@@ -554,12 +556,12 @@ def check_all(found: Iterator[dict[str, Any]]) -> None:
 
 
 @real
-def test_real_transcripts_hold_nothing_unknown() -> None:
+def test_real_transcripts_contain_nothing_unknown() -> None:
     check_all(values("**/projects/**/*.jsonl"))
 
 
 @real
-def test_real_streams_hold_nothing_unknown() -> None:
+def test_real_streams_contain_nothing_unknown() -> None:
     check_all(renamed(value) for value in values("**/stream*.jsonl"))
 
 
@@ -568,7 +570,7 @@ def test_blocks_are_named_as_their_types() -> None:
         assert struct is getattr(blocks, "".join(word.capitalize() for word in kind.split("_")))
 
 
-def test_calls_and_answers_are_told_by_their_base() -> None:
+def test_calls_and_results_share_a_base() -> None:
     assert {kind for kind in BLOCKS if kind.endswith("tool_use")} == _kinds_of(CallBlock)
     assert {kind for kind in BLOCKS if kind.endswith("tool_result")} == _kinds_of(ResultBlock)
 

@@ -10,9 +10,9 @@ import making
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import Growing, attachment, image, read, reply, result, system, text, thinking, use, user
+from making import GrowingSource, attachment, image, read, reply, result, system, text, thinking, use, user
 from msgspec.structs import replace
-from test_laws import TALKS, cut
+from test_laws import ANY_TRANSCRIPT, cut
 from test_real_client import TRANSCRIPTS, name
 
 import reread
@@ -407,14 +407,14 @@ def test_the_key_of_an_item_stays_when_another_message_gets_its_id(first: making
     assert [item.key for item in view_of(*records).page(0, 9).items] == ["u1", "x", "u3", "record 3"]
 
 
-@given(TALKS, st.data())
+@given(ANY_TRANSCRIPT, st.data())
 def test_law_3_live_items_are_the_loaded_items(data: bytes, choice: st.DataObject) -> None:
     assert_live_equals_loaded(data, choice.draw(cut(data)))
 
 
 def assert_live_equals_loaded(data: bytes, chunks: Iterable[bytes]) -> None:
     """A view that is updated chunk by chunk has the items of a loaded one, and says which items changed."""
-    source = Growing(data)
+    source = GrowingSource(data)
     session = Session(source)
     session.restart()
     view = session_view(session)
@@ -441,7 +441,7 @@ def assert_unchanged_before_first_changed(view: SessionView, before: dict[str, A
                 assert after[f"{agent} {branch.id}"][:first] == old[:first]
 
 
-@given(TALKS)
+@given(ANY_TRANSCRIPT)
 def test_law_4_every_message_and_call_is_shown_once(data: bytes) -> None:
     view = session_view(reread.open(data))
     assert_complete(view)

@@ -1,4 +1,4 @@
-"""Walking a whole session, and the laws that every session keeps."""
+"""Read every attribute of a session, and check the laws that hold for every session."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,7 +19,7 @@ BLANK = b" \t\r\n\0"
 
 
 def touch(thing: Any, names: Iterable[str]) -> None:
-    """Read the names that the thing must have, and every other public one that it happens to have."""
+    """Read the attributes that an object must have, and every other public one."""
     for name in names:
         getattr(thing, name)
     for name in dir(thing):
@@ -62,7 +62,7 @@ def walk_conversation(conversation: Any) -> None:
 
 
 def walk_message(message: Any) -> None:
-    """Read every attribute of a message and of its blocks, and hold them to their types."""
+    """Read every attribute of a message and of its blocks, and check their types."""
     touch(message, MESSAGE)
     assert message.role in {"user", "assistant", "system"}
     assert isinstance(message.kind, str) and message.kind
@@ -75,12 +75,12 @@ def walk_message(message: Any) -> None:
 
 
 def is_aware(time: Any) -> bool:
-    """A datetime that knows its time zone."""
+    """True for a datetime with a time zone."""
     return isinstance(time, datetime) and time.tzinfo is not None
 
 
 def walk_call(call: Any) -> None:
-    """Read every attribute of a call, and hold them to their types."""
+    """Read every attribute of a call, and check their types."""
     touch(call, CALL)
     assert call.ok in {True, False, None}
     assert isinstance(call.title, str) and "\n" not in call.title
@@ -91,7 +91,7 @@ def walk_call(call: Any) -> None:
 
 
 def holds_together(conversation: Any, data: bytes) -> None:
-    """Hold a session or an agent, read from these bytes, to the laws of the lossless core."""
+    """Check that a session or an agent lost none of the bytes it was read from."""
     assert b"".join(line.raw for line in conversation.lines) == data
     assert [line.number for line in conversation.lines] == list(range(1, len(conversation.lines) + 1))
     assert all(data.startswith(line.raw, line.offset) for line in conversation.lines)
@@ -107,7 +107,7 @@ def holds_together(conversation: Any, data: bytes) -> None:
 
 
 def accounts(conversation: Any) -> None:
-    """Every record has one entry in the ledger, with a fate and a reason."""
+    """Check that every record has one entry in the ledger, with a fate and a reason."""
     ledger = conversation.ledger
     assert len(list(ledger)) == len(conversation.records)
     assert sum(ledger.fates.values()) == len(conversation.records)
@@ -116,15 +116,15 @@ def accounts(conversation: Any) -> None:
 
 
 def types(session: Any) -> list[str]:
-    """The types of a session's records, in order."""
+    """Return the types of a session's records, in order."""
     return [record.type for record in session.records]
 
 
 def texts(session: Any) -> list[str]:
-    """The texts of a session's messages, in order."""
+    """Return the texts of a session's messages, in order."""
     return [message.text for message in session.messages]
 
 
 def answers(conversation: Any) -> dict[str, Any]:
-    """The model's own responses by their API id: what the client made up itself is left out."""
+    """Return the model's own responses by their API id, without those that the client made up."""
     return {m.id: m for m in conversation.messages if m.role == "assistant" and m.model != "<synthetic>"}

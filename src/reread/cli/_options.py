@@ -60,7 +60,7 @@ class FolderName(click.Path):
 
 
 def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --root and --demo, which may stand before or after the verb."""
+    """Add --root and --demo, which work before and after the verb."""
     root = click.option(
         "--root",
         multiple=True,

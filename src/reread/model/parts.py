@@ -19,7 +19,7 @@ from reread.model.prompt_text import PromptText
 from reread.model.record_kinds import TURN_STARTERS
 from reread.records import blocks as b
 from reread.records.decode import Record
-from reread.tools import generic
+from reread.tools.generic import NOT_TEXT, block_node
 from reread.tools.nodes import Data, Links
 
 KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
@@ -238,7 +238,8 @@ def _context(message: Message) -> Iterator[MessagePart]:
 def _assistant_parts(message: Message, blocks: Sequence[b.Block]) -> Iterator[MessagePart]:
     """The parts of these blocks, then the calls of which no block is left."""
     calls = _calls_by_id(message)
-    yield from _block_parts(message, blocks, message.thinking_seconds, calls)
+    seconds = message.thinking_seconds if any(isinstance(block, b.Thinking) for block in blocks) else {}
+    yield from _block_parts(message, blocks, seconds, calls)
     yield from (MessageCall(message, TOOLS, call) for call in calls.values())
 
 
@@ -325,7 +326,7 @@ def part_texts(part: MessagePart) -> Iterator[str]:
 
 
 def _block_text(block: b.Block) -> str:
-    node = generic.block_node(block)
+    node = block_node(block)
     if isinstance(node, Links):
         return "\n".join(target.url for target in node.targets)
     return "\n".join(strings(node.value)) if isinstance(node, Data) else ""
@@ -336,12 +337,12 @@ def strings(value: Any) -> Iterator[str]:
     stack: list[Any] = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, msgspec.Struct):
-            item = msgspec.structs.asdict(item)
         if isinstance(item, str):
             yield item
         elif isinstance(item, dict):
             pairs = cast(dict[str, Any], item).items()
-            stack += [inner for name, inner in reversed(pairs) if name not in generic.NOT_TEXT]
+            stack += [inner for name, inner in reversed(pairs) if name not in NOT_TEXT]
         elif isinstance(item, list):
             stack += reversed(cast(list[Any], item))
+        elif isinstance(item, msgspec.Struct):
+            stack.append(msgspec.structs.asdict(item))

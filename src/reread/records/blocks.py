@@ -18,7 +18,7 @@ Number: TypeAlias = int | float
 Content: TypeAlias = Annotated[
     Any,
     Meta(
-        extra={"holds": "block"},
+        extra={"contains": "block"},
         extra_json_schema={
             "anyOf": [
                 {"type": ["string", "null"]},

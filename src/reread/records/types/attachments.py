@@ -13,7 +13,7 @@ from reread.records.types.messages import Origin
 from reread.records.types.registry import ATTACHMENTS, PAYLOADS
 
 AnyAttachment: TypeAlias = Annotated[
-    Any, Meta(extra={"holds": "attachment"}, extra_json_schema={"$ref": "#/$defs/AnyAttachment"})
+    Any, Meta(extra={"contains": "attachment"}, extra_json_schema={"$ref": "#/$defs/AnyAttachment"})
 ]
 """One of the structs in ATTACHMENTS, by its `type`."""
 

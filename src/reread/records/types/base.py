@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from reread.records.blocks import BlockPart, Number
 
-NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"holds": "entry"})]
+NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"contains": "entry"})]
 """A record or a list of records inside another record, as written."""
 
 

@@ -80,7 +80,7 @@ def _shape(hint: Any) -> _Shape | None:
     for option in union_members(hint):
         origin, args = get_origin(option), get_args(option)
         if origin is Annotated:
-            return cast(str, args[1].extra["holds"])
+            return cast(str, args[1].extra["contains"])
         if origin is list:
             return _shape(args[0])
         if origin is dict and (inner := _shape(args[1])) is not None:

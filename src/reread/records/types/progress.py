@@ -12,7 +12,7 @@ from reread.records.types.convert import to_entry
 from reread.records.types.registry import PAYLOADS, PROGRESS
 
 AnyProgress: TypeAlias = Annotated[
-    Any, Meta(extra={"holds": "progress"}, extra_json_schema={"$ref": "#/$defs/AnyProgress"})
+    Any, Meta(extra={"contains": "progress"}, extra_json_schema={"$ref": "#/$defs/AnyProgress"})
 ]
 """One of the structs in PROGRESS, by its `type`."""
 

@@ -33,7 +33,7 @@ FAMILIES: dict[str, Mapping[str, type[Struct]]] = {
     "event": EVENTS,
     "progress": PROGRESS,
 }
-"""What a field may contain besides records, by the name used in `holds` and in the paths of unknown fields."""
+"""What a field may contain besides records, by the name used in `contains` and in the paths of unknown fields."""
 
 
 def register_structs() -> None:

@@ -20,7 +20,7 @@ from reread.records.types.messages import Origin
 from reread.records.types.registry import EVENTS, PAYLOADS
 from reread.records.types.usage import ApiUsage, ModelUsage
 
-AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"holds": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
+AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"contains": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
 """One of the structs in EVENTS, by its `type`."""
 
 
