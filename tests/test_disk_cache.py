@@ -150,8 +150,8 @@ def test_a_folder_in_place_of_the_file_is_no_trouble(path: Path) -> None:
 
 def test_processes_that_create_the_file_at_once(path: Path) -> None:
     code = """
-from reread.disk.cache import CacheFile, Statement, Table
-file = CacheFile(Table("words", "word TEXT PRIMARY KEY, number INTEGER", 1))
+from reread.disk.cache import CacheFile, CacheTable, Statement
+file = CacheFile(CacheTable("words", "word TEXT PRIMARY KEY, number INTEGER", 1))
 for n in range(20):
     file.write(Statement("INSERT OR IGNORE INTO words VALUES (?, ?)", [(f"{n:03}", n)]))
 print(len(file.read("SELECT * FROM words")))
