@@ -62,7 +62,7 @@ def usage(
         models=tuple(_words(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
-        raise Misuse(f"Nothing lies between {since} and {until}; give `since` a time before `until`.")
+        raise Misuse(f"Nothing lies between {since} and {until}; use a `since` that is before `until`.")
     inputs = _inputs(list(_flatten(sources)), root)
     with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
