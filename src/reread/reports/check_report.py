@@ -1,4 +1,4 @@
-"""Reports: many files checked together, each once, and what they hold in sum."""
+"""Check many files together, each once, and add up what they hold."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ RULES = (
     Rule("unlinked-agent", INFO, "No call is known to have started an agent."),
     Rule("copied-records", INFO, "Records of another file stand in this one as well."),
 )
-"""What can be told only of files that are checked together."""
+"""What can be found only if files are checked together."""
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 class FileReport(msgspec.Struct):
-    """One file, checked."""
+    """The findings of one file."""
 
     path: str
     dialects: list[str]
     lines: int
     records: int
     fates: dict[str, int]
-    """How many records met each fate: together, all of them."""
+    """How many records met each fate; the sum is the number of records."""
     findings: list[Finding]
 
 
@@ -65,22 +65,22 @@ class Totals(msgspec.Struct):
 
 
 class CheckReport(msgspec.Struct):
-    """What `reread check` has to say."""
+    """The result of `reread check`."""
 
     files: list[FileReport]
     totals: Totals
 
 
 class Item(NamedTuple):
-    """A file to be checked."""
+    """A file to check."""
 
     path: Path
     named: bool
-    """Whether it was asked for by name, and not found in a folder."""
+    """True if it was named, and not found in a folder."""
 
     @property
     def is_agent(self) -> bool:
-        """Whether it is an agent's own file."""
+        """True if it is an agent's own file."""
         return self.path.name.startswith(layout.AGENT_PREFIX)
 
 
@@ -119,7 +119,7 @@ def _find(name: str | Path, root: str | Path | Sequence[str | Path] | None) -> P
 
 
 def _age(item: Item) -> tuple[datetime, bool, datetime]:
-    """When a file was begun and last written to: of two that share records, the older is the original."""
+    """Return when a file was started and last written: of two that share records, the older is the original."""
     try:
         header = read_header(item.path)
     except RereadError:
@@ -130,7 +130,7 @@ def _age(item: Item) -> tuple[datetime, bool, datetime]:
 
 
 class _Work:
-    """Checks files one after the other; what they share is told at the end."""
+    """Checks files one after the other, and reports shared records at the end."""
 
     def __init__(self, progress: Progress | None, root: str | Path | Sequence[str | Path] | None) -> None:
         self._root = root
@@ -141,7 +141,7 @@ class _Work:
         self._copies = _Copies()
 
     def check(self, item: Item) -> list[FileReport]:
-        """A session's own file and those of its agents; nothing where that is done."""
+        """Check a session's own file and those of its agents; empty if they are done already."""
         if not self._begin(item.path):
             return []
         try:
@@ -169,7 +169,7 @@ class _Work:
         return True
 
     def _read_agents(self, opened: Session) -> tuple[dict[str, Loader], list[FileReport]]:
-        """The agents' own files that are not done yet; what cannot be read is kept from the session."""
+        """Load the agents' own files that are not done yet; the session does without those that cannot be read."""
         agents: dict[str, Loader] = {}
         failed: list[FileReport] = []
         paths = layout.agent_files(opened.path, [*opened.ids, opened.path.stem]) if opened.path else {}
@@ -207,7 +207,7 @@ class _Work:
         return file
 
     def tell_copies(self) -> None:
-        """Say of each file what stands in an older one too."""
+        """Report for each file which records an older one has too."""
         for (number, home, how), (line, count) in self._copies.found.items():
             path = printable(self._files[home].path)
             text = f"from here on {plural(count, 'record')} of {path}, by {how}"
@@ -215,16 +215,16 @@ class _Work:
 
 
 class _Copies:
-    """Where each record and each response stood first."""
+    """The file in which each record and each response came first."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[int, int, str], tuple[int, int]] = {}
-        """For a file and the one it copies from, by what: the first line, and how many records."""
+        """For a file, the one it copies from and what: the first line, and how many records."""
         self._records: dict[str, dict[str, int]] = {}
         self._responses: dict[str, int] = {}
 
     def note(self, number: int, seen: CheckedRecord) -> None:
-        """Take in a record of a file."""
+        """Add a record of a file."""
         head = seen.envelope
         if head.uuid is not None:
             home = self._records.setdefault(head.type, {}).setdefault(head.uuid, number)
@@ -243,7 +243,7 @@ class _Copies:
 
 
 def _strays(conversation: Conversation, agents: Mapping[str, Agent]) -> Iterator[Finding]:
-    """The agents of one file that no call is known to have started."""
+    """Find the agents of one file that no known call started."""
     here = [*conversation.inline_agents.values(), *([conversation] if isinstance(conversation, Agent) else [])]
     for agent in here:
         if agents.get(agent.id) is agent and agent.call is None and not agent.warmup and len(agent.records):
@@ -275,7 +275,7 @@ def _totals(files: Sequence[FileReport], tallies: Sequence[FileTally]) -> Totals
 
 
 def _sum(counts: Sequence[Counter[str]]) -> dict[str, int]:
-    """Counts added up, the most frequent first."""
+    """Add up counts, the most frequent first."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)
