@@ -1,10 +1,16 @@
 """The control protocol: answers to requests, and comparison of answers."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reread.catalog.stored_line import IN, OUT
 from reread.fake_claude.control_protocol import difference, reply_to
+from reread.fake_claude.script import Recording, frame_of, recorded_turns
+
+SET_MODEL = {"subtype": "set_model", "model": "m"}
 
 PERMISSION: dict[str, Any] = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
 TOOL_CALL: dict[str, Any] = {"subtype": "mcp_message", "message": {"method": "tools/call"}}
@@ -73,6 +79,26 @@ def test_different_answers(request_: Any, recorded: Any, given: Any, expected: s
 def test_unrecorded_requests_are_answered_as_the_client_would(request_: Any, answer: Any) -> None:
     reply = reply_to({"type": "control_request", "request_id": "r", "request": request_}, None, [])
     assert reply["response"] == {"subtype": "success", "request_id": "r", "response": answer}
+
+
+def test_the_recorded_answer_to_the_same_request_is_preferred() -> None:
+    lines: list[tuple[str, dict[str, Any]]] = [(IN, {"type": "user", "message": {"content": "Hi"}})]
+    for n, request in enumerate(({"subtype": "ask", "n": 1}, {"subtype": "ask", "n": 2}, SET_MODEL)):
+        answer = {"subtype": "success", "request_id": str(n), "response": {"n": n}}
+        lines += [
+            (IN, {"type": "control_request", "request_id": str(n), "request": request}),
+            (OUT, {"type": "control_response", "response": answer}),
+        ]
+    frames = [frame_of(stream, json.dumps(line).encode()) for stream, line in lines]
+    (turn,) = recorded_turns([Recording("it", Path("it"), load=lambda: frames)])
+
+    def reply(**request: Any) -> Any:
+        return reply_to({"request_id": "r", "request": request}, turn, [turn])["response"]
+
+    assert reply(subtype="ask", n=2) == {"subtype": "success", "request_id": "r", "response": {"n": 1}}
+    assert reply(subtype="ask", n=3)["response"] == {"n": 0}
+    assert reply(**SET_MODEL)["response"] == {"n": 2}
+    assert reply(subtype="set_model", model="other")["response"] == {"model": "other"}
 
 
 def test_an_unknown_request_is_an_error() -> None:

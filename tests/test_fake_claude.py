@@ -137,6 +137,12 @@ def test_verbose_json_output_is_one_array(claude: Any) -> None:
     assert (whole[0]["subtype"], whole[-1]["type"]) == ("init", "result")
 
 
+def test_json_and_text_output_are_whole_lines(claude: Any, tmp_path: Path) -> None:
+    home = record(tmp_path, ["-p", "Hi", *STREAM], INIT, answer("Hello.\n"))
+    assert claude("-p", "Hi", "--output-format", "json", "--verbose", home=home).stdout.count(b"\n") == 1
+    assert claude("-p", "Hi", home=home).stdout == b"Hello.\n"
+
+
 def test_stream_output_is_the_recorded_bytes(claude: Any) -> None:
     done = claude("-p", PLAIN, *STREAM)
     printed = done.stdout.splitlines()
@@ -435,8 +441,9 @@ def test_invalid_input_is_rejected_as_by_the_client(claude: Any, line: bytes, me
     assert done.stderr.startswith(message)
 
 
-def test_empty_input_is_not_an_error(claude: Any) -> None:
-    done = claude(*TALK)
+@pytest.mark.parametrize("stdin", [b"", b"\n \n"])
+def test_empty_input_is_not_an_error(claude: Any, stdin: bytes) -> None:
+    done = claude(*TALK, stdin=stdin)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -654,7 +661,12 @@ def test_help_names_every_setting(claude: Any) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [({"match": "fuzzy"}, b"use prompt or order"), ({"speed": "fast"}, b"use 1 for the recorded pace")],
+    [
+        ({"match": "fuzzy"}, b"use prompt or order"),
+        ({"speed": "fast"}, b"use 1 for the recorded pace"),
+        ({"speed": "inf"}, b"use 1"),
+        ({"speed": "-1"}, b"use 1"),
+    ],
 )
 def test_an_invalid_setting_is_rejected(process: Any, settings: dict[str, str], words: bytes) -> None:
     done = process("-p", PLAIN, **settings)

@@ -165,6 +165,39 @@ def test_no_recording_raises(lines: list[tuple[str, Any]], asked: Any) -> None:
             difference(frame.value, frame.value, asked)
 
 
+def test_a_call_that_the_client_rejected_is_a_turn() -> None:
+    (turn,) = turns_in(conversation("unknown"))
+    assert turn.prompt is None and turn.result is not None and turn.result.value["is_error"]
+
+
+def test_an_init_after_a_background_task_is_not_a_prompt() -> None:
+    init = {"type": "system", "subtype": "init"}
+    ended = {"type": "system", "subtype": "task_notification"}
+    request = {"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}}
+    result = {"type": "result"}
+    frames = [frame_of(OUT, jsontext.dumps(it)) for it in (init, request, result, ended, init, result, init, result)]
+    recording = Recording("it", Path("it"), load=lambda: frames)
+    assert [len(turn.frames) for turn in recorded_turns([recording])] == [7, 2]
+
+
+def run_of(session: str, *options: str) -> Recording:
+    frames = [frame_of(OUT, b'{"type":"result","session_id":"%b"}\n' % session.encode())]
+    arguments = ["claude", "-p", "Hi", *options]
+    return Recording(
+        " ".join([session, *options]), Path("it"), load=lambda: frames, invocation=find_invocation(arguments)
+    )
+
+
+def test_a_turn_is_linked_to_the_first_that_resumed_it() -> None:
+    first, second, third = recorded_turns([run_of("a"), run_of("b", "--resume", "a"), run_of("c", "--resume", "a")])
+    assert (first.next, second.next, third.next) == (second, None, None)
+
+
+def test_continue_resumes_the_session_used_last() -> None:
+    runs = [run_of("a"), run_of("b"), run_of("a", "--resume", "a"), run_of("c", "--continue")]
+    assert [turn.resumed_session for turn in recorded_turns(runs)] == [None, None, "a", "a"]
+
+
 def test_a_session_started_twice_has_two_first_turns() -> None:
     frames = [frame_of(OUT, b'{"type":"result","session_id":"s"}\n')]
     again = [Recording(name, Path(name), load=lambda: frames, invocation=Invocation("Hi")) for name in "ab"]
