@@ -86,7 +86,7 @@ def test_every_response_is_counted_once_with_the_tokens_of_the_api(scenario: Pat
         assert charge.write_1h == split.get("ephemeral_1h_input_tokens", 0)
         assert charge.write_5m + charge.write_1h == usage["cache_creation_input_tokens"]
         assert charge.output <= usage["output_tokens"]
-        if found[id].ended and not scenario.name.startswith(CUT_SHORT):
+        if found[id].best.ended and not scenario.name.startswith(CUT_SHORT):
             assert charge.output == usage["output_tokens"]
 
 
@@ -94,7 +94,7 @@ def test_every_response_is_counted_once_with_the_tokens_of_the_api(scenario: Pat
 def test_responses_with_too_little_output_are_unconfirmed(scenario: Path) -> None:
     found, truth = counted(scenario), api_usage(scenario)
     short = {id for id, usage in truth.items() if found[id].best.charge.output < usage["output_tokens"]}
-    unconfirmed = {id for id, resolved in found.items() if not resolved.ended}
+    unconfirmed = {id for id, resolved in found.items() if not resolved.best.ended}
     if not scenario.name.startswith(("stream_cut",)):
         assert short <= unconfirmed
     if scenario.parent.name in FINAL and not scenario.name.startswith(CUT_SHORT) and scenario.name != "tui_interrupt":
@@ -117,7 +117,7 @@ def test_a_stream_beside_the_transcript_adds_no_tokens(scenario: Path) -> None:
 
 def has_side_calls(scenario: Path) -> bool:
     """True if the API answered something that is in no transcript, or a response was cut off."""
-    ended = {id for id, resolved in counted(scenario).items() if resolved.ended}
+    ended = {id for id, resolved in counted(scenario).items() if resolved.best.ended}
     return set(plain.truth(scenario)) != ended or scenario.name.startswith(CUT_SHORT)
 
 
@@ -147,7 +147,7 @@ def test_resumes_and_forks_count_nothing_twice(scenario: Path) -> None:
     usage = totals(scenario, with_streams=True)
     known = {id: resolved for id, resolved in counted(scenario).items() if id in truth}
     assert usage.responses == len(counted(scenario))
-    if all(resolved.ended for resolved in known.values()) and len(known) == usage.responses:
+    if all(resolved.best.ended for resolved in known.values()) and len(known) == usage.responses:
         assert usage.output_tokens == sum(truth.values())
     if scenario.parent.name in FINAL and plain.streams(scenario):
         assert usage.reported_cost_usd == pytest.approx(usage.cost_usd, abs=1e-9)

@@ -34,7 +34,6 @@ class ResolvedResponse(msgspec.Struct, gc=False):
     """The original copy: the response belongs to its origin."""
     best: FileResponse
     """The copy whose usage counts."""
-    ended: bool
     reported_nanos: int | None
 
 
@@ -171,7 +170,7 @@ class _Resolver:
         if reported is None:
             costs = (copy.response.reported_nanos for copy in copies)
             reported = max((nanos for nanos in costs if nanos is not None), default=None)
-        return ResolvedResponse(first, best, any(copy.response.ended for copy in copies), reported)
+        return ResolvedResponse(first, best, reported)
 
     def _original_key(self, copy: ResponseCopy, sessions: int) -> tuple[object, ...]:
         """Sort key for the copies that some sessions have: the original comes first.
@@ -202,7 +201,7 @@ class _Resolver:
     def _response_entries(self, resolved: ResolvedResponse) -> Iterator[UsageEntry]:
         best, first = resolved.best, resolved.first
         entry = self._entry(first, best.charge)
-        entry.responses, entry.unconfirmed, entry.reported_nanos = 1, int(not resolved.ended), resolved.reported_nanos
+        entry.responses, entry.unconfirmed, entry.reported_nanos = 1, int(not best.ended), resolved.reported_nanos
         yield entry
         for extra in best.extras:
             yield self._entry(first, extra)
@@ -310,7 +309,7 @@ class _Resolver:
 
 
 def _single_copy(copy: ResponseCopy) -> ResolvedResponse:
-    return ResolvedResponse(copy, copy.response, copy.response.ended, copy.response.reported_nanos)
+    return ResolvedResponse(copy, copy.response, copy.response.reported_nanos)
 
 
 def _costs_by_model(delta: CounterDelta) -> list[tuple[str | None, int]]:
