@@ -4,7 +4,7 @@ from pathlib import Path
 
 import making
 from making import Object, attachment, jsonl, read, reply, system, use, user
-from test_joins import capture, printed, result, transcript
+from test_merge import capture, printed, result, transcript
 
 import reread
 from reread.catalog.summaries import read_header

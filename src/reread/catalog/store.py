@@ -9,20 +9,19 @@ from datetime import datetime
 from pathlib import Path
 
 from reread.catalog.config import add_workspace
+from reread.catalog.resolve import LATEST, Candidate, choose, looks_like_path
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, split_line_end
 from reread.catalog.summaries import captures_of
 from reread.catalog.writer import RESULT, ConversationWriter
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
-from reread.errors import Ambiguous, Misuse, NotFound
+from reread.errors import Misuse, NotFound
 
 DEFAULT = "default"
 """The name of the workspace and the agent if none is given."""
-LATEST = "latest"
 SUFFIX = ".jsonl"
 APPEND_WAIT_SECONDS = 5
-MAX_LISTED = 20
 
 
 class Store:
@@ -50,7 +49,7 @@ class Store:
         """Open a conversation by id, prefix of an id, path, id of a session in it, or `latest`."""
         if name == "":
             raise Misuse("The conversation's name is empty; use an id or its prefix, a path, or latest.")
-        if isinstance(name, Path) or "/" in name or os.sep in name or name.endswith(SUFFIX):
+        if isinstance(name, Path) or looks_like_path(name):
             return self._open_path(name)
         if name == LATEST:
             return self._open_latest()
@@ -71,16 +70,10 @@ class Store:
         raise NotFound(f"No conversations in {self.root}; run `reread capture -- claude -p …` to capture one.")
 
     def _open_id(self, name: str) -> StoredConversation:
-        matches = [stored for stored in self.conversations() if stored.id.startswith(name)]
-        matches = [stored for stored in matches if stored.id == name] or matches
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            listed = "".join(f"\n  {stored.id}  {stored.path}" for stored in matches[:MAX_LISTED])
-            raise Ambiguous(
-                f"{name!r} matches {len(matches)} conversations:{listed}",
-                candidates=[str(stored.path) for stored in matches],
-            )
+        known = [Candidate(stored, [stored.id], stored.path) for stored in self.conversations()]
+        found = choose(name, known, "conversation")
+        if found is not None:
+            return found
         for path in captures_of(name, self.roots):
             return StoredConversation(path)
         raise NotFound(f"No captured conversation matches {name!r}; run `reread ls --captured` to list conversations.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -45,9 +44,10 @@ def tail(ctx: click.Context, name: str, form: str, last: int, full: bool, root: 
     reread tail latest
     reread tail ./session.jsonl --format json
     """
+    from reread.catalog.resolve import missing_path
     from reread.session.follower import follow
 
-    session = open_session(ctx, name, root) if not _is_missing_path(name) else None
+    session = open_session(ctx, name, root) if missing_path(name) is None else None
     if form == "json":
         from reread.base import jsontext
         from reread.render.json import change_value
@@ -70,8 +70,3 @@ def tail(ctx: click.Context, name: str, form: str, last: int, full: bool, root: 
     for change in follow(session or name):
         for item in change_lines(change, view):
             console.print(item, end=getattr(item, "end", "\n"))
-
-
-def _is_missing_path(name: str) -> bool:
-    """True if the name is a path to a file that does not exist yet."""
-    return ("/" in name or os.sep in name or name.endswith(".jsonl")) and not os.path.exists(os.path.expanduser(name))
