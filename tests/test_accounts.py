@@ -222,11 +222,11 @@ class TestChoosing:
         assert reread.usage(root=root).totals.responses == 3
 
     def test_misuse_says_what_to_do(self, tree: Path) -> None:
-        wrong = {"by": ("colour", "cannot group"), "tz": ("Mars", "time zone"), "since": ("x", "no time")}
+        wrong = {"by": ("colour", "cannot group"), "tz": ("Mars", "time zone"), "since": ("x", "Invalid time")}
         for option, (value, words) in wrong.items():
             with pytest.raises(reread.Misuse, match=words):
                 reread.usage(root=tree, **{option: value})
-        with pytest.raises(reread.Misuse, match="empty name"):
+        with pytest.raises(reread.Misuse, match="Empty path"):
             reread.usage("")
         with pytest.raises(reread.NotFound):
             reread.usage(tree / "nowhere.jsonl")
