@@ -118,6 +118,11 @@ class TestLines:
         assert (torn.type, torn.raw) == ("malformed", LINE_B[:at])
         assert (whole.value, whole.offset) == (A, at)
 
+    @pytest.mark.parametrize("between", [b"  ", b"\x00\x00", b"\t \x00"])
+    def test_padding_after_a_torn_record_is_not_part_of_it(self, between: bytes) -> None:
+        torn, whole = decoded(LINE_B[:30] + between + LINE_A + b"\n")
+        assert (torn.raw, whole.raw) == (LINE_B[:30], LINE_A)
+
     def test_a_whole_record_and_a_torn_one(self) -> None:
         whole, torn = decoded(LINE_A + LINE_B[:40])
         assert (whole.value, torn.type, torn.raw) == (A, "malformed", LINE_B[:40])
@@ -135,6 +140,21 @@ class TestLines:
         torn = b'{"type":"progress","data":{"type":"agent_progress","message":' + LINE_A + b',"agentId":"a'
         (record,) = decoded(torn)
         assert record.type == "malformed"
+
+    def test_a_block_of_a_torn_record_is_not_a_record(self) -> None:
+        line = encode(told(reply(use("t1", command="ls")))[0])
+        (torn,) = decoded(line[: line.index(b"}") + 2])
+        assert torn.raw.endswith(b'"input":{"command":"ls"}}')
+        assert torn.type == "malformed"
+
+    @pytest.mark.parametrize(
+        ("whole", "type"),
+        [({**use("t1"), "uuid": "u1"}, "assistant"), ({"id": "k", "claudeMessage": A}, "user")],
+        ids=["early", "stored"],
+    )
+    def test_a_record_of_another_dialect_after_a_torn_one(self, whole: Object, type: str) -> None:
+        _, record = decoded(LINE_B[:30] + encode(whole) + b"\n")
+        assert (record.type, record.value) == (type, whole)
 
     def test_garbage_before_a_record(self) -> None:
         garbage, record = decoded(b"oops " + LINE_A + b"\n")
@@ -213,6 +233,9 @@ class TestArrays:
             B,
         ]
 
+    def test_a_log_that_starts_with_a_bracket_is_not_an_array(self) -> None:
+        assert types(b"[INFO] started\n" + LINE_A + b"\n") == ["malformed", "user"]
+
     def test_a_line_that_is_an_array_further_down_is_malformed(self) -> None:
         assert types(LINE_A + b"\n[1]\n") == ["user", "malformed"]
 
@@ -270,6 +293,7 @@ JUNK: dict[str, Callable[[int], bytes]] = {
     "quotes and backslashes": repeat(b'"\\'),
     "objects with backslashes": repeat(b'{"a":\\"'),
     "unclosed strings": repeat(b'{"a":"b'),
+    "escaped quotes": lambda size: b'{"a":"' + b'\\"' * (size // 2) + b'"x',
     "unclosed escapes": repeat(b'{"a":"\\u00'),
     "unclosed names": repeat(b'{"aaaaaaaa'),
     "names without a value": repeat(b'{"a"'),

@@ -136,7 +136,7 @@ class TestLoadsClean:
     """Every string of the value can be encoded."""
 
     def test_lone_surrogates_are_replaced_everywhere(self) -> None:
-        value = jsontext.loads_clean(b'{"\\ud800":["\\udfff",{"a":"x\\ud83dy"}],"b":"\\ud83d\\ude00"}')
+        value = jsontext.loads_clean(b'{"\\ud800":["\\uDFFF",{"a":"x\\ud83dy"}],"b":"\\ud83d\\ude00"}')
         assert value == {"�": ["�", {"a": "x�y"}], "b": "😀"}
 
     def test_deeply_nested_surrogates_are_replaced(self) -> None:
@@ -144,6 +144,10 @@ class TestLoadsClean:
         for _ in range(DEPTH):
             (value,) = value
         assert value == "�"
+
+    @pytest.mark.parametrize("written", [b'"\\ud83d"', b'"\\uD83D"', b'"\\uDbFf"'])
+    def test_surrogates_may_be_escaped_in_any_case(self, written: bytes) -> None:
+        assert jsontext.loads_clean(written) == "�"
 
     @given(VALUES)
     def test_every_string_can_be_encoded(self, value: Any) -> None:

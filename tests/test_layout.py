@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import reread
 from reread.base.times import parse_time
 from reread.disk import layout
+from reread.disk.sources import file_fingerprint
 
 ID = "aaaaaaaa-0000-4000-8000-00000000000"
 
@@ -191,6 +193,39 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     assert reads == [agent]
     write(agent, record(sessionId="three"))
     assert layout.agent_files(path, ["one"]) == {}
+
+
+def test_an_agents_file_may_start_with_records_without_a_session(home: Path) -> None:
+    path = write(home / ".claude/projects/-p/one.jsonl", record())
+    summary = {"type": "summary", "summary": "s", "leafUuid": "x"}
+    write(path.with_name("agent-aa.jsonl"), summary, summary, record(sessionId="one"))
+    assert [*layout.agent_files(path, ["one"])] == ["aa"]
+
+
+def test_the_agents_of_an_agent_are_found_at_any_depth(home: Path) -> None:
+    folder = home / ".claude/projects/-p/one/subagents"
+    parents = {"aa": None, "bb": "aa", "cc": "bb", "dd": None}
+    for agent, parent in parents.items():
+        path = write(folder / f"agent-{agent}.jsonl", record(agentId=agent))
+        path.with_suffix(".meta.json").write_text(json.dumps({"parentAgentId": parent}))
+    assert set(layout.agent_files(folder / "agent-aa.jsonl", [])) == {"bb", "cc"}
+
+
+@pytest.mark.parametrize("id", ["*", "o*", "../-p/one", "", "[o]ne"])
+def test_a_session_id_is_not_a_pattern(home: Path, id: str) -> None:
+    path = write(home / ".claude/projects/-p/one.jsonl", record())
+    assert layout.find_transcript("one") == path
+    assert layout.find_transcript(id) is None
+
+
+def test_a_fingerprint_changes_with_every_write(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    assert file_fingerprint(path) is None
+    path.write_bytes(b"one")
+    before = file_fingerprint(path)
+    assert file_fingerprint(path) == before
+    os.utime(path, ns=(1, 1))
+    assert file_fingerprint(path) != before
 
 
 def test_a_broken_link_is_skipped(home: Path) -> None:

@@ -333,6 +333,12 @@ def test_a_leaf_of_the_wrong_type_does_not_affect_its_neighbours() -> None:
     assert usage.iterations == [types.Iteration(type=1), 2]  # pyright: ignore[reportArgumentType]
 
 
+def test_a_map_keeps_its_values_typed() -> None:
+    usage = {"m": {"inputTokens": "many", "costUSD": 0.5}, "n": 7}
+    entry: Any = to_entry({"type": "cost-state", "modelUsage": usage})
+    assert entry.modelUsage == {"m": types.ModelUsage(inputTokens="many", costUSD=0.5), "n": 7}  # pyright: ignore[reportArgumentType]
+
+
 def test_a_system_record_is_typed_by_its_subtype() -> None:
     boundary = to_entry(
         {

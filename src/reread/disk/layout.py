@@ -265,7 +265,7 @@ def tool_result_file(session: Path, written: str) -> Path | None:
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
     for folder in (session.with_suffix(""), session.parent.parent, session.parent):
         path = folder / "tool-results" / name
-        if name and name not in (".", "..") and os.path.isfile(path):
+        if os.path.isfile(path):
             return path
     return None
 
