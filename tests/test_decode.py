@@ -149,7 +149,7 @@ class TestLines:
 
     @pytest.mark.parametrize(
         ("whole", "type"),
-        [({**use("t1"), "uuid": "u1"}, "assistant"), ({"id": "k", "claudeMessage": A}, "user")],
+        [({**use("t1"), "uuid": "u1"}, "assistant"), ({"id": "k", "claudeMessage": None}, "output")],
         ids=["early", "stored"],
     )
     def test_a_record_of_another_dialect_after_a_torn_one(self, whole: Object, type: str) -> None:

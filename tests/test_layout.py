@@ -65,6 +65,7 @@ def test_a_root_is_a_configuration_folder_or_a_projects_folder_and_nothing_else_
     write(home / "elsewhere/projects/-p/one.jsonl", record())
     write(home / "elsewhere/history.jsonl", {"display": "x"})
     write(home / "elsewhere/stray.jsonl", record())
+    write(home / "elsewhere/projects/stray.jsonl", record())
     write(home / ".claude/projects/-p/mine.jsonl", record())
     assert ids(root=home / "elsewhere") == ["one"]
     assert ids(root=home / "elsewhere/projects") == ["one"]
