@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from reread.records import blocks, types
+from reread.records import types
 from reread.records.blocks import (
     BLOCKS,
     CallBlock,
@@ -573,7 +573,8 @@ def test_real_streams_contain_nothing_unknown() -> None:
 
 def test_blocks_are_named_as_their_types() -> None:
     for kind, struct in BLOCKS.items():
-        assert struct is getattr(blocks, "".join(word.capitalize() for word in kind.split("_")))
+        name = "".join(word.capitalize() for word in kind.split("_"))
+        assert struct.__name__ in (name, f"{name}Block")  # a message's compaction is another thing than its block
 
 
 def test_calls_and_results_share_a_base() -> None:
