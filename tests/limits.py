@@ -1,12 +1,16 @@
 """Limits on the CPU time of a block and the lifetime of a child process."""
 
+import asyncio
 import subprocess
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from reread.base.gc_pause import gc_paused
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -26,3 +30,9 @@ def child_process(command: Sequence[Any], **options: Any) -> Generator[subproces
             yield process
         finally:
             process.kill()
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread of its own: the browser's driver keeps an event loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -1,9 +1,9 @@
 """Event streams: delivery from other threads, heartbeats, and how streams end."""
 
-import asyncio
 import threading
 
 import pytest
+from limits import run_async
 
 from reread.server import event_bus
 from reread.server.event_bus import EventBus, Listener
@@ -22,7 +22,7 @@ def test_events_of_other_threads_arrive_in_order_until_the_listener_is_closed() 
         threading.Thread(target=publish).start()
         return [event async for event in bus.stream(listener)]
 
-    assert asyncio.run(main()) == [b'event: first\ndata: {"n":1}\n\n', b"event: second\ndata: [2]\n\n"]
+    assert run_async(main()) == [b'event: first\ndata: {"n":1}\n\n', b"event: second\ndata: [2]\n\n"]
 
 
 def test_a_silent_stream_sends_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +31,7 @@ def test_a_silent_stream_sends_heartbeats(monkeypatch: pytest.MonkeyPatch) -> No
     async def main() -> bytes:
         return await anext(EventBus[None]().stream(Listener(None)))
 
-    assert asyncio.run(main()).startswith(b":")
+    assert run_async(main()).startswith(b":")
 
 
 def test_the_last_listener_that_leaves_empties_the_bus() -> None:
@@ -47,7 +47,7 @@ def test_the_last_listener_that_leaves_empties_the_bus() -> None:
             assert len(emptied) == count
         assert bus.listeners == set()
 
-    asyncio.run(main())
+    run_async(main())
 
 
 def test_a_closed_bus_has_no_new_streams() -> None:
@@ -56,13 +56,13 @@ def test_a_closed_bus_has_no_new_streams() -> None:
         bus.close()
         return [event async for event in bus.stream(Listener(None))]
 
-    assert asyncio.run(main()) == []
+    assert run_async(main()) == []
 
 
 def test_an_event_after_the_end_of_the_loop_is_dropped() -> None:
     async def main() -> Listener[None]:
         return Listener(None)
 
-    listener = asyncio.run(main())
+    listener = run_async(main())
     listener.send("late", {})
     listener.close()

@@ -1,9 +1,9 @@
 """The request guard, called directly: the HTTP parser rejects some of these requests before the guard sees them."""
 
-import asyncio
 from typing import Any
 
 import pytest
+from limits import run_async
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -31,7 +31,7 @@ def request(*headers: tuple[str, str], path: str = "/", **options: Any) -> tuple
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": raw}
-    asyncio.run(Guard(page, **{"port": 7373, **options})(scope, receive, send))
+    run_async(Guard(page, **{"port": 7373, **options})(scope, receive, send))
     return sent[0]["status"], Headers(raw=sent[0]["headers"])
 
 
