@@ -13,7 +13,7 @@ run: $(VENV)/.installed
 	@if [ -t 1 ]; then $(BIN)/reread --demo serve; else $(BIN)/reread --demo show latest; fi
 
 test: $(VENV)/.tested-with lint check-types check-web chromium
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 # The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with-sdk

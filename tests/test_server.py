@@ -515,7 +515,7 @@ def test_a_session_that_is_no_longer_written_sends_an_update(live: tuple[Site, P
     with site.events(f"/api/sessions/{path.stem}/events") as events:
         assert events.until("open")["live"]
         os.utime(path, (0, 0))
-        assert not events.until("grown")["live"]
+        assert not events.until("update")["live"]
 
 
 def test_one_thread_follows_a_session_while_there_are_listeners(live: tuple[Site, Path]) -> None:
@@ -531,7 +531,7 @@ def test_one_thread_follows_a_session_while_there_are_listeners(live: tuple[Site
             other.until("open")
             assert followers() == 1
         append(path, user("and this"))
-        one.until("grown")
+        one.until("update")
         assert followers() == 1
     wait_until(lambda: followers() == 0)
 

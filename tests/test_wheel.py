@@ -62,4 +62,4 @@ def test_it_contains_what_it_needs_and_no_more(wheel: Path) -> None:
 def test_the_installed_program_works(installed: Path) -> None:
     assert "Dead-letter queue" in run(installed, "--demo", "ls")
     assert "Dead-letter queue" in run(installed, "--demo", "show", "d2a9")
-    assert "total" in run(installed, "--demo", "usage")
+    assert "Total" in run(installed, "--demo", "usage")
