@@ -13,9 +13,10 @@ import pytest
 
 import reread
 from reread.accounting import collect, scan, workers
-from reread.accounting.cache import CachedDigest, UsageCache
 from reread.accounting.scan import ReadBuffer, Scanner
+from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache
+from reread.disk.derived import Derived
 from reread.render.usage_table import LOUD, usage_lines
 
 
@@ -51,7 +52,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def cached_files() -> dict[str, CachedDigest]:
+def cached_files() -> dict[str, Derived]:
     with closing(UsageCache()) as usage_cache:
         return usage_cache.files()
 
@@ -223,9 +224,9 @@ BREAKAGES = {
     "overwritten": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
     "other tables": lambda path: (path.unlink(), run_sql(path, "CREATE TABLE mine (x)")),
     "other format": lambda path: run_sql(path, "PRAGMA user_version = 999"),
-    "no table": lambda path: run_sql(path, "DROP TABLE usage_files"),
+    "no table": lambda path: run_sql(path, "DROP TABLE usage_digests"),
     "invalid digests": lambda path: run_sql(
-        path, "UPDATE usage_files SET digest = x'00ff'", "DELETE FROM usage_results"
+        path, "UPDATE usage_digests SET value = x'00ff'", "DELETE FROM usage_results"
     ),
     "invalid results": lambda path: run_sql(path, "UPDATE usage_results SET entries = x'00ff'"),
 }

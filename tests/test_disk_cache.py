@@ -1,6 +1,7 @@
 """The cache file: what is kept, when it is rebuilt, and that it never raises."""
 
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from reread.accounting.cache import UsageCache
+from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache
-from reread.disk.cache import CacheFile, CacheTable, FileState, FileValues, Statement
+from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
 from reread.reader.row_counts import RowCounts
 from reread.server.count_cache import CountCache
 
 WORDS = CacheTable("words", "word TEXT PRIMARY KEY, number INTEGER", 1)
 OTHERS = CacheTable("others", "word TEXT PRIMARY KEY", 1)
+STATE = FileState(1, 2, 3, 4)
 INSERT = "REPLACE INTO words VALUES (?, ?)"
 SELECT = "SELECT word, number FROM words ORDER BY word"
 
@@ -53,28 +55,18 @@ def test_a_table_of_another_format_is_emptied_and_the_others_are_kept(path: Path
 
 def test_usage_and_counts_share_one_file(path: Path, tmp_path: Path) -> None:
     with closing(UsageCache()), closing(CountCache()) as counts:
-        counts.put(tmp_path, (1, 2), RowCounts(turns=3))
-        assert counts.get(tmp_path, (1, 2)) == RowCounts(turns=3)
+        counts.put(tmp_path, STATE, RowCounts(turns=3))
+        assert counts.get(tmp_path, STATE) == RowCounts(turns=3)
     assert [file.name for file in path.parent.iterdir()] == [cache.NAME]
-
-
-def test_a_value_is_valid_for_one_state_of_its_file(path: Path, tmp_path: Path) -> None:
-    with closing(FileValues("values_", format=1)) as values:
-        values.put(tmp_path, FileState(1, 2, 3, 4), b"first")
-        assert values.get(tmp_path, FileState(1, 2, 3, 4)) == b"first"
-        assert values.get(tmp_path, FileState(1, 2, 3, 5)) is None
-        assert values.get(tmp_path / "other", FileState(1, 2, 3, 4)) is None
-        values.put(tmp_path, FileState(1, 2, 3, 5), b"second")
-        assert values.get(tmp_path, FileState(1, 2, 3, 4)) is None
 
 
 def test_counts_that_cannot_be_decoded_are_counted_again(path: Path, tmp_path: Path) -> None:
     with closing(CountCache()) as counts:
-        counts.put(tmp_path, 1, RowCounts())
+        counts.put(tmp_path, STATE, RowCounts())
         with closing(sqlite3.connect(path)) as database:
             database.execute("UPDATE session_counts SET value = x'00ff'")
             database.commit()
-        assert counts.get(tmp_path, 1) is None
+        assert counts.get(tmp_path, STATE) is None
 
 
 def test_rows_that_sqlite_cannot_hold_are_left_out(path: Path) -> None:
@@ -159,3 +151,18 @@ print(len(file.read("SELECT * FROM words")))
     runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(6)]
     assert {run.communicate()[0].strip() for run in runs} == {"20"}
     assert {run.returncode for run in runs} == {0}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no permission bits")
+def test_nobody_else_can_read_the_cache(path: Path) -> None:
+    with opened(WORDS):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_what_is_forgotten_is_overwritten(path: Path) -> None:
+    with opened(WORDS) as file:
+        file.write(Statement(INSERT, [("a secret word", 1)]))
+        assert b"a secret word" in path.read_bytes()
+        file.write(Statement("DELETE FROM words"))
+    assert b"a secret word" not in path.read_bytes()

@@ -11,16 +11,17 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.cache import CachedDigest, UsageCache, open_cache
 from reread.accounting.digest import FORMAT, FileDigest, decode_digest, encode, file_digest
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
+from reread.accounting.usage_cache import UsageCache, open_cache
 from reread.accounting.workers import Progress, ScanJob, scan_all
 from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
+from reread.disk.derived import Derived, gone_files
 from reread.errors import NotFound, Unreadable
 
 WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
@@ -73,13 +74,12 @@ class Inputs:
         if path in self.files:
             return
         try:
-            stat = os.stat(path)  # noqa: PTH116 (`pathlib` is too slow for thousands of files)
+            self.files[path] = FileState.at(path)
         except FileNotFoundError:
             message = f"Cannot read {path}: no such file; run `reread ls` to list sessions."
             raise NotFound(message, path=path) from None
         except OSError as error:
             raise Unreadable.at(path, error) from error
-        self.files[path] = FileState.of(stat)
 
 
 class Collection:
@@ -99,8 +99,7 @@ class Collection:
         self.prices = prices
         self.progress = progress
         self.cached = cache.files() if cache is not None else {}
-        gone = [path for path in self.cached if path not in inputs.files and _is_below(path, inputs.folders)]
-        deleted = [path for path in gone if not os.path.exists(path)]
+        deleted = gone_files(self.cached, inputs.files, inputs.folders)
         self.dropped = [] if keep_deleted else deleted
         """Deleted files to remove from the cache."""
         self.kept = deleted if keep_deleted else []
@@ -114,13 +113,15 @@ class Collection:
         known = None if exact else self._cached_entries(key)
         if known is not None:
             return known
-        fresh: list[CachedDigest] = []
+        fresh: list[Derived] = []
         files = [*self._digests(fresh), *map(_scan_data, self.inputs.data)]
         entries = resolve(files, self.prices, exact=exact)
         if self.cache is not None:
             encoded = None if exact or self.inputs.data else encode(entries)
-            if encoded is not None or fresh or self.dropped:
-                self.cache.save(fresh, self.dropped, (key, encoded) if encoded is not None else None)
+            if encoded is not None:
+                self.cache.save_result(fresh, self.dropped, key, encoded)
+            elif fresh or self.dropped:
+                self.cache.save(fresh, self.dropped)
         return entries
 
     def _cached_entries(self, key: bytes) -> list[UsageEntry] | None:
@@ -143,10 +144,10 @@ class Collection:
         content = (FORMAT, self.inputs.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
         return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
 
-    def _digests(self, fresh: list[CachedDigest]) -> Iterator[FileDigest]:
+    def _digests(self, fresh: list[Derived]) -> Iterator[FileDigest]:
         """Yield the digest of every file; those that were read now are added to `fresh`."""
         paths = [path for path in (*self.inputs.files, *self.kept) if path in self.cached]
-        encoded = self.cache.digests(paths) if self.cache is not None else {}
+        encoded = self.cache.values(paths) if self.cache is not None else {}
         jobs: list[ScanJob] = []
         for path, state in self.inputs.files.items():
             cached = self.cached.get(path) if path in encoded else None
@@ -156,7 +157,7 @@ class Collection:
                 yield file_digest(path, digest)
             else:
                 if cached is not None:
-                    cached = msgspec.structs.replace(cached, digest=encoded[path])
+                    cached = msgspec.structs.replace(cached, value=encoded[path])
                 jobs.append(ScanJob(path, state.size, cached))
         self.unread = {job.path for job in jobs}
         for path in self.kept:
@@ -174,10 +175,6 @@ def total_usage(inputs: Inputs, prices: Prices) -> Usage:
     size = sum(state.size for state in inputs.files.values())
     with gc_paused(), open_cache(size >= CACHED_FROM) as cache:
         return sum_entries(Collection(inputs, cache, prices).entries()).to_usage()
-
-
-def _is_below(path: str, folders: list[str]) -> bool:
-    return any(path.startswith(folder + os.sep) for folder in folders)
 
 
 def _scan_data(data: bytes) -> FileDigest:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.cache import CachedDigest
 from reread.accounting.digest import Digest, decode_digest, encode, file_owner
 from reread.disk.cache import FileState
+from reread.disk.derived import Derived, ReadAt, proof_at
 
 if TYPE_CHECKING:
     from reread.accounting.scan import ReadBuffer
@@ -24,12 +24,10 @@ Progress = Callable[[int], None]
 BYTES_PER_PROCESS = 16 << 20
 """A second process pays for its start if both have this much to read."""
 MAX_PROCESSES = 8
-TAIL = 64
-"""How many bytes before the offset are compared to see that a file was only appended to."""
 
-ReadResult = tuple[CachedDigest, Digest]
+ReadResult = tuple[Derived, Digest]
 """The digest of a file to be cached, and the digest with an incomplete last line."""
-SentResult = tuple[CachedDigest, Digest | None]
+SentResult = tuple[Derived, Digest | None]
 """The same as workers send it: None if both digests are the same."""
 
 
@@ -38,7 +36,7 @@ class ScanJob(msgspec.Struct):
 
     path: str
     size: int
-    cached: CachedDigest | None = None
+    cached: Derived | None = None
 
     @property
     def remaining(self) -> int:
@@ -96,7 +94,7 @@ def _received(sent: list[SentResult]) -> list[ReadResult] | None:
     """Decode the digests that a worker sent; None if one is broken."""
     results: list[ReadResult] = []
     for cached, digest in sent:
-        digest = digest or decode_digest(cached.digest)
+        digest = digest or decode_digest(cached.value)
         if digest is None:
             return None
         results.append((cached, digest))
@@ -148,32 +146,29 @@ def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
 
     agent, session = file_owner(job.path)
     with FileIO(job.path) as file:
-        state = FileState.of(os.fstat(file.fileno()))
-        cached = job.cached if job.cached is not None and _is_continued(file, job.cached, state) else None
-        before = decode_digest(cached.digest) if cached is not None else None
+        state, read_at = FileState.of(os.fstat(file.fileno())), _reader(file)
+        cached = job.cached if job.cached is not None and job.cached.is_continued(state, read_at) else None
+        before = decode_digest(cached.value) if cached is not None else None
         scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
         if cached is not None and before is not None:
             scanner.offset = cached.offset
         file.seek(scanner.offset)
         while count := file.readinto(scanner.free_space()):
             scanner.commit(count)
-        tail = _tail(file, scanner.offset)
+        proof = proof_at(read_at, scanner.offset)
     if not scanner.digest.resumable:
         scanner.flush()
-        scanner.offset, tail = state.size, b""
+        scanner.offset, proof = state.size, b""
     encoded = scanner.digest.encode()
     scanner.flush()
-    return CachedDigest(job.path, state, scanner.offset, tail, encoded), scanner.digest
+    return Derived(job.path, state, scanner.offset, proof, encoded), scanner.digest
 
 
-def _tail(file: FileIO, end: int) -> bytes:
-    """Return the last bytes before an offset."""
-    file.seek(max(0, end - TAIL))
-    return file.read(min(TAIL, end)) or b""
+def _reader(file: FileIO) -> ReadAt:
+    """Return a function that reads from an open file by offset."""
 
+    def read_at(offset: int, length: int) -> bytes:
+        file.seek(offset)
+        return file.read(length) or b""
 
-def _is_continued(file: FileIO, cached: CachedDigest, state: FileState) -> bool:
-    """True if a file begins with the bytes that its cached digest covers."""
-    if not cached.tail or not (cached.state == state or cached.may_have_grown_to(state)):
-        return False
-    return _tail(file, cached.offset) == cached.tail
+    return read_at

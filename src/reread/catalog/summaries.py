@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from reread.base import jsontext
 from reread.base.text import as_title
 from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
+from reread.disk.cache import FileState
+from reread.disk.derived import Derived, DerivedValues, gone_files
 from reread.errors import Unreadable
 from reread.model.prompt_text import parse_prompt, prompt_kind
 from reread.model.record_kinds import TURN_STARTERS
@@ -32,6 +35,8 @@ TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What every line with a title contains."""
 NODE = b'{"parentUuid":'
 """How nearly every line of the tree begins; such a line has no title."""
+TABLE, FORMAT = "headers", 1
+"""Where the catalogue keeps headers; change the format when they would be read differently now."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -208,6 +213,44 @@ def _text(block: BlockEnvelope) -> str:
     return value if isinstance(value, str) else ""
 
 
+_decode_header = msgspec.msgpack.Decoder(Header).decode
+
+
+def read_headers(paths: Iterable[str | Path], folders: Iterable[str | Path] = ()) -> Iterator[Header]:
+    """Yield the headers of session files; a file that has not changed is not read, nor one that cannot be.
+
+    `folders` are those of which `paths` are all sessions: the catalogue forgets others below them that are gone.
+    """
+    if not (paths := list(paths)):
+        return
+    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
+        known = values.all_values()
+        present: set[str] = set()
+        fresh: list[Derived] = []
+        for path in paths:
+            key = os.path.abspath(path)  # noqa: PTH100 (`pathlib` is too slow for thousands of files)
+            present.add(key)
+            with suppress(OSError, Unreadable):
+                header = _known_header(path, key, known, fresh)
+                yield header if header.path == str(path) else msgspec.structs.replace(header, path=str(path))
+        gone = gone_files(known, present, [os.path.abspath(folder) for folder in folders])  # noqa: PTH100
+        if fresh or gone:
+            values.save(fresh, gone)
+
+
+def _known_header(path: str | Path, key: str, known: Mapping[str, Derived], fresh: list[Derived]) -> Header:
+    """Return a header from the catalogue, or read it and add it to `fresh`."""
+    state = FileState.at(path)
+    stored = known.get(key)
+    if stored is not None and stored.state == state:
+        with suppress(msgspec.DecodeError, UnicodeError):
+            return _decode_header(stored.value)
+    header = read_header(path)
+    with suppress(UnicodeError):  # a file name that is not Unicode cannot be stored
+        fresh.append(Derived(key, state, state.size, b"", msgspec.msgpack.encode(header)))
+    return header
+
+
 def sessions(
     *,
     project: str | Path | Sequence[str | Path] | None = None,
@@ -219,12 +262,7 @@ def sessions(
     `project` is one folder or several, subfolders included; `since` is a datetime or a text such as `7d`.
     """
     roots = [root] if isinstance(root, str | Path) else root
-    found: list[Header] = []
-    for path in layout.session_paths(roots):
-        try:
-            found.append(read_header(path))
-        except Unreadable:
-            continue
+    found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots)))
     folders, earliest = layout.expand_folders(project), parse_bound_ms(since, None)
     transcripts = {header.id: header for header in found if not header.captured}
     for header in sorted((with_transcript(header, transcripts) for header in found), key=_recency, reverse=True):
@@ -237,14 +275,8 @@ def sessions(
 
 def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list[Path]:
     """Return the captured conversations that begin or end with a session, newest first."""
-    found: list[Header] = []
-    for path in layout.captured_files(roots):
-        try:
-            header = read_header(path)
-        except Unreadable:
-            continue
-        if header.captured and session in header.sessions:
-            found.append(header)
+    headers = read_headers(layout.captured_files(roots))
+    found = [header for header in headers if header.captured and session in header.sessions]
     return [Path(header.path) for header in sorted(found, key=_recency, reverse=True)]
 
 

@@ -42,6 +42,15 @@ class FileState(NamedTuple):
         """Return the state in a stat result."""
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
+    @classmethod
+    def at(cls, path: str | Path) -> FileState:
+        """Return the state of the file at a path now; raise OSError if there is none."""
+        return cls.of(os.stat(path))  # noqa: PTH116 (`pathlib` is too slow for thousands of files)
+
+    def is_same_file(self, other: FileState) -> bool:
+        """True if both are states of the same file, whatever its content."""
+        return (self.device, self.inode) == (other.device, other.inode)
+
 
 class CacheTable(NamedTuple):
     """A table of the cache."""
@@ -129,7 +138,7 @@ class CacheFile:
 
     def _open(self) -> sqlite3.Connection | None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return self._connect() or self._rebuild()
         except OSError:
             return None
@@ -147,9 +156,11 @@ class CacheFile:
 
     def _connect(self) -> sqlite3.Connection | None:
         """Open the file and prepare the tables; None if the file is not a cache of this layout."""
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # titles and folders are nobody else's business
         database = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             database.execute("PRAGMA synchronous = OFF")  # a cache that a crash breaks is rebuilt
+            database.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
             if _is_ours(database):
                 self._create_tables(database)
                 return database
@@ -173,28 +184,6 @@ class CacheFile:
     def _outdated(self, database: sqlite3.Connection) -> list[CacheTable]:
         formats = dict(database.execute("SELECT name, format FROM formats"))
         return [table for table in self._tables if formats.get(table.name) != table.format]
-
-
-class FileValues:
-    """A value for each file, valid as long as the file is in the same state."""
-
-    def __init__(self, name: str, *, format: int) -> None:
-        self._name = name
-        self._cache = CacheFile(CacheTable(name, "path TEXT PRIMARY KEY, state TEXT, value BLOB", format))
-
-    def get(self, path: Path, state: object) -> bytes | None:
-        """Return the value of a file, or None if the file was in another state when it was stored."""
-        query = f"SELECT value FROM {self._name} WHERE path = ? AND state = ?"
-        rows = self._cache.read(query, str(path), repr(state))
-        return rows[0][0] if rows else None
-
-    def put(self, path: Path, state: object, value: bytes) -> None:
-        """Store the value of a file in its present state."""
-        self._cache.write(Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?)", [(str(path), repr(state), value)]))
-
-    def close(self) -> None:
-        """Close the cache."""
-        self._cache.close()
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:

@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
 import msgspec
 
 from reread.accounting.billing import COUNT_NAMES
-from reread.accounting.cache import open_cache
 from reread.accounting.collect import Collection, Inputs
 from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import BLOCK, UsageFilter, UsageReport, group_entries
 from reread.accounting.prices import Prices, current_prices
+from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
 from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone

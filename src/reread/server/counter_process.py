@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from reread.disk.cache import FileState
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.reader.row_counts import RowCounts, count_session
@@ -30,11 +32,12 @@ class CounterProcess:
 
     def __init__(self, on_counted: Callable[[Path, RowCounts], None]) -> None:
         self._on_counted = on_counted
-        self._counted_states: dict[Path, object] = {}
+        self._counted_states: dict[Path, FileState] = {}
         """The state in which each file was last counted."""
         self._recount_times: dict[Path, float] = {}
         """The earliest time to count each file again."""
-        self._requests: queue.SimpleQueue[list[tuple[Path, object]] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[list[tuple[Path, FileState]] | None] = queue.SimpleQueue()
+        self._gone: deque[Path] = deque()
         self._child: subprocess.Popen[bytes] | None = None
         self._pauses = 0
         """The number of blocks that pause counting now."""
@@ -43,9 +46,13 @@ class CounterProcess:
         self._closed = False
         threading.Thread(target=self._run, name="counter", daemon=True).start()
 
-    def request(self, files: Sequence[tuple[Path, object]]) -> None:
+    def request(self, files: Sequence[tuple[Path, FileState]]) -> None:
         """Count the files whose state has changed, in this order; replaces earlier requests."""
         self._requests.put(list(files))
+
+    def forget(self, files: Iterable[Path]) -> None:
+        """Forget the counts of files that are gone, before the next file is counted."""
+        self._gone.extend(files)
 
     @contextmanager
     def paused(self) -> Generator[None]:
@@ -80,6 +87,7 @@ class CounterProcess:
     def _run(self) -> None:
         kept = CountCache()
         while (files := self._latest()) is not None:
+            kept.forget([self._gone.popleft() for _ in range(len(self._gone))])
             for path, state in files:
                 if self._closed or not self._requests.empty():
                     break
@@ -90,14 +98,14 @@ class CounterProcess:
             with self._child:  # closes its pipes, and waits
                 self._child.kill()
 
-    def _latest(self) -> list[tuple[Path, object]] | None:
+    def _latest(self) -> list[tuple[Path, FileState]] | None:
         """Wait for a request and return the newest one; None once closed."""
         files = self._requests.get()
         while files is not None and not self._requests.empty():
             files = self._requests.get()
         return files
 
-    def _count(self, kept: CountCache, path: Path, state: object) -> None:
+    def _count(self, kept: CountCache, path: Path, state: FileState) -> None:
         counted = kept.get(path, state)
         if counted is None:
             began = time.monotonic()

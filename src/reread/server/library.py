@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from reread.catalog.summaries import Header, read_header, with_transcript
+from reread.catalog.summaries import Header, read_headers, with_transcript
 from reread.disk import layout
-from reread.disk.sources import file_fingerprint, is_being_written
-from reread.errors import NotFound, Unreadable
+from reread.disk.cache import FileState
+from reread.disk.sources import is_being_written
+from reread.errors import NotFound
 from reread.reader import schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
@@ -34,7 +35,7 @@ class LibraryEntry(msgspec.Struct):
 
     key: str
     path: Path
-    state: object
+    state: FileState
     """Differs when the file has changed."""
     header: Header
     counts: RowCounts | None = None
@@ -137,6 +138,7 @@ class SessionLibrary:
         self._publish_changes(before)
         if self._counter is not None:
             newest_first = sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True)
+            self._counter.forget(before.keys() - entries.keys())
             self._counter.request([(entry.path, entry.state) for entry in newest_first])
 
     def _files(self) -> Iterator[Path]:
@@ -144,19 +146,27 @@ class SessionLibrary:
         return layout.unique_files(itertools.chain(self._paths, below_roots))
 
     def _read_entries(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
-        taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
+        changed: dict[str, FileState] = {}
         for path in paths:
-            state, known = file_fingerprint(path), self._entries.get(path)
-            if known is not None and known.state == state:
-                known.live = known.live and is_being_written(path)
-                yield known
-                continue
-            with suppress(Unreadable):
-                header = read_header(path)
-                key = known.key if known is not None else session_key(path, taken)
-                taken[key] = path
-                counts = known.counts if known is not None else None
-                yield LibraryEntry(key, path, state, header, counts, is_being_written(path))
+            with suppress(OSError):
+                state, known = FileState.at(path), self._entries.get(path)
+                if known is not None and known.state == state:
+                    known.live = known.live and is_being_written(path)
+                    yield known
+                else:
+                    changed[str(path)] = state
+        taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
+        for header in read_headers(changed, () if self._entries else self._folders()):
+            path = Path(header.path)
+            known = self._entries.get(path)
+            key = known.key if known is not None else session_key(path, taken)
+            taken[key] = path
+            counts = known.counts if known is not None else None
+            yield LibraryEntry(key, path, changed[header.path], header, counts, is_being_written(path))
+
+    def _folders(self) -> Iterable[Path]:
+        """Return the folders of which all sessions are in the library."""
+        return layout.session_folders(self._roots or None) if self._roots or not self._paths else ()
 
     def _set_counts(self, path: Path, counts: RowCounts) -> None:
         with self._lock:

@@ -1,0 +1,113 @@
+"""The catalogue of files: what was derived from each of them, and from which state of it.
+
+A value is kept with the identity of its file, how far the file was read, and the bytes before that place. They tell
+whether the file is unchanged, was appended to, or was rewritten since. Values can always be derived again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable
+
+import msgspec
+
+from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
+
+PROOF = 64
+"""How many bytes before the offset are compared to see that a file was only appended to."""
+FEW_PATHS = 200
+"""Up to this many values are fetched one by one, more with one query for all."""
+
+COLUMNS = (
+    "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
+    " offset INTEGER, proof BLOB, value BLOB"
+)
+ReadAt = Callable[[int, int], bytes]
+"""Reads `length` bytes at `offset`."""
+
+
+class Derived(msgspec.Struct, frozen=True):
+    """A value derived from the beginning of a file, with the state of the file when it was read."""
+
+    path: str
+    state: FileState
+    offset: int
+    """Number of bytes that the value covers: whole lines."""
+    proof: bytes
+    """The last bytes before the offset: if they are still there, the file was only appended to."""
+    value: bytes = b""
+    """The encoded value; empty in the result of `DerivedValues.files`."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the value covers the whole file."""
+        return self.offset == self.state.size and bool(self.value)
+
+    def is_continued(self, state: FileState, read: ReadAt) -> bool:
+        """True if a file in this state begins with the bytes that the value covers."""
+        same_file = self.state == state or (self.state.is_same_file(state) and state.size > self.state.size)
+        return same_file and bool(self.proof) and proof_at(read, self.offset) == self.proof
+
+
+def proof_at(read: ReadAt, offset: int) -> bytes:
+    """Return the bytes that prove the content of a file before an offset."""
+    start = max(0, offset - PROOF)
+    return read(start, offset - start) if offset else b""
+
+
+class DerivedValues:
+    """The values derived from files for one purpose."""
+
+    def __init__(self, name: str, *more: CacheTable, format: int) -> None:
+        """Open the table with this name, and more tables to write to in the same transaction."""
+        self._name = name
+        self.cache = CacheFile(CacheTable(name, COLUMNS, format), *more)
+
+    def files(self) -> dict[str, Derived]:
+        """Return all files by path, without their values."""
+        rows = self.cache.read(f"SELECT path, device, inode, size, modified, offset, proof FROM {self._name}")
+        return {path: Derived(path, FileState(*state), offset, proof) for path, *state, offset, proof in rows}
+
+    def all_values(self) -> dict[str, Derived]:
+        """Return all files by path, with their values."""
+        rows = self.cache.read(f"SELECT * FROM {self._name}")
+        return {
+            path: Derived(path, FileState(*state), offset, proof, value) for path, *state, offset, proof, value in rows
+        }
+
+    def values(self, paths: Collection[str]) -> dict[str, bytes]:
+        """Return the values of some files by path, whatever the state of the files is now."""
+        query = f"SELECT path, value FROM {self._name}"
+        if len(paths) <= FEW_PATHS:
+            return dict(row for path in paths for row in self.cache.read(f"{query} WHERE path = ?", path))
+        asked = set(paths)
+        return {path: value for path, value in self.cache.read(query) if path in asked}
+
+    def current(self, path: str, state: FileState) -> bytes | None:
+        """Return the value of a file; None if the file was in another state when the value was derived."""
+        query = f"""
+            SELECT value FROM {self._name}
+            WHERE path = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
+        """
+        rows = self.cache.read(query, path, *state)
+        return rows[0][0] if rows else None
+
+    def save(self, derived: Iterable[Derived], gone: Iterable[str] = (), *more: Statement) -> None:
+        """Store values and forget the files that are gone, in one transaction with other statements."""
+        rows = [(one.path, *one.state, one.offset, one.proof, one.value) for one in derived]
+        self.cache.write(
+            Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows),
+            Statement(f"DELETE FROM {self._name} WHERE path = ?", [(path,) for path in gone]),
+            *more,
+        )
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self.cache.close()
+
+
+def gone_files(known: Iterable[str], present: Collection[str], folders: Iterable[str]) -> list[str]:
+    """Return the known files below some folders that are not among the present ones and no longer exist."""
+    tops = tuple(os.path.join(folder, "") for folder in folders)
+    missing = (path for path in known if path not in present and path.startswith(tops))
+    return [path for path in missing if not os.path.exists(path)]
