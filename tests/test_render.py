@@ -20,7 +20,6 @@ from reread.model.changes import change_of
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.markdown import session_markdown
-from reread.render.markdown_text import code, fenced, guarded, inline
 from reread.render.sanitize import coloured_output, plain_output, safe, safe_json
 from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, change_lines, make_console
@@ -194,14 +193,6 @@ class TestSafety:
         outside = _outside_fences(document)
         assert "<script>" not in outside and "<b>" not in outside
         assert outside.count("<details>") == outside.count("</details>")
-
-    def test_escaping_in_markdown(self) -> None:
-        assert guarded("a\n```py\nopen <b>") == "a\n```py\nopen <b>\n```"
-        assert guarded("see <script> and `<b>`") == "see &lt;script> and `<b>`"
-        assert guarded("1 < 2") == "1 < 2"
-        assert fenced("a ```` b") == "`````\na ```` b\n`````"
-        assert inline("*a* | `b`\n<c>") == "\\*a\\* \\| \\`b\\` \\<c\\>"
-        assert code("a`b") == "``a`b``"
 
 
 def test_tail_shows_a_call_once_with_its_result(tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""Text as Markdown that its content cannot break out of."""
+"""Text as Markdown that its content cannot break out of.
+
+Every form written here means the same wherever it lands: in a list, a quote, a table or after a paragraph. So a wrong
+guess about the structure of foreign Markdown costs looks, never safety.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,24 @@ from html import escape
 
 from reread.render.sanitize import safe
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
-_SPAN = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_RUN = re.compile(r"`{3,}")
+_FENCE = re.compile(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)")
+_QUOTE = re.compile(r" {0,3}>[ ]?")
+_TICKS = re.compile(r"`+")
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,40}")
+_AUTOLINK = re.compile(r"<https?://[^\s<>`|]+>")
+_ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|nbsp);)(?:#\w{1,10}|\w{1,40});")
+"""An entity that could stand for an invisible character."""
+_LINK_TARGET = re.compile(
+    r"\]\((?:(?:https?://|mailto:)(?:[^\s`\\<>|()]|\([^\s`\\<>|()]*\))*+|[^\s`\\<>|()&:]*+)(?: \"[^\"`\\<>|]*\")?\)",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"://|www\.|mailto:|xmpp:", re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\`<&!\]]|\[(?=\^)")
+_ACTIVE = re.compile(r"[\\`*_\[\]<>#|~]")
+_LIST_START = re.compile(r"^(\d{0,9})([-+.)=])(?=[-= ]*$| )")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_DEEPEST_QUOTE = 5
+"""Quotes within quotes beyond this are shown as text."""
 
 
 def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -25,51 +43,177 @@ def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def fenced(text: str, language: str = "") -> str:
     """Text in a fence longer than any in it."""
-    longest = max((len(run) for run in _RUN.findall(text)), default=2)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
+    fence = _fence_around(text)
+    return f"{fence}{_known_language(language)}\n{safe(text)}\n{fence}"
 
 
 def code(text: str) -> str:
     """A short text as a code span."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    ticks = "`" * (longest + 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{ticks}{pad}{safe(' '.join(text.split()))}{pad}{ticks}"
+    line = safe(" ".join(text.split()))
+    ticks = "`" * (max(map(len, _TICKS.findall(line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
 
 
 def inline(text: str) -> str:
     """A short text within a line; nothing in it acts as Markdown or HTML."""
-    line = " ".join(safe(text).split())
-    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", line)
+    line = _ACTIVE.sub(r"\\\g<0>", _ENTITY.sub(r"\\\g<0>", " ".join(safe(text).split())))
+    return _LIST_START.sub(r"\1\\\2", line, count=1)
 
 
 def guarded(text: str) -> str:
-    """Markdown from a transcript, with its HTML tags shown as text and its last fence closed."""
-    out: list[str] = []
-    fence = ""
-    for line in safe(text).split("\n"):
-        found = _FENCE.match(line)
-        if fence:
-            out.append(line)
-            if found and found[1][0] == fence[0] and len(found[1]) >= len(fence) and not found[2].strip():
-                fence = ""
-        elif found and not (found[1][0] == "`" and "`" in found[2]):
-            fence = found[1]
-            out.append(line)
+    """Markdown from a transcript: its HTML is shown as text, its pictures are links, its code is fenced anew."""
+    return "\n".join(_guarded_lines(safe(text).split("\n"), _DEEPEST_QUOTE))
+
+
+def _guarded_lines(lines: Sequence[str], quotes: int) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if quotes and (quote := _QUOTE.match(line)):
+            inner = [line[quote.end() :]]
+            while (at := at + 1) < len(lines) and (quote := _QUOTE.match(lines[at])):
+                inner.append(lines[at][quote.end() :])
+            yield from (f"> {inside}".rstrip(" ") for inside in _guarded_lines(inner, quotes - 1))
+        elif (fence := _FENCE.fullmatch(line)) and not (fence[3][0] == "`" and "`" in fence[4]):
+            end = _closing_fence(lines, at + 1, fence[3])
+            if at and lines[at - 1].strip(" \t"):
+                yield ""
+            yield from _refenced(fence, lines[at + 1 : end])
+            at = end + 1
         else:
-            out.append(_escape_tags(line))
-    if fence:
-        out.append(fence)
-    return "\n".join(out)
+            yield _guarded_line(line)
+            at += 1
 
 
-def _escape_tags(line: str) -> str:
+def _closing_fence(lines: Sequence[str], start: int, opening: str) -> int:
+    for at in range(start, len(lines)):
+        found = lines[at].strip(" \t")
+        if len(found) >= len(opening) and not found.strip(opening[0]):
+            return at
+    return len(lines)
+
+
+def _refenced(opening: re.Match[str], body: Sequence[str]) -> Iterator[str]:
+    """The code with each line as far in as its fence, so that no line can leave a list item and with it the fence."""
+    before = opening[1].expandtabs(4) + (f"{opening[2].strip()} " if opening[2] else "")
+    indent = " " * len(before)
+    language = opening[4].split()
+    fence = _fence_around("\n".join(body))
+    yield f"{before}{fence}{_known_language(language[0]) if language else ''}"
+    for line in body:
+        inside = line.lstrip(" \t")
+        own = line[: len(line) - len(inside)].expandtabs(4)
+        yield f"{indent}{own[len(indent) :]}{inside}" if inside else ""
+    yield f"{indent}{fence}"
+
+
+def _fence_around(text: str) -> str:
+    return "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+
+
+def _known_language(language: str) -> str:
+    return language if _LANGUAGE.fullmatch(language) else ""
+
+
+def _guarded_line(line: str) -> str:
+    """One line of Markdown whose code spans end where they start: in this line."""
+    pieces = list(_pieces(line))
+    spans = [piece for piece, is_code in pieces if is_code]
+    # A table splits its row at every bar, also in code; what is behind the bar would then be live.
+    if any("|" in span for span in spans) and any("<" in span for span in spans):
+        return "".join(_code_element(piece) if is_code else piece for piece, is_code in pieces)
+    return "".join(piece for piece, _ in pieces)
+
+
+def _pieces(line: str) -> Iterator[tuple[str, bool]]:
+    """The line's code spans as written, and what is between them, escaped."""
+    runs = _TickRuns(line)
     out: list[str] = []
     at = 0
-    for span in _SPAN.finditer(line):
-        out.append(_TAG.sub("&lt;", line[at : span.start()]))
-        out.append(span[0])
-        at = span.end()
-    out.append(_TAG.sub("&lt;", line[at:]))
-    return "".join(out)
+    while found := _SPECIAL.search(line, at):
+        out.append(line[at : found.start()])
+        at = found.start()
+        if found[0] != "`":
+            shown, at = _escaped(line, at)
+            out.append(shown)
+        elif (end := runs.partner(at)) is None:
+            end = runs.end(at)
+            out.append("\\`" * (end - at))
+            at = end
+        else:
+            yield "".join(out), False
+            yield line[at:end], True
+            out.clear()
+            at = end
+    out.append(line[at:])
+    yield "".join(out), False
+
+
+def _escaped(line: str, at: int) -> tuple[str, int]:
+    """The escaped form of what starts at a special character, and where it ends."""
+    sign, following = line[at], line[at + 1 : at + 2]
+    if sign == "\\":
+        if following == "<":
+            return "&lt;", at + 2
+        return line[at : at + 2] if following in _PUNCTUATION else sign, at + (2 if following in _PUNCTUATION else 1)
+    if sign == "<":
+        if link := _AUTOLINK.match(line, at):
+            return link[0], link.end()
+        return ("&lt;" if not following or following.isalpha() or following in "/!?" else sign), at + 1
+    if sign == "&":
+        return ("&amp;" if _ENTITY.match(line, at) else sign), at + 1
+    if sign == "[":
+        return "\\[", at + 1
+    if sign == "!":
+        return ("\\!" if following == "[" else sign), at + 1
+    if following == "(" and (target := _LINK_TARGET.match(line, at)):
+        return target[0], target.end()
+    return ("\\]" if following and following in "(:" else sign), at + 1
+
+
+def _code_element(span: str) -> str:
+    body = span.strip("`")
+    if body.startswith(" ") and body.endswith(" ") and body.strip():
+        body = body[1:-1]
+    return f"<code>{''.join(f'&#{ord(c)};' if c in _PUNCTUATION else c for c in body)}</code>"
+
+
+class _TickRuns:
+    """The runs of backticks in a line, and for each the next run of the same length.
+
+    A run that touches a bare address opens nothing: forges take it for a part of the link.
+    """
+
+    def __init__(self, line: str) -> None:
+        runs = [run.span() for run in _TICKS.finditer(line)]
+        self._ends = dict(runs)
+        self._partners: dict[int, int] = {}
+        nearest: dict[int, int] = {}
+        for start, end in reversed(runs):
+            # An escaped backtick is no part of a run, which then begins at its second one.
+            for begin in (start, start + 1):
+                self._ends[begin] = end
+                if partner := nearest.get(end - begin):
+                    self._partners[begin] = partner
+            nearest[end - start] = end
+        self._close_addresses(line, runs)
+
+    def _close_addresses(self, line: str, runs: Sequence[tuple[int, int]]) -> None:
+        at, in_address = 0, False
+        for start, end in runs:
+            between = line[at:start]
+            word = re.split(r"[ \t]", between)[-1]
+            in_address = bool(_URL.search(word)) or (in_address and len(word) == len(between))
+            if in_address:
+                self._partners.pop(start, None)
+                self._partners.pop(start + 1, None)
+            at = end
+
+    def end(self, start: int) -> int:
+        """The end of the run that starts there."""
+        return self._ends[start]
+
+    def partner(self, start: int) -> int | None:
+        """The end of the run that closes the one that starts there. None if it stays open."""
+        return self._partners.get(start)

@@ -1,0 +1,180 @@
+"""Markdown from transcripts, judged by real parsers: cmark-gfm, which forges use, and markdown-it."""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+from markdown_it import MarkdownIt
+
+from reread.render.markdown_text import code, fenced, folded, guarded, inline
+
+SPECIFICATION = Path(__file__).parent.parent / "web/node_modules/commonmark-spec/spec.txt"
+EXAMPLE = re.compile(r"^`{32} example\n(.*?)^\.\n", re.MULTILINE | re.DOTALL)
+
+OWN_TAGS = {"details", "summary", "code"}
+"""HTML elements that only reread writes."""
+MARKDOWN_TAGS = {
+    *(
+        "p",
+        "em",
+        "strong",
+        "a",
+        "code",
+        "pre",
+        "ul",
+        "ol",
+        "li",
+        "blockquote",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+    ),
+    *("br", "table", "thead", "tbody", "tr", "th", "td", "del", "s", "input", "sup", "section"),
+}
+"""HTML elements that Markdown makes by itself."""
+TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^>]*)>|<!|<\?")
+ADDRESS = re.compile(r'href="([^"]*)"')
+DANGEROUS = re.compile(r"\s*(javascript|vbscript|data|file):", re.IGNORECASE)
+
+HOSTILE = [
+    "</details><img src=x><a href=javascript:1>",
+    "<x>",
+    "a `b\nc` <x>",
+    "a ` b\n`<x>`",
+    r"\`<x>\`",
+    "- ```\n<x>\n  ```",
+    "- a\n\n  ```\n  code\n<x>",
+    "1. a\n\n   ~~~ py\n<x>\n~~~\n<x>",
+    "```\ncode\n```\u00a0\n<x>",
+    "```\ncode\n```\u3000\n<x>\n```\n<x>",
+    "a | b\n--|--\n`c | <x>` | d\n`c|d` `<x>`",
+    "![x](https://tracker.example/p.png)",
+    "![x][1]\n\n[1]: https://tracker.example/p.png",
+    "[x](javascript:1) [x](java&#115;cript:1) [x](javascript&colon;1) [x](\njavascript:1)",
+    "[a](https://e.example/`)<x>`",
+    "https://e.example/`a <x>`",
+    "www.<x`<x>`",
+    "[hidden]: # (a comment nobody sees)",
+    "[^1]: moved to the end",
+    "> ```\n<x>\n> ```\n> > `\n> > <x>`",
+    "    ```\n<x>",
+    "- a\n    - b\n\n      ```\n    <x>\n      ```\n    <x>",
+    "<!-- hidden",
+    "<https://e.example/`> <x>`",
+    "&#60;x> &lt;x&gt; &#x202e;",
+    "text\n---\n***\n# heading\n===",
+    "`" * 200 + "<x>" + "`" * 199,
+    "~~~\n```\n<x>\n~~~\n<x>",
+]
+
+PIECES = """` `` ``` ```` ~~~ <x> </x> <!-- <x | - 1. 2) > \\ \\` ![ [ ] ]( ( ) https://e.x/ www.e.x javascript:1 <https://e.x>
+# &lt; &#60;x> & * _ ]: " ' \u00a0 \u3000 foo@bar.com: $ [^1] <https://e.x`> mailto:a@b.c a""".split()
+BREAKS = ["\n", "\n\n", "\n  ", "\n    ", "\n\t", " ", "\n|-|-|\n", "\n--|--\n", "\n---\n", "- ", "> ", "\x0c", "\r"]
+
+
+def soups(count: int) -> Iterator[str]:
+    pick = random.Random(20).choice
+    for number in range(count):
+        yield "".join(pick(PIECES + BREAKS) for _ in range(2 + number % 17))
+
+
+def specification() -> list[str]:
+    if not SPECIFICATION.exists():
+        pytest.skip("the CommonMark specification comes with the web reader's packages: npm ci in web/")
+    text = SPECIFICATION.read_text(encoding="utf-8")
+    return [example.replace("→", "\t") for example in EXAMPLE.findall(text)]
+
+
+def as_html(markdown: str) -> Iterator[str]:
+    yield cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES)
+    yield cmarkgfm.markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
+    yield MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(markdown)
+
+
+def places(text: str) -> Iterator[str]:
+    """A text in the places where documents have foreign Markdown."""
+    yield text
+    yield "\n".join(f"> {line}".rstrip() for line in text.split("\n")) + "\n\nTHE END"
+    yield "\n".join(folded("title", [text])) + "\n\nTHE END"
+    yield f"- [ ] item\n\n{text}\n\nTHE END"
+
+
+def check(text: str) -> None:
+    for document in places(guarded(text)):
+        for page in as_html(document):
+            for tag in TAG.finditer(page):
+                assert tag[2] in OWN_TAGS | MARKDOWN_TAGS, (text, document, page)
+                assert tag[2] not in ("x", "img"), (text, document, page)
+            for address in ADDRESS.findall(page):
+                assert not DANGEROUS.match(html.unescape(address)), (text, document, page)
+            if document.startswith("<details>"):
+                assert page.rstrip().endswith("</details>\n<p>THE END</p>"), (text, document, page)
+            elif document.endswith("THE END"):
+                assert "<p>THE END</p>" in page, (text, document, page)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_markdown_stays_in_its_place(text: str) -> None:
+    check(text)
+
+
+def test_markdown_of_any_pieces_stays_in_its_place() -> None:
+    for text in soups(1500):
+        check(text)
+
+
+def test_the_examples_of_the_specification_stay_in_their_place() -> None:
+    examples = specification()
+    assert len(examples) > 600
+    for text in examples:
+        check(text)
+
+
+def test_nothing_is_hidden() -> None:
+    """What Markdown would swallow is shown: comments, definitions, footnotes."""
+    for text in ("<!-- hidden -->", "[hidden]: # (x)", "[^hidden]: x", "<x hidden>", "[a\nhidden]: /x"):
+        for page in as_html(guarded(text)):
+            assert "hidden" in re.sub(r"<[^>]*>", "", page)
+
+
+def test_ordinary_markdown_stays_as_it_was() -> None:
+    for text in (
+        "# A title\n\nSome *emphasis*, `code`, `Map<K, V>` and a [link](https://e.example/a_(b)?c=1&d=2).",
+        "```py\nif a < b:\n    print('<x>')\n```\n\nafter",
+        "- one\n- two\n  - three",
+        "| a | b |\n|---|---|\n| `x` | 1 < 2 |",
+        "> quoted\n> text",
+        'See [the docs](docs/reading.md "Reading") and <https://e.example>.',
+        "AT&T, a && b, fish &amp; chips",
+    ):
+        assert guarded(text) == text
+
+
+def test_code_is_fenced_anew() -> None:
+    assert guarded("a\n```py\nopen <b>") == "a\n\n```py\nopen <b>\n```"
+    assert guarded("~~~ py title=x\na ``` b\n~~~") == "````py\na ``` b\n````"
+    assert guarded("1. a\n\n   ```\n   b\n<x>\n   ```") == "1. a\n\n   ```\n   b\n   <x>\n   ```"
+    assert fenced("a ```` b") == "`````\na ```` b\n`````"
+    assert fenced("x", "py\n```\n<script>") == "```\nx\n```"
+    assert fenced("a\x1b]0;t\x07") == "```\na\\x1b]0;t\\x07\n```"
+
+
+def test_short_texts_are_plain_text() -> None:
+    assert inline("*a* | `b`\n<c>") == "\\*a\\* \\| \\`b\\` \\<c\\>"
+    assert [inline(text) for text in ("- a", "1. a", "+", "=")] == ["\\- a", "1\\. a", "\\+", "\\="]
+    assert code("a`b") == "``a`b``" and code(" \n") == ""
+    for text in HOSTILE + list(soups(300)):
+        for page in as_html(f"- {inline(text)}\n\n*{inline(text)}*\n\n{inline(text)}"):
+            assert not {tag[2] for tag in TAG.finditer(page)} - MARKDOWN_TAGS, (text, page)
+            assert "<pre" not in page and "<table" not in page and "<h" not in page, (text, page)
