@@ -1,4 +1,4 @@
-"""Writes docs/reference.md from the docstrings, and docs/commands.md from the program's own help."""
+"""Writes docs/reference.md from the docstrings, docs/commands.md from the help, and the tools in docs/format.md."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import itertools
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import click
+import msgspec
 
 import reread
+from reread import tool_types
 from reread.cli import VERBS
 from reread.cli import reread as group
+from reread.records.blocks import union_members
+from reread.tools import all_tools
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -23,6 +27,7 @@ MODEL = ("Turn", "Message", "Call", "Agent", "Branch", "Compaction", "Conversati
 ORDER = {
     "Reading": ("open", "Session", "sessions", "Header"),
     "The model": MODEL,
+    "Tools": ("tool_types",),
     "Live": ("follow", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
     "Counting": ("usage", "accounting.group_by.UsageReport", "accounting.group_by.UsageGroup", "Usage"),
@@ -68,12 +73,17 @@ def reference() -> str:
 
 def _named(name: str) -> Any:
     home, _, own = name.rpartition(".")
+    if not home and own not in reread.__all__:
+        return importlib.import_module(f"reread.{own}")
     return getattr(importlib.import_module(f"reread.{home}") if home else reread, own)
 
 
 def _entry(name: str, thing: Any) -> Iterator[str]:
-    yield f"### {name}"
+    yield f"### {thing.__name__ if inspect.ismodule(thing) else name}"
     yield ""
+    if inspect.ismodule(thing):
+        yield _doc(thing)
+        return
     if inspect.isclass(thing):
         yield from _class(thing)
         return
@@ -185,7 +195,56 @@ def _help(command: click.Command, path: str) -> str:
         return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 
-PAGES = {"reference.md": reference, "commands.md": commands}
+TOOLS_BEGIN = "<!-- The tools: made by scripts/make_docs.py. -->\n"
+TOOLS_END = "<!-- End of the tools. -->\n"
+
+
+def file_format() -> str:
+    """The format as it is written, with the section on tools made anew."""
+    text = (DOCS / "format.md").read_text()
+    before, _, rest = text.partition(TOOLS_BEGIN)
+    return f"{before}{TOOLS_BEGIN}\n{tool_section()}\n{TOOLS_END}{rest.partition(TOOLS_END)[2]}"
+
+
+def tool_section() -> str:
+    """The tools with the types of their inputs and results, and the fields of each type."""
+    known = {id(tool): tool for tool in all_tools().values() if tool.input is not None or tool.result is not None}
+    lines = ["| tool, and its earlier names | input | result |", "|---|---|---|"]
+    for tool in sorted(known.values(), key=lambda tool: tool.names[0].lower()):
+        names = ", ".join(f"`{name}`" for name in tool.names)
+        lines.append(f"| {names} | {_hint(tool.input)} | {_hint(tool.result)} |")
+    for name in tool_types.__all__:
+        struct = getattr(tool_types, name)
+        lines += ["", f"**`{name}`** {_doc(struct)}"]
+        fields = [_field(field) for field in msgspec.structs.fields(struct)]
+        lines += ["", *textwrap.wrap(", ".join(fields), 120, break_long_words=False)] if fields else []
+    return "\n".join(lines) + "\n"
+
+
+def _field(field: msgspec.structs.FieldInfo) -> str:
+    return f"`{field.encode_name}` {_hint(field.type)}"
+
+
+def _hint(hint: Any) -> str:
+    """A type in the words of JSON."""
+    options = [option for option in union_members(hint) if option is not type(None)]
+    words = [_JSON_TYPES.get(option) or _nested(option) for option in options]
+    return " or ".join(dict.fromkeys(words)) if hint is not None else "anything"
+
+
+_JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", Any: "anything"}
+
+
+def _nested(option: Any) -> str:
+    arguments = get_args(option)
+    if get_origin(option) is list:
+        return f"list of {_hint(arguments[0])}"
+    if get_origin(option) is dict:
+        return "object" if arguments[1] is Any else f"object of {_hint(arguments[1])}"
+    return f"`{option.__name__}`" if inspect.isclass(option) else "text or blocks"
+
+
+PAGES = {"reference.md": reference, "commands.md": commands, "format.md": file_format}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from reread import tool_types, tools
 from reread.records import types
 from reread.records.blocks import (
     BLOCKS,
@@ -513,6 +514,16 @@ def test_the_schema_is_complete() -> None:
     for family, kind, struct in MEMBERS:
         pinned = schema["$defs"][struct.__name__]["properties"]["subtype" if family == "system" else "type"]
         assert kind in pinned.get("enum", [kind])
+
+
+def test_the_schema_has_the_input_and_the_result_of_every_tool() -> None:
+    schema = json_schema(tools.tool_types())
+    assert schema["tools"]["Bash"] == {"input": {"$ref": "#/$defs/BashInput"}, "result": {"$ref": "#/$defs/BashResult"}}
+    assert schema["tools"]["Task"]["result"] == {"$ref": "#/$defs/AgentResult"}
+    assert {"$ref": "#/$defs/AnyToolResult"} in schema["$defs"]["User"]["properties"]["toolUseResult"]["anyOf"]
+    assert {"$ref": "#/$defs/GlobResult"} in schema["$defs"]["AnyToolResult"]["anyOf"]
+    assert set(tool_types.__all__) <= schema["$defs"].keys()
+    assert not [name for name in schema["$defs"] if "." in name], "two structs have the same name"
 
 
 REAL = os.environ.get("REREAD_REAL_CLIENT")

@@ -17,7 +17,7 @@ OK, FOUND_ERRORS = 0, 1
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @json_option
 @click.option("--drift", is_flag=True, help="Show only the types, subtypes and fields that reread does not know.")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and exit.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and tools and exit.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show info-level findings.")
 @root_options
 @click.pass_context
@@ -43,8 +43,9 @@ def check(
     """
     if schema:
         from reread.records.types import json_schema
+        from reread.tools import tool_types
 
-        return print_json(json_schema())
+        return print_json(json_schema(tool_types()))
     from reread.disk.layout import session_folders
     from reread.reports.check_report import check_report
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from reread import tools
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies
 from reread.records.blocks import Block, ResultBlock, ToolResult
@@ -80,6 +81,23 @@ class CallContent(msgspec.Struct, eq=False):
         if self.answer < 0 or self.answer == self.use:
             return None
         return structured_result(self.bodies.native(self.answer), self.bodies.content(self.answer), self.id)
+
+    @property
+    def typed_input(self) -> msgspec.Struct | None:
+        """The input as a struct of `reread.tool_types`, such as `BashInput`; None for MCP tools and unknown tools.
+
+        A field with a value of another type keeps that value.
+        """
+        return tools.to_input(self.name, self.input)
+
+    @property
+    def typed_result(self) -> tools.TypedResult:
+        """The structured result as a struct of `reread.tool_types`, such as `BashResult`; some tools give a list.
+
+        None if `data` is not an object or list, as after most errors, and for MCP tools and unknown tools. A field
+        with a value of another type keeps that value. The API's own tools have typed blocks instead: see `result`.
+        """
+        return tools.to_result(self.name, self.data)
 
     @property
     def ok(self) -> bool | None:

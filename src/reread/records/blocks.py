@@ -257,7 +257,7 @@ class ToolReference(Block, frozen=True, kw_only=True):
     tool_name: str | None = None
 
 
-class WebSearchResult(BlockPart, frozen=True, kw_only=True):
+class WebSearchPage(BlockPart, frozen=True, kw_only=True):
     """A page found by a web search, or the error instead of all results."""
 
     type: str | None = None
@@ -272,11 +272,11 @@ class WebSearchToolResult(ResultBlock, frozen=True, kw_only=True):
     """The result of a web search."""
 
     type: str = "web_search_tool_result"
-    content: list[WebSearchResult] | WebSearchResult | None = None
+    content: list[WebSearchPage] | WebSearchPage | None = None
     caller: Caller | None = None
 
 
-class WebFetchResult(BlockPart, frozen=True, kw_only=True):
+class WebFetchPage(BlockPart, frozen=True, kw_only=True):
     """A fetched page, or the error instead of it."""
 
     type: str | None = None
@@ -290,7 +290,7 @@ class WebFetchToolResult(ResultBlock, frozen=True, kw_only=True):
     """The result of fetching a page."""
 
     type: str = "web_fetch_tool_result"
-    content: WebFetchResult | None = None
+    content: WebFetchPage | None = None
     caller: Caller | None = None
 
 
@@ -371,7 +371,7 @@ class TextEditorCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
     content: TextEditorResult | None = None
 
 
-class ToolSearchResult(BlockPart, frozen=True, kw_only=True):
+class ToolSearchReferences(BlockPart, frozen=True, kw_only=True):
     """The tools found, or the error instead of them."""
 
     type: str | None = None
@@ -384,7 +384,7 @@ class ToolSearchToolResult(ResultBlock, frozen=True, kw_only=True):
     """The result of a tool search by the API."""
 
     type: str = "tool_search_tool_result"
-    content: ToolSearchResult | None = None
+    content: ToolSearchReferences | None = None
 
 
 class ContainerUpload(Block, frozen=True, kw_only=True):
@@ -522,17 +522,17 @@ def to_struct(value: dict[str, Any], struct: type[StructT]) -> StructT:
         return msgspec.convert(value, struct)
     except CONVERT_ERRORS:
         fields = [f for f in fields_of(struct) if f.encode_name in value]
-        return struct(**{f.name: _to_type(value[f.encode_name], f.type) for f in fields})
+        return struct(**{f.name: to_type(value[f.encode_name], f.type) for f in fields})
 
 
-def _to_type(value: Any, hint: Any) -> Any:
+def to_type(value: Any, hint: Any) -> Any:
     """Convert the objects in a value to the structs that a type has for them; keep all other values as written."""
     for option in union_members(hint):
         origin, args = get_origin(option), get_args(option)
         if isinstance(value, list) and origin is list:
-            return [_to_type(item, args[0]) for item in cast(list[Any], value)]
+            return [to_type(item, args[0]) for item in cast(list[Any], value)]
         if isinstance(value, dict) and origin is dict:
-            return {key: _to_type(item, args[1]) for key, item in cast(dict[str, Any], value).items()}
+            return {key: to_type(item, args[1]) for key, item in cast(dict[str, Any], value).items()}
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, Struct):
             return to_struct(cast(dict[str, Any], value), option)
     return cast(Any, value)

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from typing import cast
+from typing import Any, TypeAlias, cast, get_origin
+
+from msgspec import Struct
 
 from reread.base.coerce import as_list
 from reread.base.entry_points import load_plugins
+from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
 from reread.tools.tool import Tool
@@ -50,6 +53,8 @@ FAMILIES = (
 ENTRY_POINTS = "reread.tools"
 MCP = "mcp__"
 
+TypedResult: TypeAlias = Struct | list[Struct] | None
+
 
 @cache
 def all_tools() -> dict[str, Tool]:
@@ -74,6 +79,30 @@ def tool_for(name: str) -> Tool:
     """Return the tool with this name, or the generic tool."""
     known = all_tools()
     return known.get(name) or known.get(MCP if name.startswith(MCP) else "") or generic.TOOL
+
+
+def tool_types() -> dict[str, tuple[Any, Any]]:
+    """Return the types of the input and of the structured result of every tool, by each of its names."""
+    return {name: (tool.input, tool.result) for name, tool in all_tools().items() if name != MCP}
+
+
+def is_known(name: str) -> bool:
+    """True if a tool of this name is built in, comes from a plug-in, or is one of an MCP server."""
+    return tool_for(name) is not generic.TOOL
+
+
+def to_input(name: str, value: Any) -> Struct | None:
+    """Return the input of a tool as a struct; None if the tool has none, or the value is not an object."""
+    shape = tool_for(name).input
+    return to_struct(cast(dict[str, Any], value), shape) if shape is not None and isinstance(value, dict) else None
+
+
+def to_result(name: str, value: Any) -> TypedResult:
+    """Return the structured result of a tool as a struct or a list; None if the tool has no type for such a value."""
+    for shape in union_members(tool_for(name).result):
+        if isinstance(value, list if get_origin(shape) is list else dict) and shape is not None:
+            return to_type(value, shape)
+    return None
 
 
 def title(call: ToolCall) -> str:

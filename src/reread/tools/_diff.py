@@ -81,7 +81,7 @@ LANGUAGES = {
 _LANGUAGE_OF = {extension: name for name, known in LANGUAGES.items() for extension in known.split()}
 
 
-class Patch(Struct, kw_only=True):
+class Patch(Struct, frozen=True, kw_only=True):
     """A hunk as the client records it."""
 
     oldStart: int = 1
@@ -91,7 +91,7 @@ class Patch(Struct, kw_only=True):
     lines: list[str] = []
 
 
-class Edit(Struct, kw_only=True):
+class Edit(Struct, frozen=True, kw_only=True):
     """A text and its replacement."""
 
     old_string: str = ""

@@ -68,7 +68,7 @@ _HANDBACK = re.compile(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z)"
 _TOOLS_USED = re.compile(r"\s*<tools-used-before-summary>.*</tools-used-before-summary>\s*", re.DOTALL)
 
 
-class Input(Struct, kw_only=True):
+class AgentInput(Struct, frozen=True, kw_only=True):
     """The input of Agent."""
 
     description: str | None = None
@@ -85,7 +85,7 @@ class Input(Struct, kw_only=True):
     max_turns: int | None = None
 
 
-class Output(Struct, kw_only=True):
+class AgentResult(Struct, frozen=True, kw_only=True):
     """The result of Agent, for every way to start one."""
 
     status: str | None = None
@@ -125,21 +125,21 @@ class Output(Struct, kw_only=True):
     plan_mode_required: bool | None = None
 
 
-class BatchInvocation(Struct, kw_only=True):
+class BatchInvocation(Struct, frozen=True, kw_only=True):
     """One call in a batch."""
 
     tool_name: str = ""
     input: Any = None
 
 
-class BatchInput(Struct, kw_only=True):
+class BatchInput(Struct, frozen=True, kw_only=True):
     """The input of Batch."""
 
     description: str | None = None
     invocations: list[BatchInvocation] | None = None
 
 
-class BatchOutput(Struct, kw_only=True):
+class BatchResult(Struct, frozen=True, kw_only=True):
     """The result of Batch."""
 
     normalizedMessages: list[Any] | None = None
@@ -152,7 +152,7 @@ class BatchOutput(Struct, kw_only=True):
 
 def title(call: ToolCall) -> str:
     """Return the task, the type of agent, and how it was started."""
-    args, output = call.input(Input), _output(call)
+    args, output = call.input(AgentInput), _output(call)
     task = first_nonblank(args.description, args.prompt)
     parts = (one_line(task), one_line(_type(call, args, output)), TITLE_STATUSES.get(as_text(output.status), ""))
     return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
@@ -160,7 +160,7 @@ def title(call: ToolCall) -> str:
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the prompt, the report, and what it took."""
-    args, output = call.input(Input), _output(call)
+    args, output = call.input(AgentInput), _output(call)
     yield from _draw.section("prompt", _draw.prose(first_nonblank(args.prompt, output.prompt)))
     yield from _status(call, output)
     yield from _draw.links((output.sessionUrl, "cloud session"))
@@ -169,20 +169,20 @@ def draw(call: ToolCall) -> Iterator[Node]:
     yield from facts(**_identity(call, args, output), **_cost(call, output))
 
 
-def _output(call: ToolCall) -> Output:
+def _output(call: ToolCall) -> AgentResult:
     """Return the structured result, or what its text says."""
-    output = call.output(Output)
+    output = call.output(AgentResult)
     if output is not None:
         return output
-    return _output_from_text(call) if call.outcome.state == DONE else Output()
+    return _output_from_text(call) if call.outcome.state == DONE else AgentResult()
 
 
-def _output_from_text(call: ToolCall) -> Output:
+def _output_from_text(call: ToolCall) -> AgentResult:
     stats = {name: int(value) for name, value in _STAT.findall(parse_tags(call.text, "usage").get("usage", ""))}
     id, file = _ID.search(call.text), _FILE.search(call.text)
     launched, handback = call.text.startswith("Async agent launched"), _HANDBACK.search(call.text)
     report = dedent(handback[1]) if handback else [block for block in call.blocks if not _is_trailer(block)]
-    return Output(
+    return AgentResult(
         status="async_launched" if launched else None,
         content=[] if launched else report,
         agentId=id[1] if id else None,
@@ -198,7 +198,7 @@ def _is_trailer(block: b.Block) -> bool:
     return isinstance(block, b.Text) and as_text(block.text).startswith("agentId: ")
 
 
-def _status(call: ToolCall, output: Output) -> Iterator[Node]:
+def _status(call: ToolCall, output: AgentResult) -> Iterator[Node]:
     status = as_text(output.status)
     yield from _draw.unfinished_note(call) if status else generic.outcome_note(call)
     text, level = STATUSES.get(status, (status.replace("_", " "), "info"))
@@ -207,14 +207,14 @@ def _status(call: ToolCall, output: Output) -> Iterator[Node]:
         yield from _draw.note("interrupted", "warning")
 
 
-def _report(output: Output) -> Iterator[Node]:
+def _report(output: AgentResult) -> Iterator[Node]:
     typed = [block for block in as_list(output.content) if isinstance(block, b.Block)]
     for block in typed or b.to_blocks(output.content):
         if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(as_text(block.text))):
             yield from _draw.content_block(block)
 
 
-def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
+def _identity(call: ToolCall, args: AgentInput, output: AgentResult) -> dict[str, str]:
     agent = call.agent
     return {
         "agent": first_nonblank(output.agentId, output.teammate_id, output.agent_id, output.taskId, agent and agent.id),
@@ -234,17 +234,17 @@ def _identity(call: ToolCall, args: Input, output: Output) -> dict[str, str]:
     }
 
 
-def _type(call: ToolCall, args: Input, output: Output) -> str:
+def _type(call: ToolCall, args: AgentInput, output: AgentResult) -> str:
     agent = call.agent
     return first_nonblank(args.subagent_type, output.agentType, output.agent_type, agent and agent.type)
 
 
-def _terminal(output: Output) -> str:
+def _terminal(output: AgentResult) -> str:
     names = (output.tmux_session_name, output.tmux_window_name, output.tmux_pane_id)
     return " ".join(dict.fromkeys(as_text(name) for name in names if first_nonblank(name)))
 
 
-def _cost(call: ToolCall, output: Output) -> dict[str, str]:
+def _cost(call: ToolCall, output: AgentResult) -> dict[str, str]:
     agent = call.agent
     tokens = output.totalTokens if as_number(output.totalTokens) is not None else agent and agent.tokens
     calls = output.totalToolUseCount if as_number(output.totalToolUseCount) is not None else agent and agent.calls
@@ -277,7 +277,7 @@ def batch_title(call: ToolCall) -> str:
 
 def draw_batch(call: ToolCall) -> Iterator[Node]:
     """Draw each call with its own tool."""
-    args, output = call.input(BatchInput), call.output(BatchOutput) or BatchOutput()
+    args, output = call.input(BatchInput), call.output(BatchResult) or BatchResult()
     results = [_result_block(value) for value in as_list(output.orderedToolResults)]
     invocations = list_of(args.invocations, BatchInvocation)
     if not invocations:
@@ -312,6 +312,6 @@ def _result_block(value: Any) -> b.Block | None:
 
 
 TOOLS = [
-    Tool(("Agent", "Task"), title, draw, category="agent"),
-    Tool(("Batch", "BatchTool"), batch_title, draw_batch, category="agent"),
+    Tool(("Agent", "Task"), title, draw, category="agent", input=AgentInput, result=AgentResult),
+    Tool(("Batch", "BatchTool"), batch_title, draw_batch, category="agent", input=BatchInput, result=BatchResult),
 ]

@@ -26,7 +26,7 @@ TAGS = ("retrieval_status", "task_id", "task_type", "status", "exit_code", "outp
 """The tags of a result that is only text."""
 
 
-class ShellInput(Struct, kw_only=True):
+class BashOutputInput(Struct, frozen=True, kw_only=True):
     """The input of BashOutput."""
 
     bash_id: str = ""
@@ -36,7 +36,7 @@ class ShellInput(Struct, kw_only=True):
     """In seconds."""
 
 
-class ShellOutput(Struct, kw_only=True):
+class BashOutputResult(Struct, frozen=True, kw_only=True):
     """The result of BashOutput: what the shell has printed since the last call."""
 
     shellId: str = ""
@@ -51,7 +51,7 @@ class ShellOutput(Struct, kw_only=True):
     timestamp: str | None = None
 
 
-class TaskInput(Struct, kw_only=True):
+class TaskOutputInput(Struct, frozen=True, kw_only=True):
     """The input of TaskOutput."""
 
     task_id: str | None = None
@@ -64,7 +64,7 @@ class TaskInput(Struct, kw_only=True):
     """In seconds."""
 
 
-class ShellTask(Struct, kw_only=True):
+class TaskState(Struct, frozen=True, kw_only=True):
     """A command or an agent in the background."""
 
     task_id: str = ""
@@ -79,21 +79,21 @@ class ShellTask(Struct, kw_only=True):
     isRawTranscript: bool | None = None
 
 
-class TaskOutput(Struct, kw_only=True):
+class TaskOutputResult(Struct, frozen=True, kw_only=True):
     """The result of TaskOutput."""
 
     retrieval_status: str | None = None
-    task: ShellTask | None = None
+    task: TaskState | None = None
 
 
-class StopInput(Struct, kw_only=True):
+class TaskStopInput(Struct, frozen=True, kw_only=True):
     """The input of TaskStop."""
 
     task_id: str | None = None
     shell_id: str | None = None
 
 
-class StopOutput(Struct, kw_only=True):
+class TaskStopResult(Struct, frozen=True, kw_only=True):
     """The result of TaskStop."""
 
     message: str | None = None
@@ -104,24 +104,24 @@ class StopOutput(Struct, kw_only=True):
     success: bool | None = None
 
 
-class Socket(Struct, kw_only=True):
+class MonitorSocket(Struct, frozen=True, kw_only=True):
     """A WebSocket whose frames are events."""
 
     url: str = ""
     protocols: list[str] | None = None
 
 
-class MonitorInput(Struct, kw_only=True):
+class MonitorInput(Struct, frozen=True, kw_only=True):
     """The input of Monitor."""
 
     description: str | None = None
     command: str | None = None
-    ws: Socket | None = None
+    ws: MonitorSocket | None = None
     timeout_ms: float | None = None
     persistent: bool | None = None
 
 
-class MonitorOutput(Struct, kw_only=True):
+class MonitorResult(Struct, frozen=True, kw_only=True):
     """The result of Monitor."""
 
     taskId: str | None = None
@@ -133,12 +133,12 @@ def shell_title(call: ToolCall) -> str:
     """Return the command or the shell, and its status."""
     output = _shell_output(call)
     command = output.command if output else None
-    return _title(call, first_nonblank(command, call.input(ShellInput).bash_id), output.status if output else None)
+    return _title(call, first_nonblank(command, call.input(BashOutputInput).bash_id), output.status if output else None)
 
 
 def draw_shell(call: ToolCall) -> Iterator[Node]:
     """Draw the command, its status, and what it printed."""
-    args, output = call.input(ShellInput), _shell_output(call)
+    args, output = call.input(BashOutputInput), _shell_output(call)
     if output is None:
         yield from facts(shell=as_text(args.bash_id), filter=as_text(args.filter))
         yield from _draw.plain_result(call)
@@ -156,20 +156,24 @@ def draw_shell(call: ToolCall) -> Iterator[Node]:
     )
 
 
-def _shell_output(call: ToolCall) -> ShellOutput | None:
+def _shell_output(call: ToolCall) -> BashOutputResult | None:
     """Return the structured result, or what the tags in its text say."""
-    output = call.output(ShellOutput)
+    output = call.output(BashOutputResult)
     if output is not None or call.outcome.state != DONE:
         return output
     tags = parse_tags(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
-    return to_struct({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, ShellOutput) if "status" in tags else None
+    return (
+        to_struct({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, BashOutputResult)
+        if "status" in tags
+        else None
+    )
 
 
 def task_title(call: ToolCall) -> str:
     """Return the task and its status."""
     output = _task_output(call)
-    task = as_type(output.task, ShellTask) if output else None
-    name = first_nonblank(task.description if task else None, _task_id(call.input(TaskInput)))
+    task = as_type(output.task, TaskState) if output else None
+    name = first_nonblank(task.description if task else None, _task_id(call.input(TaskOutputInput)))
     return _title(
         call, name, first_nonblank(task.status if task else None, output.retrieval_status if output else None)
     )
@@ -177,8 +181,8 @@ def task_title(call: ToolCall) -> str:
 
 def draw_task(call: ToolCall) -> Iterator[Node]:
     """Draw the status of the task, and what it printed or reported."""
-    args, output = call.input(TaskInput), _task_output(call)
-    task = as_type(output.task, ShellTask) if output else None
+    args, output = call.input(TaskOutputInput), _task_output(call)
+    task = as_type(output.task, TaskState) if output else None
     if output is None:
         yield from facts(task=_task_id(args))
         yield from _draw.plain_result(call)
@@ -201,21 +205,21 @@ def draw_task(call: ToolCall) -> Iterator[Node]:
     )
 
 
-def _task_output(call: ToolCall) -> TaskOutput | None:
+def _task_output(call: ToolCall) -> TaskOutputResult | None:
     """Return the structured result, or what the tags in its text say."""
-    output = call.output(TaskOutput)
+    output = call.output(TaskOutputResult)
     if output is not None or call.outcome.state != DONE:
         return output
     tags = parse_tags(call.text, *TAGS)
     task = {**tags, "exitCode": _parse_int(tags.get("exit_code"))}
-    return to_struct({**tags, "task": task}, TaskOutput) if "retrieval_status" in tags else None
+    return to_struct({**tags, "task": task}, TaskOutputResult) if "retrieval_status" in tags else None
 
 
-def _task_id(args: TaskInput) -> str:
+def _task_id(args: TaskOutputInput) -> str:
     return first_nonblank(args.task_id, args.agentId, args.bash_id)
 
 
-def _task_report(task: ShellTask) -> Iterator[Node]:
+def _task_report(task: TaskState) -> Iterator[Node]:
     output, result = as_text(task.output), as_text(task.result)
     if task.isRawTranscript is True:
         yield Code(text=output, language="json")
@@ -228,14 +232,14 @@ def _task_report(task: ShellTask) -> Iterator[Node]:
 
 def stop_title(call: ToolCall) -> str:
     """Return what is stopped."""
-    args, output = call.input(StopInput), typed_result(call, StopOutput)
+    args, output = call.input(TaskStopInput), typed_result(call, TaskStopResult)
     command = first_nonblank(output.command if output else None)
     return _title(call, first_nonblank(command, args.task_id, args.shell_id), None)
 
 
 def draw_stop(call: ToolCall) -> Iterator[Node]:
     """Draw what was stopped, and how that went."""
-    args, output = call.input(StopInput), typed_result(call, StopOutput) or StopOutput()
+    args, output = call.input(TaskStopInput), typed_result(call, TaskStopResult) or TaskStopResult()
     yield from _draw.terminal(output.command, "in")
     yield from facts(
         task=first_nonblank(args.task_id, args.shell_id, output.task_id, output.shell_id),
@@ -247,14 +251,14 @@ def draw_stop(call: ToolCall) -> Iterator[Node]:
 def monitor_title(call: ToolCall) -> str:
     """Return what is watched."""
     args = call.input(MonitorInput)
-    socket = as_type(args.ws, Socket)
+    socket = as_type(args.ws, MonitorSocket)
     return _title(call, first_nonblank(args.description, args.command, socket.url if socket else None), None)
 
 
 def draw_monitor(call: ToolCall) -> Iterator[Node]:
     """Draw what is watched, and for how long."""
-    args, output = call.input(MonitorInput), call.output(MonitorOutput)
-    socket = as_type(args.ws, Socket)
+    args, output = call.input(MonitorInput), call.output(MonitorResult)
+    socket = as_type(args.ws, MonitorSocket)
     yield from _draw.terminal(args.command, "in")
     if socket:
         yield from _draw.links((socket.url, args.description))
@@ -266,7 +270,7 @@ def draw_monitor(call: ToolCall) -> Iterator[Node]:
     yield from facts(description=as_text(args.description))
 
 
-def _limit(args: MonitorInput, output: MonitorOutput) -> str:
+def _limit(args: MonitorInput, output: MonitorResult) -> str:
     if output.persistent is True or args.persistent is True:
         return "until stopped"
     limit = duration_ms_text(output.timeoutMs if as_number(output.timeoutMs) else args.timeout_ms)
@@ -294,8 +298,15 @@ def _parse_int(text: str | None) -> int | None:
 
 
 TOOLS = [
-    Tool(("BashOutput",), shell_title, draw_shell, category="read"),
-    Tool(("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"), task_title, draw_task, category="read"),
-    Tool(("TaskStop", "KillShell", "KillBash"), stop_title, draw_stop),
-    Tool(("Monitor",), monitor_title, draw_monitor),
+    Tool(("BashOutput",), shell_title, draw_shell, category="read", input=BashOutputInput, result=BashOutputResult),
+    Tool(
+        ("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"),
+        task_title,
+        draw_task,
+        category="read",
+        input=TaskOutputInput,
+        result=TaskOutputResult,
+    ),
+    Tool(("TaskStop", "KillShell", "KillBash"), stop_title, draw_stop, input=TaskStopInput, result=TaskStopResult),
+    Tool(("Monitor",), monitor_title, draw_monitor, input=MonitorInput, result=MonitorResult),
 ]

@@ -22,7 +22,7 @@ BACKGROUND = "Command running in background"
 """How a result begins if the command runs in the background."""
 
 
-class Input(Struct, kw_only=True):
+class BashInput(Struct, frozen=True, kw_only=True):
     """The command to run."""
 
     command: str = ""
@@ -33,7 +33,7 @@ class Input(Struct, kw_only=True):
     dangerouslyDisableSandbox: bool | None = None
 
 
-class Output(Struct, kw_only=True):
+class BashResult(Struct, frozen=True, kw_only=True):
     """What the command printed, and what the client did with it."""
 
     stdout: str = ""
@@ -61,13 +61,13 @@ class Output(Struct, kw_only=True):
 
 def title(call: ToolCall) -> str:
     """Return the description of the command, or the command itself."""
-    args = call.input(Input)
+    args = call.input(BashInput)
     return f"{call.name} {one_line(first_nonblank(args.description, args.command))}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the command, then its output, with errors apart."""
-    args, output = call.input(Input), call.output(Output)
+    args, output = call.input(BashInput), call.output(BashResult)
     yield Terminal(text=as_text(args.command), stream="in")
     if args.dangerouslyDisableSandbox is True:
         yield Note(text="ran outside the sandbox", level="warning")
@@ -100,7 +100,7 @@ def _plain(call: ToolCall) -> Iterator[Node]:
     yield from result.warning()
 
 
-def _printed(call: ToolCall, output: Output) -> Iterator[Node]:
+def _printed(call: ToolCall, output: BashResult) -> Iterator[Node]:
     out, err = as_text(output.stdout), as_text(output.stderr)
     if out and output.isImage is True:
         head, _, body = out.partition(",")
@@ -117,7 +117,7 @@ def _printed(call: ToolCall, output: Output) -> Iterator[Node]:
         yield from _plain(call)
 
 
-def _remarks(output: Output) -> Iterator[Node]:
+def _remarks(output: BashResult) -> Iterator[Node]:
     if output.interrupted is True:
         yield Note(text="interrupted", level="warning")
     yield from _draw.note(output.returnCodeInterpretation)
@@ -133,7 +133,7 @@ def _remarks(output: Output) -> Iterator[Node]:
         yield Data(value=output.structuredContent)
 
 
-def _full_output_note(output: Output) -> Iterator[Node]:
+def _full_output_note(output: BashResult) -> Iterator[Node]:
     path = first_nonblank(output.persistedOutputPath, output.rawOutputPath)
     if path:
         size = size_text(output.persistedOutputSize)
@@ -144,4 +144,4 @@ def _git(value: Any) -> str:
     return ", ".join(map(as_text, as_dict(value).values())) or as_text(value)
 
 
-TOOLS = [Tool(("Bash", "PowerShell"), title, draw, category="run")]
+TOOLS = [Tool(("Bash", "PowerShell"), title, draw, category="run", input=BashInput, result=BashResult)]

@@ -34,7 +34,7 @@ EXTRA_FIELDS = (
 """Fields of an artifact's result that are drawn as JSON."""
 
 
-class ArtifactInput(Struct, kw_only=True):
+class ArtifactInput(Struct, frozen=True, kw_only=True):
     """The input of Artifact."""
 
     action: str | None = None
@@ -54,7 +54,7 @@ class ArtifactInput(Struct, kw_only=True):
     contract: str | None = None
 
 
-class ArtifactPage(Struct, kw_only=True):
+class ArtifactPage(Struct, frozen=True, kw_only=True):
     """A published page in a list."""
 
     title: str | None = None
@@ -64,7 +64,7 @@ class ArtifactPage(Struct, kw_only=True):
     role: str | None = None
 
 
-class PageContent(Struct, kw_only=True):
+class ArtifactContent(Struct, frozen=True, kw_only=True):
     """The content of a page."""
 
     url: str = ""
@@ -76,7 +76,7 @@ class PageContent(Struct, kw_only=True):
     durationMs: float | None = None
 
 
-class ArtifactOutput(Struct, kw_only=True):
+class ArtifactResult(Struct, frozen=True, kw_only=True):
     """The result of Artifact: a page published, pages listed, or a page read."""
 
     url: str | None = None
@@ -96,10 +96,10 @@ class ArtifactOutput(Struct, kw_only=True):
     truncated: bool | None = None
     total: int | None = None
     next_page_token: str | None = None
-    read: PageContent | None = None
+    read: ArtifactContent | None = None
 
 
-class ProjectInput(Struct, kw_only=True):
+class ProjectsInput(Struct, frozen=True, kw_only=True):
     """The input of Projects."""
 
     method: str = ""
@@ -111,7 +111,7 @@ class ProjectInput(Struct, kw_only=True):
     n: int | None = None
 
 
-class ProjectDocument(Struct, kw_only=True):
+class ProjectDocument(Struct, frozen=True, kw_only=True):
     """A document, or a passage found in one."""
 
     path: str | None = None
@@ -125,7 +125,7 @@ class ProjectDocument(Struct, kw_only=True):
     doc_uuid: str | None = None
 
 
-class ProjectOutput(Struct, kw_only=True):
+class ProjectsResult(Struct, frozen=True, kw_only=True):
     """The result of Projects, for every method."""
 
     method: str | None = None
@@ -153,7 +153,7 @@ class ProjectOutput(Struct, kw_only=True):
     knowledge: dict[str, Any] | None = None
 
 
-class DesignInput(Struct, kw_only=True):
+class ClaudeDesignInput(Struct, frozen=True, kw_only=True):
     """The input of ClaudeDesign; `method` is the earlier name of `operation`."""
 
     operation: str | None = None
@@ -163,7 +163,7 @@ class DesignInput(Struct, kw_only=True):
     path: str | None = None
 
 
-class DesignOutput(Struct, kw_only=True):
+class ClaudeDesignResult(Struct, frozen=True, kw_only=True):
     """The result of ClaudeDesign."""
 
     operation: str | None = None
@@ -183,7 +183,7 @@ class DesignOutput(Struct, kw_only=True):
 
 def artifact_title(call: ToolCall) -> str:
     """Return the action and the page."""
-    args, output = call.input(ArtifactInput), call.output(ArtifactOutput) or ArtifactOutput()
+    args, output = call.input(ArtifactInput), call.output(ArtifactResult) or ArtifactResult()
     action = "" if args.action == "publish" else one_line(args.action).replace("_", " ")
     page = first_nonblank(args.title, output.title, args.label, args.file_path, args.url, args.asset_id)
     return join_parts(call.name, action, one_line(page))
@@ -191,7 +191,7 @@ def artifact_title(call: ToolCall) -> str:
 
 def draw_artifact(call: ToolCall) -> Iterator[Node]:
     """Draw the page, its URL and what the service returned."""
-    args, output = call.input(ArtifactInput), typed_result(call, ArtifactOutput)
+    args, output = call.input(ArtifactInput), typed_result(call, ArtifactResult)
     yield from _draw.prose(args.description)
     yield from _draw.files(
         (first_nonblank(args.file_path, output.path if output else None), args.label),
@@ -211,13 +211,13 @@ def draw_artifact(call: ToolCall) -> Iterator[Node]:
         return
     yield from _published(args, output)
     yield from _page_list(output)
-    yield from _page(as_type(output.read, PageContent))
+    yield from _page(as_type(output.read, ArtifactContent))
     for name in EXTRA_FIELDS:
         if as_dict(call.data).get(name):
             yield from _draw.section(name.replace("_", " "), [Data(value=as_dict(call.data)[name])], open=True)
 
 
-def _published(args: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
+def _published(args: ArtifactInput, output: ArtifactResult) -> Iterator[Node]:
     yield from _draw.links((first_nonblank(output.url, args.url), first_nonblank(output.title, args.title)))
     if output.unchanged is True:
         yield Note(text="unchanged")
@@ -234,7 +234,7 @@ def _published(args: ArtifactInput, output: ArtifactOutput) -> Iterator[Node]:
     )
 
 
-def _page_list(output: ArtifactOutput) -> Iterator[Node]:
+def _page_list(output: ArtifactResult) -> Iterator[Node]:
     pages = list_of(output.artifacts, ArtifactPage)
     yield from _draw.links(*((page.url, page.title) for page in pages))
     if output.truncated is True:
@@ -242,7 +242,7 @@ def _page_list(output: ArtifactOutput) -> Iterator[Node]:
         yield Note(text=f"truncated: {shown} of {total}", level="warning")
 
 
-def _page(page: PageContent | None) -> Iterator[Node]:
+def _page(page: ArtifactContent | None) -> Iterator[Node]:
     if page:
         yield from _draw.links((page.url, page.title))
         yield from _draw.prose(page.result)
@@ -252,7 +252,7 @@ def _page(page: PageContent | None) -> Iterator[Node]:
 
 def project_title(call: ToolCall) -> str:
     """Return the method and the document or query."""
-    args = call.input(ProjectInput)
+    args = call.input(ProjectsInput)
     method = one_line(args.method).removeprefix("project_").replace("_", " ")
     query = f'"{one_line(args.query)}"' if first_nonblank(args.query) else ""
     return join_parts(call.name, method, one_line(args.path), query)
@@ -260,7 +260,7 @@ def project_title(call: ToolCall) -> str:
 
 def draw_project(call: ToolCall) -> Iterator[Node]:
     """Draw the document, or what was found."""
-    args, output = call.input(ProjectInput), typed_result(call, ProjectOutput)
+    args, output = call.input(ProjectsInput), typed_result(call, ProjectsResult)
     yield from facts(
         method=as_text(args.method),
         document=as_text(args.path),
@@ -274,7 +274,7 @@ def draw_project(call: ToolCall) -> Iterator[Node]:
         yield from _project(output)
 
 
-def _project(output: ProjectOutput) -> Iterator[Node]:
+def _project(output: ProjectsResult) -> Iterator[Node]:
     yield from _draw.note(output.notice)
     yield from _draw.prose(output.description)
     yield from _draw.section("instructions", _draw.prose(output.instructions), open=True)
@@ -317,14 +317,14 @@ def _document_entry(document: Any) -> tuple[str, str]:
 
 def design_title(call: ToolCall) -> str:
     """Return the operation and the design."""
-    args, output = call.input(DesignInput), call.output(DesignOutput) or DesignOutput()
+    args, output = call.input(ClaudeDesignInput), call.output(ClaudeDesignResult) or ClaudeDesignResult()
     parts = (first_nonblank(args.operation, args.method), first_nonblank(args.path, output.name, args.projectId))
     return join_parts(call.name, *map(one_line, parts))
 
 
 def draw_design(call: ToolCall) -> Iterator[Node]:
     """Draw the request to the design service, and its answer."""
-    args, output = call.input(DesignInput), typed_result(call, DesignOutput)
+    args, output = call.input(ClaudeDesignInput), typed_result(call, ClaudeDesignResult)
     yield from facts(
         operation=first_nonblank(args.operation, args.method), project=as_text(args.projectId), file=as_text(args.path)
     )
@@ -338,7 +338,7 @@ def draw_design(call: ToolCall) -> Iterator[Node]:
     yield from _design(output)
 
 
-def _design(output: DesignOutput) -> Iterator[Node]:
+def _design(output: ClaudeDesignResult) -> Iterator[Node]:
     if isinstance(output.content, str) and output.isBase64 is not True:
         yield Code(text=output.content, path=first_nonblank(output.path) or None)
     elif output.content and not isinstance(output.content, str):
@@ -355,7 +355,7 @@ def _design(output: DesignOutput) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("Artifact",), artifact_title, draw_artifact),
-    Tool(("Projects",), project_title, draw_project),
-    Tool(("ClaudeDesign", "DesignSync"), design_title, draw_design),
+    Tool(("Artifact",), artifact_title, draw_artifact, input=ArtifactInput, result=ArtifactResult),
+    Tool(("Projects",), project_title, draw_project, input=ProjectsInput, result=ProjectsResult),
+    Tool(("ClaudeDesign", "DesignSync"), design_title, draw_design, input=ClaudeDesignInput, result=ClaudeDesignResult),
 ]

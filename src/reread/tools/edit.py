@@ -19,7 +19,7 @@ from reread.tools.tool_call import DONE, ToolCall
 MULTI = "MultiEdit"
 
 
-class EditInput(Struct, kw_only=True):
+class EditInput(Struct, frozen=True, kw_only=True):
     """The input of Edit."""
 
     file_path: str = ""
@@ -28,14 +28,14 @@ class EditInput(Struct, kw_only=True):
     replace_all: bool | None = None
 
 
-class MultiEditInput(Struct, kw_only=True):
+class MultiEditInput(Struct, frozen=True, kw_only=True):
     """The input of MultiEdit: replacements in sequence."""
 
     file_path: str = ""
     edits: list[Edit] | None = None
 
 
-class Output(Struct, kw_only=True):
+class EditResult(Struct, frozen=True, kw_only=True):
     """The result of both: what was replaced, and the file before."""
 
     filePath: str | None = None
@@ -59,7 +59,7 @@ class EditChange(NamedTuple):
     path: str
     edits: list[Edit]
     hunks: list[Hunk]
-    output: Output
+    output: EditResult
 
 
 def title(call: ToolCall) -> str:
@@ -85,7 +85,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
 
 
 def _change(call: ToolCall) -> EditChange:
-    output = call.output(Output) or Output()
+    output = call.output(EditResult) or EditResult()
     path = first_nonblank(output.filePath, call.input(EditInput).file_path)
     original = first_nonblank(output.originalFile, output.originalFileContents)
     edits = _edits(call, output)
@@ -93,7 +93,7 @@ def _change(call: ToolCall) -> EditChange:
     return EditChange(path, edits, hunks, output)
 
 
-def _edits(call: ToolCall, output: Output) -> list[Edit]:
+def _edits(call: ToolCall, output: EditResult) -> list[Edit]:
     """Return the replacements as made, or as requested if the result does not say."""
     several = list_of(output.edits, Edit) or list_of(call.input(MultiEditInput).edits, Edit)
     if several:
@@ -125,4 +125,7 @@ def _line_of(call: ToolCall, new: str) -> int:
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 
 
-TOOLS = [Tool(("Edit",), title, draw, category="edit"), Tool((MULTI,), title, draw, category="edit")]
+TOOLS = [
+    Tool(("Edit",), title, draw, category="edit", input=EditInput, result=EditResult),
+    Tool((MULTI,), title, draw, category="edit", input=MultiEditInput, result=EditResult),
+]

@@ -16,7 +16,7 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 
-class Input(Struct, kw_only=True):
+class LspInput(Struct, frozen=True, kw_only=True):
     """The operation and the position."""
 
     operation: str = ""
@@ -26,7 +26,7 @@ class Input(Struct, kw_only=True):
     query: str | None = None
 
 
-class Output(Struct, kw_only=True):
+class LspResult(Struct, frozen=True, kw_only=True):
     """The answer of the server, as text."""
 
     operation: str | None = None
@@ -38,7 +38,7 @@ class Output(Struct, kw_only=True):
 
 def title(call: ToolCall) -> str:
     """Return the operation, the position and the number of results."""
-    args, output = call.input(Input), call.output(Output) or Output()
+    args, output = call.input(LspInput), call.output(LspResult) or LspResult()
     position = "".join(f":{number}" for number in (args.line, args.character) if as_number(number) is not None)
     place = f"{one_line(first_nonblank(args.filePath, output.filePath))}{position}"
     return join_parts(call.name, one_line(first_nonblank(args.operation, output.operation)), place, _found(output))
@@ -47,20 +47,20 @@ def title(call: ToolCall) -> str:
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the answer: documentation as Markdown, positions as text."""
     yield from generic.outcome_note(call)
-    output = call.output(Output)
+    output = call.output(LspResult)
     answer = call.text if output is None or output.result is None else output.result
     if call.outcome.state != DONE and output is None:
         return
     if not isinstance(answer, str):
         yield Data(value=answer)
     elif answer.strip():
-        yield Prose(text=answer) if first_nonblank(call.input(Input).operation) == "hover" else Code(text=answer)
+        yield Prose(text=answer) if first_nonblank(call.input(LspInput).operation) == "hover" else Code(text=answer)
 
 
-def _found(output: Output) -> str:
+def _found(output: LspResult) -> str:
     results = number_text(output.resultCount)
     files = f" in {plural(output.fileCount, 'file')}" if as_number(output.fileCount) else ""
     return f"→ {results}{files}" if results else ""
 
 
-TOOLS = [Tool(("LSP",), title, draw, category="search")]
+TOOLS = [Tool(("LSP",), title, draw, category="search", input=LspInput, result=LspResult)]

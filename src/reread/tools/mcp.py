@@ -25,7 +25,7 @@ SHORT = 100
 """Longer arguments are drawn as JSON, shorter ones as facts."""
 
 
-class ToolOutput(Struct, kw_only=True):
+class McpResult(Struct, frozen=True, kw_only=True):
     """A result with structured content beside its blocks."""
 
     content: Any = None
@@ -33,7 +33,7 @@ class ToolOutput(Struct, kw_only=True):
     isError: bool | None = None
 
 
-class Resource(Struct, kw_only=True):
+class McpResource(Struct, frozen=True, kw_only=True):
     """A resource of a server."""
 
     uri: str = ""
@@ -45,22 +45,22 @@ class Resource(Struct, kw_only=True):
     blobSavedTo: str | None = None
 
 
-class ResourceInput(Struct, kw_only=True):
+class McpResourceInput(Struct, frozen=True, kw_only=True):
     """The input of all resource tools."""
 
     server: str | None = None
     uri: str | None = None
 
 
-class ResourceOutput(Struct, kw_only=True):
+class McpResourceResult(Struct, frozen=True, kw_only=True):
     """The resources found, or the content of one."""
 
-    resources: list[Resource] | None = None
-    contents: list[Resource] | None = None
+    resources: list[McpResource] | None = None
+    contents: list[McpResource] | None = None
     error: str | None = None
 
 
-class RefreshedServer(Struct, kw_only=True):
+class RefreshedServer(Struct, frozen=True, kw_only=True):
     """A server and the changes to its tools."""
 
     server: str = ""
@@ -71,13 +71,13 @@ class RefreshedServer(Struct, kw_only=True):
     error: str | None = None
 
 
-class RefreshOutput(Struct, kw_only=True):
+class RefreshMcpToolsResult(Struct, frozen=True, kw_only=True):
     """The result of RefreshMcpTools."""
 
     servers: list[RefreshedServer] | None = None
 
 
-class WaitInput(Struct, kw_only=True):
+class WaitForMcpServersInput(Struct, frozen=True, kw_only=True):
     """The input of WaitForMcpServers."""
 
     servers: list[str] | None = None
@@ -97,7 +97,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the arguments and the result: texts, images, structured content."""
     yield from _arguments(call)
     yield from generic.outcome_note(call)
-    output = call.output(ToolOutput)
+    output = call.output(McpResult)
     blocks = b.to_blocks(output.content) if output and output.content else call.blocks
     structured = _structured(call, output)
     for block in blocks:
@@ -122,7 +122,7 @@ def _is_repeated(call: ToolCall, block: b.Text, structured: Any) -> bool:
     return structured is not None and parse_json(as_text(block.text)) == structured
 
 
-def _structured(call: ToolCall, output: ToolOutput | None) -> Any:
+def _structured(call: ToolCall, output: McpResult | None) -> Any:
     """Return the structured content, however it was recorded."""
     if output is not None and output.structuredContent is not None:
         return output.structuredContent
@@ -138,7 +138,7 @@ def _block(block: b.Block) -> Iterator[Node]:
         return
     value = as_dict(block.value) if isinstance(block, b.UnknownBlock) else {}
     if block.type == "resource":
-        yield from _resource(to_struct(as_dict(value.get("resource")), Resource))
+        yield from _resource(to_struct(as_dict(value.get("resource")), McpResource))
     elif block.type == "resource_link":
         yield from _draw.links((value.get("uri"), first_nonblank(value.get("title"), value.get("name"))))
     elif block.type == "audio":
@@ -154,7 +154,7 @@ def _audio(value: dict[str, Any]) -> Picture:
 def list_title(call: ToolCall) -> str:
     """Return the server and the number of resources."""
     found = _resources(call)
-    return _title(call, call.input(ResourceInput).server, plural(found, "resource") if found else "")
+    return _title(call, call.input(McpResourceInput).server, plural(found, "resource") if found else "")
 
 
 def draw_list(call: ToolCall) -> Iterator[Node]:
@@ -170,16 +170,16 @@ def draw_list(call: ToolCall) -> Iterator[Node]:
 
 def read_title(call: ToolCall) -> str:
     """Return the resource."""
-    args = call.input(ResourceInput)
+    args = call.input(McpResourceInput)
     return _title(call, first_nonblank(args.uri, args.server), "")
 
 
 def draw_read(call: ToolCall) -> Iterator[Node]:
     """Draw the content of the resource."""
-    output = typed_result(call, ResourceOutput) or ResourceOutput()
+    output = typed_result(call, McpResourceResult) or McpResourceResult()
     yield from facts(**_arguments_of(call))
     yield from _resource_outcome(call)
-    contents = list_of(output.contents, Resource)
+    contents = list_of(output.contents, McpResource)
     for resource in contents:
         yield from _resource(resource)
     if not contents and call.outcome.state == DONE:
@@ -188,7 +188,7 @@ def draw_read(call: ToolCall) -> Iterator[Node]:
 
 def wait_title(call: ToolCall) -> str:
     """Return the servers."""
-    return _title(call, comma_separated(call.input(WaitInput).servers), "")
+    return _title(call, comma_separated(call.input(WaitForMcpServersInput).servers), "")
 
 
 def draw_wait(call: ToolCall) -> Iterator[Node]:
@@ -200,12 +200,12 @@ def draw_wait(call: ToolCall) -> Iterator[Node]:
 
 def refresh_title(call: ToolCall) -> str:
     """Return the server."""
-    return _title(call, call.input(ResourceInput).server, "")
+    return _title(call, call.input(McpResourceInput).server, "")
 
 
 def draw_refresh(call: ToolCall) -> Iterator[Node]:
     """Draw the changes to the tools of each server."""
-    servers = list_of(to_struct({"servers": _result_list(call)}, RefreshOutput).servers, RefreshedServer)
+    servers = list_of(to_struct({"servers": _result_list(call)}, RefreshMcpToolsResult).servers, RefreshedServer)
     yield from facts(**_arguments_of(call))
     if not servers:
         yield from _draw.plain_result(call)
@@ -225,12 +225,12 @@ def _title(call: ToolCall, name: object, found: str) -> str:
 
 
 def _arguments_of(call: ToolCall) -> dict[str, str]:
-    args = call.input(ResourceInput)
+    args = call.input(McpResourceInput)
     return {"server": as_text(args.server), "URI": as_text(args.uri)}
 
 
 def _resource_outcome(call: ToolCall) -> Iterator[Node]:
-    output = typed_result(call, ResourceOutput) or ResourceOutput()
+    output = typed_result(call, McpResourceResult) or McpResourceResult()
     yield from generic.outcome_note(call)
     yield from _draw.note(output.error, "error")
 
@@ -240,17 +240,17 @@ def _result_list(call: ToolCall) -> list[Any]:
     return as_list(call.data) or as_list(parse_json(call.text))
 
 
-def _resources(call: ToolCall) -> list[Resource]:
-    output = typed_result(call, ResourceOutput)
-    return list_of((output or to_struct({"resources": _result_list(call)}, ResourceOutput)).resources, Resource)
+def _resources(call: ToolCall) -> list[McpResource]:
+    output = typed_result(call, McpResourceResult)
+    return list_of((output or to_struct({"resources": _result_list(call)}, McpResourceResult)).resources, McpResource)
 
 
-def _row(resource: Resource) -> list[str]:
+def _row(resource: McpResource) -> list[str]:
     columns = (resource.name, resource.uri, resource.mimeType, resource.server, resource.description)
     return [as_text(column) for column in columns]
 
 
-def _resource(resource: Resource) -> Iterator[Node]:
+def _resource(resource: McpResource) -> Iterator[Node]:
     """Draw a resource: its text in its language, or the file its bytes were saved to."""
     media_type, text = as_text(resource.mimeType), as_text(resource.text)
     if text.strip() and media_type == "text/markdown":
@@ -262,9 +262,36 @@ def _resource(resource: Resource) -> Iterator[Node]:
 
 TOOLS = [
     Tool((PREFIX,), title, draw),
-    Tool(("ListMcpResourcesTool", "ListMcpResources"), list_title, draw_list, category="search"),
-    Tool(("ReadMcpResourceTool", "ReadMcpResource"), read_title, draw_read, category="read"),
-    Tool(("ReadMcpResourceDirTool", "ReadMcpResourceDir"), read_title, draw_list, category="search"),
-    Tool(("WaitForMcpServers",), wait_title, draw_wait),
-    Tool(("RefreshMcpTools",), refresh_title, draw_refresh),
+    Tool(
+        ("ListMcpResourcesTool", "ListMcpResources"),
+        list_title,
+        draw_list,
+        category="search",
+        input=McpResourceInput,
+        result=McpResourceResult | list[McpResource],
+    ),
+    Tool(
+        ("ReadMcpResourceTool", "ReadMcpResource"),
+        read_title,
+        draw_read,
+        category="read",
+        input=McpResourceInput,
+        result=McpResourceResult,
+    ),
+    Tool(
+        ("ReadMcpResourceDirTool", "ReadMcpResourceDir"),
+        read_title,
+        draw_list,
+        category="search",
+        input=McpResourceInput,
+        result=McpResourceResult | list[McpResource],
+    ),
+    Tool(("WaitForMcpServers",), wait_title, draw_wait, input=WaitForMcpServersInput),
+    Tool(
+        ("RefreshMcpTools",),
+        refresh_title,
+        draw_refresh,
+        input=McpResourceInput,
+        result=RefreshMcpToolsResult | list[RefreshedServer],
+    ),
 ]

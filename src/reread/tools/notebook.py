@@ -18,7 +18,7 @@ from reread.tools.tool_call import DONE, ToolCall
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 
 
-class Input(Struct, kw_only=True):
+class NotebookEditInput(Struct, frozen=True, kw_only=True):
     """The cell and its new source."""
 
     notebook_path: str = ""
@@ -29,7 +29,7 @@ class Input(Struct, kw_only=True):
     edit_mode: str | None = None
 
 
-class Output(Struct, kw_only=True):
+class NotebookEditResult(Struct, frozen=True, kw_only=True):
     """The changed cell, and the notebook before and after."""
 
     notebook_path: str | None = None
@@ -70,27 +70,27 @@ def draw(call: ToolCall) -> Iterator[Node]:
         yield from _draw.note(call.text)
 
 
-def _input_output(call: ToolCall) -> tuple[Input, Output]:
-    return call.input(Input), call.output(Output) or Output()
+def _input_output(call: ToolCall) -> tuple[NotebookEditInput, NotebookEditResult]:
+    return call.input(NotebookEditInput), call.output(NotebookEditResult) or NotebookEditResult()
 
 
-def _mode(args: Input, output: Output) -> str:
+def _mode(args: NotebookEditInput, output: NotebookEditResult) -> str:
     return one_line(first_nonblank(output.edit_mode, args.edit_mode), 20) or REPLACE
 
 
-def _cell(args: Input, output: Output) -> str:
+def _cell(args: NotebookEditInput, output: NotebookEditResult) -> str:
     """Return the id or number of the cell; for an insertion, only the result has it."""
     changed = first_nonblank(output.cell_id, output.cell_number)
     return changed if _mode(args, output) == INSERT else changed or first_nonblank(args.cell_id, args.cell_number)
 
 
-def _after(args: Input, output: Output) -> str:
+def _after(args: NotebookEditInput, output: NotebookEditResult) -> str:
     """Return where a cell was inserted."""
     before = first_nonblank(args.cell_id, args.cell_number)
     return f"after {before}" if before and _mode(args, output) == INSERT else ""
 
 
-def _source(args: Input, output: Output) -> Iterator[Node]:
+def _source(args: NotebookEditInput, output: NotebookEditResult) -> Iterator[Node]:
     hunks, new = _hunks(args, output), first_nonblank(output.new_source, args.new_source)
     kind = first_nonblank(output.cell_type, args.cell_type)
     if hunks:
@@ -103,7 +103,7 @@ def _source(args: Input, output: Output) -> Iterator[Node]:
         yield Note(text="empty cell")
 
 
-def _hunks(args: Input, output: Output) -> list[Hunk]:
+def _hunks(args: NotebookEditInput, output: NotebookEditResult) -> list[Hunk]:
     """Return the change to a cell if its old source is known."""
     if _mode(args, output) == INSERT:
         return []
@@ -111,11 +111,20 @@ def _hunks(args: Input, output: Output) -> list[Hunk]:
     return _diff.compute_hunks(old, first_nonblank(output.new_source, args.new_source)) if old else []
 
 
-def _old_source(output: Output, name: str) -> str:
+def _old_source(output: NotebookEditResult, name: str) -> str:
     """Return the source of a cell in the original notebook."""
     cells = map(as_dict, as_list(as_dict(parse_json(as_text(output.original_file))).get("cells")))
     named = (cell for index, cell in enumerate(cells) if name in (cell.get("id"), f"cell-{index}", str(index)))
     return source_text(as_dict(next(named, None)).get("source"))
 
 
-TOOLS = [Tool(("NotebookEdit", "NotebookEditCell"), title, draw, category="edit")]
+TOOLS = [
+    Tool(
+        ("NotebookEdit", "NotebookEditCell"),
+        title,
+        draw,
+        category="edit",
+        input=NotebookEditInput,
+        result=NotebookEditResult,
+    )
+]

@@ -14,34 +14,34 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 
-class EnterInput(Struct, kw_only=True):
+class EnterPlanModeInput(Struct, frozen=True, kw_only=True):
     """The reason for planning."""
 
     reason: str | None = None
 
 
-class EnterOutput(Struct, kw_only=True):
+class EnterPlanModeResult(Struct, frozen=True, kw_only=True):
     """The result of EnterPlanMode."""
 
     message: str | None = None
 
 
-class Permission(Struct, kw_only=True):
+class PlanPermission(Struct, frozen=True, kw_only=True):
     """A permission that the plan needs."""
 
     tool: str = ""
     prompt: str = ""
 
 
-class ExitInput(Struct, kw_only=True):
+class ExitPlanModeInput(Struct, frozen=True, kw_only=True):
     """The proposed plan."""
 
     plan: str | None = None
     planFilePath: str | None = None
-    allowedPrompts: list[Permission] | None = None
+    allowedPrompts: list[PlanPermission] | None = None
 
 
-class ExitOutput(Struct, kw_only=True):
+class ExitPlanModeResult(Struct, frozen=True, kw_only=True):
     """The plan as approved."""
 
     plan: str | None = None
@@ -55,40 +55,40 @@ class ExitOutput(Struct, kw_only=True):
 
 def enter_title(call: ToolCall) -> str:
     """Return the reason."""
-    return f"{call.name} {one_line(call.input(EnterInput).reason)}".strip()
+    return f"{call.name} {one_line(call.input(EnterPlanModeInput).reason)}".strip()
 
 
 def draw_enter(call: ToolCall) -> Iterator[Node]:
     """Draw the reason and the result."""
-    output = typed_result(call, EnterOutput) or EnterOutput()
-    yield from _draw.prose(call.input(EnterInput).reason)
+    output = typed_result(call, EnterPlanModeResult) or EnterPlanModeResult()
+    yield from _draw.prose(call.input(EnterPlanModeInput).reason)
     yield from _draw.plain_result(call, output.message)
 
 
 def exit_title(call: ToolCall) -> str:
     """Return the first line of the plan."""
-    args, output = call.input(ExitInput), call.output(ExitOutput) or ExitOutput()
+    args, output = call.input(ExitPlanModeInput), call.output(ExitPlanModeResult) or ExitPlanModeResult()
     head = first_nonblank(output.plan, args.plan).strip().partition("\n")[0].lstrip("# ")
     return f"{call.name} {one_line(head)}".strip()
 
 
 def draw_exit(call: ToolCall) -> Iterator[Node]:
     """Draw the plan, its file, and the decision."""
-    args, output = call.input(ExitInput), call.output(ExitOutput)
-    result = output or ExitOutput()
+    args, output = call.input(ExitPlanModeInput), call.output(ExitPlanModeResult)
+    result = output or ExitPlanModeResult()
     proposed, approved = as_text(args.plan), as_text(result.plan)
     yield from _draw.prose(first_nonblank(approved, proposed))
     yield from _draw.files((first_nonblank(result.filePath, args.planFilePath), "plan"))
     if approved.strip() and approved != proposed:
         yield from _draw.section("proposed plan", _draw.prose(proposed))
-    permissions = list_of(args.allowedPrompts, Permission)
+    permissions = list_of(args.allowedPrompts, PlanPermission)
     if permissions:
         rows = [[as_text(permission.tool), as_text(permission.prompt)] for permission in permissions]
         yield Table(columns=["tool", "permission"], rows=rows)
     yield from _decision(call, output)
 
 
-def _decision(call: ToolCall, output: ExitOutput | None) -> Iterator[Node]:
+def _decision(call: ToolCall, output: ExitPlanModeResult | None) -> Iterator[Node]:
     if output is None or call.outcome.state != DONE:
         yield from _draw.plain_result(call)
     elif output.awaitingLeaderApproval is True:
@@ -98,6 +98,20 @@ def _decision(call: ToolCall, output: ExitOutput | None) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("EnterPlanMode",), enter_title, draw_enter, category="plan"),
-    Tool(("ExitPlanMode", "exit_plan_mode"), exit_title, draw_exit, category="plan"),
+    Tool(
+        ("EnterPlanMode",),
+        enter_title,
+        draw_enter,
+        category="plan",
+        input=EnterPlanModeInput,
+        result=EnterPlanModeResult,
+    ),
+    Tool(
+        ("ExitPlanMode", "exit_plan_mode"),
+        exit_title,
+        draw_exit,
+        category="plan",
+        input=ExitPlanModeInput,
+        result=ExitPlanModeResult,
+    ),
 ]

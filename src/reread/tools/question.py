@@ -28,7 +28,7 @@ UNANSWERED = {
 """The note for a question without an answer."""
 
 
-class QuestionOption(Struct, kw_only=True):
+class QuestionOption(Struct, frozen=True, kw_only=True):
     """An option of a question."""
 
     label: str = ""
@@ -36,7 +36,7 @@ class QuestionOption(Struct, kw_only=True):
     preview: str | None = None
 
 
-class Question(Struct, kw_only=True):
+class Question(Struct, frozen=True, kw_only=True):
     """A question with its options."""
 
     question: str = ""
@@ -45,7 +45,7 @@ class Question(Struct, kw_only=True):
     multiSelect: bool | None = None
 
 
-class Annotation(Struct, kw_only=True):
+class QuestionAnnotation(Struct, frozen=True, kw_only=True):
     """Notes of the user on an answer, or why there is none."""
 
     preview: str | None = None
@@ -53,21 +53,21 @@ class Annotation(Struct, kw_only=True):
     unanswered: str | None = None
 
 
-class Input(Question, kw_only=True):
+class AskUserQuestionInput(Question, frozen=True, kw_only=True):
     """The questions; early versions had the fields of a single question here."""
 
     questions: list[Question] | None = None
     answers: dict[str, Any] | None = None
-    annotations: dict[str, Annotation] | None = None
+    annotations: dict[str, QuestionAnnotation] | None = None
     metadata: dict[str, Any] | None = None
 
 
-class Output(Struct, kw_only=True):
+class AskUserQuestionResult(Struct, frozen=True, kw_only=True):
     """The answers by the text of the question."""
 
     questions: list[Question] | None = None
     answers: dict[str, Any] | None = None
-    annotations: dict[str, Annotation] | None = None
+    annotations: dict[str, QuestionAnnotation] | None = None
     response: str | None = None
     afkTimeoutMs: float | None = None
 
@@ -89,15 +89,15 @@ def _heading(question: Question, answers: dict[str, str]) -> str:
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw each question with the chosen options marked."""
-    output, answers = call.output(Output) or Output(), _answers(call)
-    notes = {**as_dict(call.input(Input).annotations), **as_dict(output.annotations)}
+    output, answers = call.output(AskUserQuestionResult) or AskUserQuestionResult(), _answers(call)
+    notes = {**as_dict(call.input(AskUserQuestionInput).annotations), **as_dict(output.annotations)}
     questions = _questions(call)
     if not questions:
         yield from generic.draw(call)
         return
     for question in questions:
         yield _choice(question, answers.get(as_text(question.question), ""))
-        yield from _annotation_notes(as_type(notes.get(as_text(question.question)), Annotation))
+        yield from _annotation_notes(as_type(notes.get(as_text(question.question)), QuestionAnnotation))
     known = {as_text(question.question) for question in questions}
     yield from facts(**{text: answer for text, answer in answers.items() if text not in known})
     yield from _draw.prose(output.response)
@@ -107,15 +107,15 @@ def draw(call: ToolCall) -> Iterator[Node]:
 
 
 def _questions(call: ToolCall) -> list[Question]:
-    args, output = call.input(Input), call.output(Output)
+    args, output = call.input(AskUserQuestionInput), call.output(AskUserQuestionResult)
     questions = list_of(args.questions, Question) or list_of(output.questions if output else None, Question)
     return questions or ([args] if first_nonblank(args.question) else [])
 
 
 def _answers(call: ToolCall) -> dict[str, str]:
     """Return the answers by question, from the text of the result if there is no structured one."""
-    output = call.output(Output)
-    recorded = as_dict(output.answers if output else None) or as_dict(call.input(Input).answers)
+    output = call.output(AskUserQuestionResult)
+    recorded = as_dict(output.answers if output else None) or as_dict(call.input(AskUserQuestionInput).answers)
     if recorded:
         return {question: comma_separated(answer) for question, answer in recorded.items()}
     found: dict[str, str] = {}
@@ -179,10 +179,10 @@ def _is_label_at(answer: str, at: int, label: str) -> bool:
     return answer.startswith(label, at) and answer[end : end + len(SEPARATOR)] in ("", SEPARATOR)
 
 
-def _annotation_notes(annotation: Annotation | None) -> Iterator[Node]:
+def _annotation_notes(annotation: QuestionAnnotation | None) -> Iterator[Node]:
     if annotation:
         yield from _draw.note(f"You added: {as_text(annotation.notes)}" if first_nonblank(annotation.notes) else "")
         yield from _draw.note(UNANSWERED.get(as_text(annotation.unanswered), as_text(annotation.unanswered)))
 
 
-TOOLS = [Tool(("AskUserQuestion",), title, draw)]
+TOOLS = [Tool(("AskUserQuestion",), title, draw, input=AskUserQuestionInput, result=AskUserQuestionResult)]

@@ -31,7 +31,7 @@ CELLS = '<cell id="'
 """How the text of a result begins if it is a notebook."""
 
 
-class Input(Struct, kw_only=True):
+class ReadInput(Struct, frozen=True, kw_only=True):
     """The file and the range of lines or pages."""
 
     file_path: str | None = None
@@ -43,7 +43,7 @@ class Input(Struct, kw_only=True):
     allow_large: bool | None = None
 
 
-class ImageSize(Struct, kw_only=True):
+class ImageSize(Struct, frozen=True, kw_only=True):
     """The dimensions of an image, and those that the model saw."""
 
     originalWidth: int | None = None
@@ -52,14 +52,14 @@ class ImageSize(Struct, kw_only=True):
     displayHeight: int | None = None
 
 
-class CellImage(Struct, kw_only=True):
+class CellImage(Struct, frozen=True, kw_only=True):
     """An image in the output of a cell."""
 
     image_data: str = ""
     media_type: str = "image/png"
 
 
-class CellOutput(Struct, kw_only=True):
+class CellOutput(Struct, frozen=True, kw_only=True):
     """One output of a cell."""
 
     output_type: str | None = None
@@ -67,7 +67,7 @@ class CellOutput(Struct, kw_only=True):
     image: CellImage | None = None
 
 
-class Cell(Struct, kw_only=True):
+class NotebookCell(Struct, frozen=True, kw_only=True):
     """A cell of a notebook."""
 
     cell_id: str | None = None
@@ -80,7 +80,7 @@ class Cell(Struct, kw_only=True):
     outputs: list[CellOutput] | None = None
 
 
-class FileText(Struct, kw_only=True):
+class ReadContent(Struct, frozen=True, kw_only=True):
     """What was read, for every kind of file."""
 
     filePath: str | None = None
@@ -93,16 +93,16 @@ class FileText(Struct, kw_only=True):
     type: str | None = None
     originalSize: int | None = None
     dimensions: ImageSize | None = None
-    cells: list[Cell] | None = None
+    cells: list[NotebookCell] | None = None
     count: int | None = None
     outputDir: str | None = None
 
 
-class Output(Struct, kw_only=True):
+class ReadResult(Struct, frozen=True, kw_only=True):
     """The kind of file, and the file."""
 
     type: str | None = None
-    file: FileText | None = None
+    file: ReadContent | None = None
     firstPage: Any = None
     pages: Any = None
     artifactRead: Any = None
@@ -130,19 +130,19 @@ class FileRead(NamedTuple):
     """A call with its input and its result, parsed once."""
 
     call: ToolCall
-    args: Input
-    output: Output
-    file: FileText
+    args: ReadInput
+    output: ReadResult
+    file: ReadContent
     kind: str
     """The kind of result, by its type or its fields; empty if unknown."""
     path: str
 
 
 def _parse(call: ToolCall) -> FileRead:
-    args, output = call.input(Input), call.output(Output) or Output()
-    file = as_type(output.file, FileText) or FileText()
+    args, output = call.input(ReadInput), call.output(ReadResult) or ReadResult()
+    file = as_type(output.file, ReadContent) or ReadContent()
     if as_list(call.data):  # version 1.0 recorded the cells of a notebook without a file around them
-        file = to_struct({"cells": as_list(call.data)}, FileText)
+        file = to_struct({"cells": as_list(call.data)}, ReadContent)
     fields = {"text": isinstance(file.content, str), "notebook": bool(file.cells), "image": bool(file.base64)}
     recorded = as_text(output.type)
     kind = recorded if recorded in KINDS else next((kind for kind, present in fields.items() if present), "")
@@ -264,7 +264,7 @@ def _unchanged(read: FileRead) -> Iterator[Node]:
 
 
 def _notebook(read: FileRead) -> Iterator[Node]:
-    for index, cell in enumerate(list_of(read.file.cells, Cell)):
+    for index, cell in enumerate(list_of(read.file.cells, NotebookCell)):
         name = first_nonblank(cell.cell_id, cell.cell, index)
         kind, source, outputs = as_text(cell.cellType), source_text(cell.source), _cell_outputs(cell)
         yield _cell_section(name, kind, cell.language, source, outputs, cell.execution_count)
@@ -281,7 +281,7 @@ def _cell_section(
     return Section(title=join_parts(heading, *remarks, separator=" · "), nodes=[node, *outputs])
 
 
-def _cell_outputs(cell: Cell) -> Iterator[Node]:
+def _cell_outputs(cell: NotebookCell) -> Iterator[Node]:
     for output in list_of(cell.outputs, CellOutput):
         if source_text(output.text):
             yield Terminal(text=source_text(output.text), stream="err" if output.output_type == "error" else "out")
@@ -340,11 +340,20 @@ KINDS: dict[str, Callable[[FileRead], Iterator[Node]]] = {
 
 PARTS: dict[str, Callable[[FileRead], str]] = {
     "image": _dimensions_text,
-    "notebook": lambda read: plural(list_of(read.file.cells, Cell), "cell"),
+    "notebook": lambda read: plural(list_of(read.file.cells, NotebookCell), "cell"),
     "pdf": _pages_text,
     "parts": _pages_text,
     "file_unchanged": lambda _: "unchanged",
 }
 """The part that was read, as a title says it, for each kind that is not text."""
 
-TOOLS = [Tool(("Read", "View", "NotebookRead", "ReadNotebook"), title, draw, category="read")]
+TOOLS = [
+    Tool(
+        ("Read", "View", "NotebookRead", "ReadNotebook"),
+        title,
+        draw,
+        category="read",
+        input=ReadInput,
+        result=ReadResult | list[NotebookCell],
+    )
+]

@@ -12,13 +12,13 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
-from reread.tools.tool import Tool
+from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 HTTP_ERROR = 400
 
 
-class CronInput(Struct, kw_only=True):
+class CronCreateInput(Struct, frozen=True, kw_only=True):
     """The input of CronCreate."""
 
     cron: str = ""
@@ -27,7 +27,7 @@ class CronInput(Struct, kw_only=True):
     durable: bool | None = None
 
 
-class Job(Struct, kw_only=True):
+class CronJob(Struct, frozen=True, kw_only=True):
     """A scheduled prompt."""
 
     id: str = ""
@@ -39,26 +39,26 @@ class Job(Struct, kw_only=True):
     nextFireAt: float | None = None
 
 
-class DeleteInput(Struct, kw_only=True):
+class CronDeleteInput(Struct, frozen=True, kw_only=True):
     """The input of CronDelete."""
 
     id: str = ""
 
 
-class DeleteOutput(Struct, kw_only=True):
+class CronDeleteResult(Struct, frozen=True, kw_only=True):
     """The result of CronDelete."""
 
     id: str = ""
     endedLoopWakeup: bool | None = None
 
 
-class ListOutput(Struct, kw_only=True):
+class CronListResult(Struct, frozen=True, kw_only=True):
     """The result of CronList."""
 
-    jobs: list[Job] | None = None
+    jobs: list[CronJob] | None = None
 
 
-class WakeInput(Struct, kw_only=True):
+class ScheduleWakeupInput(Struct, frozen=True, kw_only=True):
     """The input of ScheduleWakeup."""
 
     delaySeconds: float | None = None
@@ -68,7 +68,7 @@ class WakeInput(Struct, kw_only=True):
     noop: bool | None = None
 
 
-class WakeOutput(Struct, kw_only=True):
+class ScheduleWakeupResult(Struct, frozen=True, kw_only=True):
     """The result of ScheduleWakeup; `scheduledFor` is 0 if nothing was scheduled."""
 
     scheduledFor: float | None = None
@@ -78,7 +78,7 @@ class WakeOutput(Struct, kw_only=True):
     cancelledWakeups: int | None = None
 
 
-class TriggerInput(Struct, kw_only=True):
+class RemoteTriggerInput(Struct, frozen=True, kw_only=True):
     """The input of RemoteTrigger."""
 
     action: str = ""
@@ -88,7 +88,7 @@ class TriggerInput(Struct, kw_only=True):
     body: dict[str, Any] | None = None
 
 
-class TriggerOutput(Struct, kw_only=True):
+class RemoteTriggerResult(Struct, frozen=True, kw_only=True):
     """The result of RemoteTrigger."""
 
     status: int | None = None
@@ -98,15 +98,15 @@ class TriggerOutput(Struct, kw_only=True):
 
 def create_title(call: ToolCall) -> str:
     """Return the schedule and the prompt."""
-    args, job = call.input(CronInput), call.output(Job) or Job()
+    args, job = call.input(CronCreateInput), call.output(CronJob) or CronJob()
     return f"{call.name} {one_line(first_nonblank(job.humanSchedule, args.cron))}: {one_line(args.prompt)}".rstrip(": ")
 
 
 def draw_create(call: ToolCall) -> Iterator[Node]:
     """Draw the prompt and its schedule."""
-    args, job = call.input(CronInput), call.output(Job)
+    args, job = call.input(CronCreateInput), call.output(CronJob)
     yield from _draw.prose(args.prompt)
-    result = job or Job()
+    result = job or CronJob()
     yield from facts(
         job=as_text(result.id),
         schedule=as_text(result.humanSchedule),
@@ -120,13 +120,13 @@ def draw_create(call: ToolCall) -> Iterator[Node]:
 
 def delete_title(call: ToolCall) -> str:
     """Return the job."""
-    return f"{call.name} {one_line(call.input(DeleteInput).id)}".strip()
+    return f"{call.name} {one_line(call.input(CronDeleteInput).id)}".strip()
 
 
 def draw_delete(call: ToolCall) -> Iterator[Node]:
     """Draw the cancelled job."""
-    output = call.output(DeleteOutput) or DeleteOutput()
-    yield from facts(job=first_nonblank(call.input(DeleteInput).id, output.id))
+    output = call.output(CronDeleteResult) or CronDeleteResult()
+    yield from facts(job=first_nonblank(call.input(CronDeleteInput).id, output.id))
     yield from _draw.plain_result(call)
     if output.endedLoopWakeup is True:
         yield Note(text="this ended the waiting loop")
@@ -134,14 +134,14 @@ def draw_delete(call: ToolCall) -> Iterator[Node]:
 
 def list_title(call: ToolCall) -> str:
     """Return the number of jobs."""
-    output = call.output(ListOutput)
-    return f"{call.name} → {plural(list_of(output.jobs, Job), 'job')}" if output else call.name
+    output = call.output(CronListResult)
+    return f"{call.name} → {plural(list_of(output.jobs, CronJob), 'job')}" if output else call.name
 
 
 def draw_list(call: ToolCall) -> Iterator[Node]:
     """Draw all jobs as a table."""
-    output = call.output(ListOutput)
-    jobs = list_of(output.jobs, Job) if output else []
+    output = call.output(CronListResult)
+    jobs = list_of(output.jobs, CronJob) if output else []
     if not jobs:
         yield from _draw.plain_result(call)
         return
@@ -149,7 +149,7 @@ def draw_list(call: ToolCall) -> Iterator[Node]:
     yield from generic.outcome_note(call)
 
 
-def _row(job: Job) -> list[str]:
+def _row(job: CronJob) -> list[str]:
     return [
         as_text(job.id),
         as_text(job.humanSchedule),
@@ -161,7 +161,7 @@ def _row(job: Job) -> list[str]:
 
 def wake_title(call: ToolCall) -> str:
     """Return the delay and the reason."""
-    args = call.input(WakeInput)
+    args = call.input(ScheduleWakeupInput)
     if args.stop is True:
         return f"{call.name} stop"
     delay = duration_text(args.delaySeconds)
@@ -171,10 +171,10 @@ def wake_title(call: ToolCall) -> str:
 
 def draw_wake(call: ToolCall) -> Iterator[Node]:
     """Draw the reason, the prompt, and when it will run."""
-    args, output = call.input(WakeInput), call.output(WakeOutput)
+    args, output = call.input(ScheduleWakeupInput), call.output(ScheduleWakeupResult)
     yield from _draw.prose(args.reason)
     yield from _draw.section("prompt", _draw.prose(args.prompt))
-    result = output or WakeOutput()
+    result = output or ScheduleWakeupResult()
     if result.stopped is True:
         yield Note(text=f"the loop ended; {plural(result.cancelledWakeups, 'wakeup') or 'nothing'} cancelled")
     elif result.wasClamped is True:
@@ -188,13 +188,13 @@ def draw_wake(call: ToolCall) -> Iterator[Node]:
 
 def trigger_title(call: ToolCall) -> str:
     """Return the action and the trigger."""
-    args = call.input(TriggerInput)
+    args = call.input(RemoteTriggerInput)
     return f"{call.name} {one_line(args.action)} {one_line(first_nonblank(args.trigger_id, args.session_id))}".strip()
 
 
 def draw_trigger(call: ToolCall) -> Iterator[Node]:
     """Draw the request to the service, and its answer."""
-    args, output = call.input(TriggerInput), typed_result(call, TriggerOutput)
+    args, output = call.input(RemoteTriggerInput), typed_result(call, RemoteTriggerResult)
     yield from facts(
         action=as_text(args.action),
         trigger=as_text(args.trigger_id),
@@ -209,7 +209,7 @@ def draw_trigger(call: ToolCall) -> Iterator[Node]:
         yield from _trigger_result(output)
 
 
-def _trigger_result(output: TriggerOutput) -> Iterator[Node]:
+def _trigger_result(output: RemoteTriggerResult) -> Iterator[Node]:
     yield from _draw.prose(output.summary)
     if (as_number(output.status) or 0) >= HTTP_ERROR:
         yield Note(text=f"the service returned {number_text(output.status)}", level="error")
@@ -219,9 +219,9 @@ def _trigger_result(output: TriggerOutput) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("CronCreate",), create_title, draw_create),
-    Tool(("CronDelete",), delete_title, draw_delete),
-    Tool(("CronList",), list_title, draw_list),
-    Tool(("ScheduleWakeup",), wake_title, draw_wake),
-    Tool(("RemoteTrigger",), trigger_title, draw_trigger),
+    Tool(("CronCreate",), create_title, draw_create, input=CronCreateInput, result=CronJob),
+    Tool(("CronDelete",), delete_title, draw_delete, input=CronDeleteInput, result=CronDeleteResult),
+    Tool(("CronList",), list_title, draw_list, input=NoInput, result=CronListResult),
+    Tool(("ScheduleWakeup",), wake_title, draw_wake, input=ScheduleWakeupInput, result=ScheduleWakeupResult),
+    Tool(("RemoteTrigger",), trigger_title, draw_trigger, input=RemoteTriggerInput, result=RemoteTriggerResult),
 ]

@@ -31,14 +31,14 @@ _LISTED = re.compile(r"^ +- ", re.MULTILINE)
 """An entry in the tree of a folder, below its root."""
 
 
-class GlobInput(Struct, kw_only=True):
+class GlobInput(Struct, frozen=True, kw_only=True):
     """The input of Glob."""
 
     pattern: str = ""
     path: str | None = None
 
 
-class GlobOutput(Struct, kw_only=True):
+class GlobResult(Struct, frozen=True, kw_only=True):
     """The result of Glob."""
 
     filenames: list[str] | None = None
@@ -50,7 +50,7 @@ class GlobOutput(Struct, kw_only=True):
     timedOut: bool | None = None
 
 
-class GrepInput(Struct, kw_only=True):
+class GrepInput(Struct, frozen=True, kw_only=True):
     """The input of Grep."""
 
     pattern: str = ""
@@ -72,7 +72,7 @@ class GrepInput(Struct, kw_only=True):
     multiline: bool | None = None
 
 
-class GrepOutput(Struct, kw_only=True):
+class GrepResult(Struct, frozen=True, kw_only=True):
     """The result of Grep, in one of three modes."""
 
     mode: str | None = None
@@ -88,7 +88,7 @@ class GrepOutput(Struct, kw_only=True):
     durationMs: float | None = None
 
 
-class LsInput(Struct, kw_only=True):
+class LsInput(Struct, frozen=True, kw_only=True):
     """The input of LS."""
 
     path: str = ""
@@ -121,7 +121,7 @@ def draw_glob(call: ToolCall) -> Iterator[Node]:
     if found:
         yield from _file_list(found)
         yield from unwrap(call.text).warning()
-        output = call.output(GlobOutput)
+        output = call.output(GlobResult)
         if output and output.timedOut is True:
             yield Note(text=f"the search timed out after {duration_ms_text(output.durationMs)}", level="warning")
 
@@ -130,7 +130,7 @@ def _glob_result(call: ToolCall) -> SearchMatches | None:
     """Return the files that were found; None unless the call succeeded."""
     if call.outcome.state != DONE:
         return None
-    output = call.output(GlobOutput)
+    output = call.output(GlobResult)
     if output is None or not isinstance(output.filenames, list):
         text = unwrap(call.text).text.strip()
         truncated = _TRUNCATED.search(text)
@@ -141,7 +141,7 @@ def _glob_result(call: ToolCall) -> SearchMatches | None:
     return SearchMatches(FILES, files, "", _int_or(output.numFiles, len(files)), _truncation(output, len(files)))
 
 
-def _truncation(output: GlobOutput, shown: int) -> str:
+def _truncation(output: GlobResult, shown: int) -> str:
     total = _int_or(output.totalMatches, shown)
     least = "at least " if output.countIsComplete is False else ""
     if output.truncated is True or total > shown:
@@ -180,7 +180,7 @@ def _grep_result(call: ToolCall) -> SearchMatches | None:
     """Return what was found; None unless the call succeeded."""
     if call.outcome.state != DONE:
         return None
-    output = call.output(GrepOutput)
+    output = call.output(GrepResult)
     if output is None or not (isinstance(output.filenames, list) or isinstance(output.content, str)):
         return _parse_grep_text(unwrap(call.text).text, as_text(call.input(GrepInput).output_mode) or FILES)
     files, content = [as_text(file) for file in as_list(output.filenames)], as_text(output.content)
@@ -211,7 +211,7 @@ def _parse_grep_text(text: str, mode: str) -> SearchMatches:
     return SearchMatches(FILES, files, "", len(files), warning)
 
 
-def _limit_text(output: GrepOutput, mode: str, shown: int) -> str:
+def _limit_text(output: GrepResult, mode: str, shown: int) -> str:
     """Return the note on a limit or an offset; empty if the result is complete."""
     total = _int_or(output.totalLines if mode == CONTENT else output.totalFiles, shown)
     skipped = f", skipping the first {number_text(output.appliedOffset)}" if as_number(output.appliedOffset) else ""
@@ -292,7 +292,7 @@ def _int_or(value: object, default: int) -> int:
 
 
 TOOLS = [
-    Tool(("Glob", "GlobTool"), glob_title, draw_glob, category="search"),
-    Tool(("Grep", "GrepTool"), grep_title, draw_grep, category="search"),
-    Tool(("LS", "LSTool"), ls_title, draw_ls, category="search"),
+    Tool(("Glob", "GlobTool"), glob_title, draw_glob, category="search", input=GlobInput, result=GlobResult),
+    Tool(("Grep", "GrepTool"), grep_title, draw_grep, category="search", input=GrepInput, result=GrepResult),
+    Tool(("LS", "LSTool"), ls_title, draw_ls, category="search", input=LsInput),
 ]

@@ -17,26 +17,26 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
-class SearchInput(Struct, kw_only=True):
+class ServerSearchInput(Struct, frozen=True, kw_only=True):
     """The input of web_search."""
 
     query: str = ""
 
 
-class FetchInput(Struct, kw_only=True):
+class ServerFetchInput(Struct, frozen=True, kw_only=True):
     """The input of web_fetch."""
 
     url: str = ""
 
 
-class CodeInput(Struct, kw_only=True):
+class CodeExecutionInput(Struct, frozen=True, kw_only=True):
     """The input of code_execution and bash_code_execution."""
 
     code: str | None = None
     command: str | None = None
 
 
-class EditorInput(Struct, kw_only=True):
+class TextEditorInput(Struct, frozen=True, kw_only=True):
     """The input of text_editor_code_execution."""
 
     command: str | None = None
@@ -49,7 +49,7 @@ class EditorInput(Struct, kw_only=True):
     view_range: list[int] | None = None
 
 
-class ToolSearchInput(Struct, kw_only=True):
+class ServerToolSearchInput(Struct, frozen=True, kw_only=True):
     """The input of the tool search tools."""
 
     query: str | None = None
@@ -59,14 +59,16 @@ class ToolSearchInput(Struct, kw_only=True):
 
 def search_title(call: ToolCall) -> str:
     """Return the query and the number of pages."""
-    found = list_of(call.content, b.WebSearchResult)
-    return f'{call.name} "{one_line(call.input(SearchInput).query)}"' + (f" → {plural(found, 'link')}" if found else "")
+    found = list_of(call.content, b.WebSearchPage)
+    return f'{call.name} "{one_line(call.input(ServerSearchInput).query)}"' + (
+        f" → {plural(found, 'link')}" if found else ""
+    )
 
 
 def draw_search(call: ToolCall) -> Iterator[Node]:
     """Draw the query and the pages as links."""
-    yield from facts(query=as_text(call.input(SearchInput).query))
-    hits = list_of(call.content, b.WebSearchResult)
+    yield from facts(query=as_text(call.input(ServerSearchInput).query))
+    hits = list_of(call.content, b.WebSearchPage)
     yield from _draw.links(*((hit.url, hit.title) for hit in hits))
     ages = {first_nonblank(hit.title, hit.url): as_text(hit.page_age) for hit in hits if first_nonblank(hit.page_age)}
     yield from _draw.section("page ages", facts(**ages))
@@ -75,13 +77,13 @@ def draw_search(call: ToolCall) -> Iterator[Node]:
 
 def fetch_title(call: ToolCall) -> str:
     """Return the URL."""
-    return f"{call.name} {one_line(call.input(FetchInput).url)}".strip()
+    return f"{call.name} {one_line(call.input(ServerFetchInput).url)}".strip()
 
 
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
     """Draw the URL and the page."""
-    page = as_type(call.content, b.WebFetchResult)
-    url = first_nonblank(call.input(FetchInput).url, page.url if page else None)
+    page = as_type(call.content, b.WebFetchPage)
+    url = first_nonblank(call.input(ServerFetchInput).url, page.url if page else None)
     blocks = b.to_blocks(page.content) if page else []
     title = next((block.title for block in blocks if isinstance(block, b.Document)), None)
     yield from _draw.links((url, title))
@@ -101,13 +103,13 @@ def _page_block(block: b.Block) -> Iterator[Node]:
 
 def code_title(call: ToolCall) -> str:
     """Return the first line of the code."""
-    args = call.input(CodeInput)
+    args = call.input(CodeExecutionInput)
     return f"{call.name} {one_line(first_nonblank(args.command, args.code).strip().partition(chr(10))[0])}".strip()
 
 
 def draw_code(call: ToolCall) -> Iterator[Node]:
     """Draw the code, what it printed and the files it created."""
-    args, execution = call.input(CodeInput), as_type(call.content, b.CodeExecutionResult)
+    args, execution = call.input(CodeExecutionInput), as_type(call.content, b.CodeExecutionResult)
     yield from _draw.terminal(args.command, "in")
     if first_nonblank(args.code):
         yield Code(text=as_text(args.code), language="python")
@@ -128,13 +130,13 @@ def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
 
 def edit_title(call: ToolCall) -> str:
     """Return the command and the file."""
-    args = call.input(EditorInput)
+    args = call.input(TextEditorInput)
     return join_parts(call.name, one_line(args.command), one_line(args.path))
 
 
 def draw_edit(call: ToolCall) -> Iterator[Node]:
     """Draw what was viewed or changed."""
-    args, result = call.input(EditorInput), as_type(call.content, b.TextEditorResult)
+    args, result = call.input(TextEditorInput), as_type(call.content, b.TextEditorResult)
     yield from facts(
         command=as_text(args.command),
         file=as_text(args.path),
@@ -164,7 +166,7 @@ def _hunk(result: b.TextEditorResult) -> Hunk:
 
 def find_title(call: ToolCall) -> str:
     """Return the query and the number of tools."""
-    args, found = call.input(ToolSearchInput), _found(call)
+    args, found = call.input(ServerToolSearchInput), _found(call)
     return f'{call.name} "{one_line(first_nonblank(args.query, args.pattern))}"' + (
         f" → {plural(found, 'tool')}" if found else ""
     )
@@ -172,13 +174,13 @@ def find_title(call: ToolCall) -> str:
 
 def draw_find(call: ToolCall) -> Iterator[Node]:
     """Draw the tools that were found."""
-    args, found = call.input(ToolSearchInput), _found(call)
+    args, found = call.input(ServerToolSearchInput), _found(call)
     yield from facts(query=first_nonblank(args.query, args.pattern), found=", ".join(found))
-    yield from _outcome(call, drawn=as_type(call.content, b.ToolSearchResult) is not None)
+    yield from _outcome(call, drawn=as_type(call.content, b.ToolSearchReferences) is not None)
 
 
 def _found(call: ToolCall) -> list[str]:
-    result = as_type(call.content, b.ToolSearchResult)
+    result = as_type(call.content, b.ToolSearchReferences)
     blocks = b.to_blocks(result.tool_references) if result else []
     return [as_text(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
 
@@ -216,15 +218,16 @@ def _outcome(call: ToolCall, *, drawn: bool) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("web_search",), search_title, draw_search, category="web"),
-    Tool(("web_fetch",), fetch_title, draw_fetch, category="web"),
-    Tool(("code_execution", "bash_code_execution"), code_title, draw_code, category="run"),
-    Tool(("text_editor_code_execution",), edit_title, draw_edit, category="edit"),
+    Tool(("web_search",), search_title, draw_search, category="web", input=ServerSearchInput),
+    Tool(("web_fetch",), fetch_title, draw_fetch, category="web", input=ServerFetchInput),
+    Tool(("code_execution", "bash_code_execution"), code_title, draw_code, category="run", input=CodeExecutionInput),
+    Tool(("text_editor_code_execution",), edit_title, draw_edit, category="edit", input=TextEditorInput),
     Tool(
         ("tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool"),
         find_title,
         draw_find,
         category="search",
+        input=ServerToolSearchInput,
     ),
     Tool(("advisor",), advice_title, draw_advice),
 ]

@@ -14,7 +14,7 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
-class Input(Struct, kw_only=True):
+class SkillInput(Struct, frozen=True, kw_only=True):
     """The skill and its arguments."""
 
     skill: str | None = None
@@ -22,7 +22,7 @@ class Input(Struct, kw_only=True):
     args: str | None = None
 
 
-class Output(Struct, kw_only=True):
+class SkillResult(Struct, frozen=True, kw_only=True):
     """The result of Skill; a forked skill runs as an agent and has a report."""
 
     success: bool | None = None
@@ -35,14 +35,14 @@ class Output(Struct, kw_only=True):
     toolsUsedLine: str | None = None
 
 
-class SkillReplacement(Struct, kw_only=True):
+class SkillReplacement(Struct, frozen=True, kw_only=True):
     """A change to the text of a skill."""
 
     old_string: str = ""
     new_string: str = ""
 
 
-class Proposal(Struct, kw_only=True):
+class SkillProposal(Struct, frozen=True, kw_only=True):
     """A proposal for a new or a changed skill."""
 
     name: str = ""
@@ -54,13 +54,13 @@ class Proposal(Struct, kw_only=True):
     skillMd: str | None = None
 
 
-class ProposeInput(Struct, kw_only=True):
+class ProposeSkillsInput(Struct, frozen=True, kw_only=True):
     """The input of propose_skills."""
 
-    proposals: list[Proposal] | None = None
+    proposals: list[SkillProposal] | None = None
 
 
-class ProposeOutput(Struct, kw_only=True):
+class ProposeSkillsResult(Struct, frozen=True, kw_only=True):
     """The result of propose_skills."""
 
     proposalCount: int | None = None
@@ -68,13 +68,13 @@ class ProposeOutput(Struct, kw_only=True):
 
 def title(call: ToolCall) -> str:
     """Return the skill and its arguments."""
-    args = call.input(Input)
+    args = call.input(SkillInput)
     return f"{call.name} {one_line(first_nonblank(args.skill, args.command))} {one_line(args.args)}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the arguments and, if the skill ran as an agent, its report."""
-    args, output = call.input(Input), typed_result(call, Output) or Output()
+    args, output = call.input(SkillInput), typed_result(call, SkillResult) or SkillResult()
     yield from facts(
         name=first_nonblank(output.commandName, args.skill, args.command),
         arguments=as_text(args.args),
@@ -92,14 +92,14 @@ def draw(call: ToolCall) -> Iterator[Node]:
 
 def propose_title(call: ToolCall) -> str:
     """Return the names of the skills."""
-    proposals = list_of(call.input(ProposeInput).proposals, Proposal)
+    proposals = list_of(call.input(ProposeSkillsInput).proposals, SkillProposal)
     return f"{call.name} {one_line(', '.join(as_text(proposal.name) for proposal in proposals))}".strip()
 
 
 def draw_propose(call: ToolCall) -> Iterator[Node]:
     """Draw each proposal."""
-    output = call.output(ProposeOutput) or ProposeOutput()
-    proposals = list_of(call.input(ProposeInput).proposals, Proposal)
+    output = call.output(ProposeSkillsResult) or ProposeSkillsResult()
+    proposals = list_of(call.input(ProposeSkillsInput).proposals, SkillProposal)
     if not proposals:
         yield from generic.draw(call)
         return
@@ -109,7 +109,7 @@ def draw_propose(call: ToolCall) -> Iterator[Node]:
     yield from _draw.plain_result(call)
 
 
-def _proposal(proposal: Proposal) -> Iterator[Node]:
+def _proposal(proposal: SkillProposal) -> Iterator[Node]:
     yield from _draw.prose(proposal.description)
     yield from facts(
         kind=as_text(proposal.kind), target=as_text(proposal.target), evidence=comma_separated(proposal.evidence)
@@ -120,4 +120,7 @@ def _proposal(proposal: Proposal) -> Iterator[Node]:
         yield from _diff.diff_nodes("", _diff.compute_hunks(as_text(edit.old_string), as_text(edit.new_string)))
 
 
-TOOLS = [Tool(("Skill", "SlashCommand"), title, draw), Tool(("propose_skills",), propose_title, draw_propose)]
+TOOLS = [
+    Tool(("Skill", "SlashCommand"), title, draw, input=SkillInput, result=SkillResult),
+    Tool(("propose_skills",), propose_title, draw_propose, input=ProposeSkillsInput, result=ProposeSkillsResult),
+]

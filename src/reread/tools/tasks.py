@@ -14,14 +14,14 @@ from reread.tools import _draw, generic
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
 from reread.tools.todo import VERIFY_NOTE, state
-from reread.tools.tool import Tool
+from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import FAILED, ToolCall
 
 _CREATED = re.compile(r"Task #(\S+) created")
 _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
 
 
-class CreateInput(Struct, kw_only=True):
+class TaskCreateInput(Struct, frozen=True, kw_only=True):
     """The input of TaskCreate."""
 
     subject: str = ""
@@ -30,7 +30,7 @@ class CreateInput(Struct, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-class UpdateInput(Struct, kw_only=True):
+class TaskUpdateInput(Struct, frozen=True, kw_only=True):
     """The input of TaskUpdate."""
 
     taskId: str = ""
@@ -44,13 +44,13 @@ class UpdateInput(Struct, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-class GetInput(Struct, kw_only=True):
+class TaskGetInput(Struct, frozen=True, kw_only=True):
     """The input of TaskGet."""
 
     taskId: str = ""
 
 
-class TaskItem(Struct, kw_only=True):
+class TaskItem(Struct, frozen=True, kw_only=True):
     """A task."""
 
     id: str = ""
@@ -63,20 +63,20 @@ class TaskItem(Struct, kw_only=True):
     blockedBy: list[str] | None = None
 
 
-class TaskOutput(Struct, kw_only=True):
+class TaskResult(Struct, frozen=True, kw_only=True):
     """The result of TaskCreate and TaskGet."""
 
     task: TaskItem | None = None
 
 
-class StatusChange(Struct, kw_only=True):
+class StatusChange(Struct, frozen=True, kw_only=True):
     """The status before and after."""
 
     before: str = field(default="", name="from")
     after: str = field(default="", name="to")
 
 
-class UpdateOutput(Struct, kw_only=True):
+class TaskUpdateResult(Struct, frozen=True, kw_only=True):
     """The result of TaskUpdate."""
 
     success: bool | None = None
@@ -87,7 +87,7 @@ class UpdateOutput(Struct, kw_only=True):
     verificationNudgeNeeded: bool | None = None
 
 
-class ListOutput(Struct, kw_only=True):
+class TaskListResult(Struct, frozen=True, kw_only=True):
     """The result of TaskList."""
 
     tasks: list[TaskItem] | None = None
@@ -100,7 +100,7 @@ def create_title(call: ToolCall) -> str:
 
 def draw_create(call: ToolCall) -> Iterator[Node]:
     """Draw the new task and its description."""
-    args, task = call.input(CreateInput), _task(call)
+    args, task = call.input(TaskCreateInput), _task(call)
     text = join_parts(_hash(_created(call)), _subject(call))
     if text:
         yield Checklist(items=[ChecklistItem(text=text, changed=True)])
@@ -118,12 +118,12 @@ def _created(call: ToolCall) -> str:
 
 def _subject(call: ToolCall) -> str:
     task = _task(call)
-    return first_nonblank(task.subject if task else None, call.input(CreateInput).subject)
+    return first_nonblank(task.subject if task else None, call.input(TaskCreateInput).subject)
 
 
 def update_title(call: ToolCall) -> str:
     """Return the task and the change."""
-    args, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
+    args, output = call.input(TaskUpdateInput), call.output(TaskUpdateResult) or TaskUpdateResult()
     change = as_type(output.statusChange, StatusChange)
     status = f"{_status(change.before)} → {_status(change.after)}" if change else _status(args.status)
     changes = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in _changes(args).items() if text)
@@ -132,7 +132,7 @@ def update_title(call: ToolCall) -> str:
 
 def draw_update(call: ToolCall) -> Iterator[Node]:
     """Draw the task and its changes."""
-    args, output = call.input(UpdateInput), call.output(UpdateOutput) or UpdateOutput()
+    args, output = call.input(TaskUpdateInput), call.output(TaskUpdateResult) or TaskUpdateResult()
     change = as_type(output.statusChange, StatusChange)
     after = first_nonblank(change.after if change else None, args.status)
     if after:
@@ -148,7 +148,7 @@ def draw_update(call: ToolCall) -> Iterator[Node]:
         yield Note(text=VERIFY_NOTE)
 
 
-def _changes(args: UpdateInput) -> dict[str, str]:
+def _changes(args: TaskUpdateInput) -> dict[str, str]:
     """Return the changes other than status and description."""
     return {
         "subject": as_text(args.subject),
@@ -162,7 +162,7 @@ def _changes(args: UpdateInput) -> dict[str, str]:
 def get_title(call: ToolCall) -> str:
     """Return the task."""
     task = _task(call)
-    number = _hash(call.input(GetInput).taskId)
+    number = _hash(call.input(TaskGetInput).taskId)
     return join_parts(call.name, number, one_line(task.subject) if task else "")
 
 
@@ -202,7 +202,7 @@ def draw_list(call: ToolCall) -> Iterator[Node]:
 
 def _tasks(call: ToolCall) -> list[TaskItem]:
     """Return all tasks, from the text of the result if there is no structured one."""
-    output = call.output(ListOutput)
+    output = call.output(TaskListResult)
     if output is not None:
         return list_of(output.tasks, TaskItem)
     found = [match for text in call.text.splitlines() if (match := _LISTED.fullmatch(text))]
@@ -213,7 +213,7 @@ def _tasks(call: ToolCall) -> list[TaskItem]:
 
 
 def _task(call: ToolCall) -> TaskItem | None:
-    output = call.output(TaskOutput)
+    output = call.output(TaskResult)
     return as_type(output.task, TaskItem) if output else None
 
 
@@ -245,8 +245,8 @@ def _metadata(value: object) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("TaskCreate",), create_title, draw_create, category="plan"),
-    Tool(("TaskUpdate",), update_title, draw_update, category="plan"),
-    Tool(("TaskGet",), get_title, draw_get, category="plan"),
-    Tool(("TaskList",), list_title, draw_list, category="plan"),
+    Tool(("TaskCreate",), create_title, draw_create, category="plan", input=TaskCreateInput, result=TaskResult),
+    Tool(("TaskUpdate",), update_title, draw_update, category="plan", input=TaskUpdateInput, result=TaskUpdateResult),
+    Tool(("TaskGet",), get_title, draw_get, category="plan", input=TaskGetInput, result=TaskResult),
+    Tool(("TaskList",), list_title, draw_list, category="plan", input=NoInput, result=TaskListResult),
 ]

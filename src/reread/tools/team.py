@@ -12,11 +12,11 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Data, Node, facts
-from reread.tools.tool import Tool
+from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall
 
 
-class MessageInput(Struct, kw_only=True):
+class SendMessageInput(Struct, frozen=True, kw_only=True):
     """The input of SendMessage, with its earlier field names."""
 
     to: str | None = None
@@ -30,7 +30,7 @@ class MessageInput(Struct, kw_only=True):
     approve: bool | None = None
 
 
-class Routing(Struct, kw_only=True):
+class Routing(Struct, frozen=True, kw_only=True):
     """The sender and the receiver."""
 
     sender: str | None = None
@@ -41,7 +41,7 @@ class Routing(Struct, kw_only=True):
     content: str | None = None
 
 
-class MessageOutput(Struct, kw_only=True):
+class SendMessageResult(Struct, frozen=True, kw_only=True):
     """The result of SendMessage."""
 
     success: bool | None = None
@@ -56,7 +56,7 @@ class MessageOutput(Struct, kw_only=True):
     pin: dict[str, Any] | None = None
 
 
-class TeamInput(Struct, kw_only=True):
+class TeamInput(Struct, frozen=True, kw_only=True):
     """The input of the team tools."""
 
     operation: str | None = None
@@ -65,7 +65,7 @@ class TeamInput(Struct, kw_only=True):
     agent_type: str | None = None
 
 
-class TeamOutput(Struct, kw_only=True):
+class TeamResult(Struct, frozen=True, kw_only=True):
     """The result of the team tools."""
 
     success: bool | None = None
@@ -75,7 +75,7 @@ class TeamOutput(Struct, kw_only=True):
     lead_agent_id: str | None = None
 
 
-class AgentsOutput(Struct, kw_only=True):
+class ListAgentsResult(Struct, frozen=True, kw_only=True):
     """The result of ListAgents."""
 
     listing: str | None = None
@@ -83,7 +83,7 @@ class AgentsOutput(Struct, kw_only=True):
     notes: list[Any] | None = None
 
 
-class Notification(Struct, kw_only=True):
+class Notification(Struct, frozen=True, kw_only=True):
     """A notification."""
 
     notification_id: str | None = None
@@ -93,7 +93,7 @@ class Notification(Struct, kw_only=True):
     content: str | None = None
 
 
-class NotificationsOutput(Struct, kw_only=True):
+class ReadNotificationsResult(Struct, frozen=True, kw_only=True):
     """The result of ReadNotifications."""
 
     notifications: list[Notification] | None = None
@@ -103,7 +103,7 @@ class NotificationsOutput(Struct, kw_only=True):
 
 def message_title(call: ToolCall) -> str:
     """Return the receiver and the summary."""
-    args = call.input(MessageInput)
+    args = call.input(SendMessageInput)
     receiver = first_nonblank(args.to, args.recipient) or ("everyone" if args.type == "broadcast" else "")
     summary = one_line(first_nonblank(args.summary, args.message, args.content))
     to = f"to {one_line(receiver)}" if receiver else ""
@@ -112,7 +112,7 @@ def message_title(call: ToolCall) -> str:
 
 def draw_message(call: ToolCall) -> Iterator[Node]:
     """Draw the message, its sender and receiver, and the result."""
-    args, output = call.input(MessageInput), typed_result(call, MessageOutput) or MessageOutput()
+    args, output = call.input(SendMessageInput), typed_result(call, SendMessageResult) or SendMessageResult()
     routing = as_type(output.routing, Routing) or Routing()
     message = args.message
     if isinstance(message, dict | list):
@@ -135,7 +135,7 @@ def draw_message(call: ToolCall) -> Iterator[Node]:
 
 def team_title(call: ToolCall) -> str:
     """Return the team and its purpose."""
-    args, output = call.input(TeamInput), call.output(TeamOutput) or TeamOutput()
+    args, output = call.input(TeamInput), call.output(TeamResult) or TeamResult()
     parts = (
         one_line(args.operation),
         one_line(first_nonblank(args.team_name, output.team_name)),
@@ -146,7 +146,7 @@ def team_title(call: ToolCall) -> str:
 
 def draw_team(call: ToolCall) -> Iterator[Node]:
     """Draw the team and its file."""
-    args, output = call.input(TeamInput), typed_result(call, TeamOutput) or TeamOutput()
+    args, output = call.input(TeamInput), typed_result(call, TeamResult) or TeamResult()
     yield from _draw.prose(args.description)
     yield from facts(
         operation=as_text(args.operation),
@@ -165,7 +165,7 @@ def agents_title(call: ToolCall) -> str:
 
 def draw_agents(call: ToolCall) -> Iterator[Node]:
     """Draw the list of agents."""
-    output = call.output(AgentsOutput)
+    output = call.output(ListAgentsResult)
     if output and first_nonblank(output.listing):
         yield from generic.outcome_note(call)
         yield from _draw.prose(output.listing)
@@ -178,14 +178,14 @@ def draw_agents(call: ToolCall) -> Iterator[Node]:
 
 def notifications_title(call: ToolCall) -> str:
     """Return the number of notifications."""
-    output = typed_result(call, NotificationsOutput)
+    output = typed_result(call, ReadNotificationsResult)
     found = plural(list_of(output.notifications, Notification), "notification") if output else ""
     return f"{call.name} → {found}" if found else call.name
 
 
 def draw_notifications(call: ToolCall) -> Iterator[Node]:
     """Draw each notification."""
-    output = typed_result(call, NotificationsOutput)
+    output = typed_result(call, ReadNotificationsResult)
     if output is None:
         yield from _draw.plain_result(call)
         return
@@ -201,8 +201,10 @@ def _notification(item: Notification) -> Iterator[Node]:
 
 
 TOOLS = [
-    Tool(("SendMessage",), message_title, draw_message),
-    Tool(("TeamCreate", "TeamDelete", "Teammate"), team_title, draw_team),
-    Tool(("ListAgents", "ListPeers"), agents_title, draw_agents),
-    Tool(("ReadNotifications",), notifications_title, draw_notifications),
+    Tool(("SendMessage",), message_title, draw_message, input=SendMessageInput, result=SendMessageResult),
+    Tool(("TeamCreate", "TeamDelete", "Teammate"), team_title, draw_team, input=TeamInput, result=TeamResult),
+    Tool(("ListAgents", "ListPeers"), agents_title, draw_agents, input=NoInput, result=ListAgentsResult),
+    Tool(
+        ("ReadNotifications",), notifications_title, draw_notifications, input=NoInput, result=ReadNotificationsResult
+    ),
 ]

@@ -27,7 +27,7 @@ STATES = {
 VERIFY_NOTE = "all done without a verification step; the model is asked to verify"
 
 
-class TodoItem(Struct, kw_only=True):
+class TodoItem(Struct, frozen=True, kw_only=True):
     """An item of the list."""
 
     content: str = ""
@@ -37,13 +37,13 @@ class TodoItem(Struct, kw_only=True):
     priority: str | None = None
 
 
-class Input(Struct, kw_only=True):
+class TodoWriteInput(Struct, frozen=True, kw_only=True):
     """The new list."""
 
     todos: list[TodoItem] | None = None
 
 
-class Output(Struct, kw_only=True):
+class TodoWriteResult(Struct, frozen=True, kw_only=True):
     """The list before and after."""
 
     oldTodos: list[TodoItem] | None = None
@@ -68,7 +68,7 @@ def title(call: ToolCall) -> str:
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the list with its changes, then the items that were dropped."""
-    output = call.output(Output) or Output()
+    output = call.output(TodoWriteResult) or TodoWriteResult()
     old = {as_text(todo.content): todo for todo in list_of(output.oldTodos, TodoItem)}
     todos = _todos(call)
     items = [_item(todo, old if output.oldTodos is not None else None) for todo in todos]
@@ -84,10 +84,10 @@ def draw(call: ToolCall) -> Iterator[Node]:
 
 def _todos(call: ToolCall) -> list[TodoItem]:
     """Return the list after the call."""
-    output = call.output(Output)
+    output = call.output(TodoWriteResult)
     written = list_of(output.newTodos, TodoItem) if output else []
-    read = to_struct({"todos": call.data}, Input).todos
-    return list_of(call.input(Input).todos, TodoItem) or written or list_of(read, TodoItem)
+    read = to_struct({"todos": call.data}, TodoWriteInput).todos
+    return list_of(call.input(TodoWriteInput).todos, TodoItem) or written or list_of(read, TodoItem)
 
 
 def _item(todo: TodoItem, old: dict[str, TodoItem] | None) -> ChecklistItem:
@@ -110,4 +110,13 @@ def _dropped(old: dict[str, TodoItem], kept: set[str]) -> list[ChecklistItem]:
     ]
 
 
-TOOLS = [Tool(("TodoWrite", "TodoRead"), title, draw, category="plan")]
+TOOLS = [
+    Tool(
+        ("TodoWrite", "TodoRead"),
+        title,
+        draw,
+        category="plan",
+        input=TodoWriteInput,
+        result=TodoWriteResult | list[TodoItem],
+    )
+]

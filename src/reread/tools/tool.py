@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from reread.tools.nodes import Node
 from reread.tools.tool_call import ToolCall
+
+
+class NoInput(Struct, frozen=True, kw_only=True):
+    """The input of a tool that takes none."""
 
 
 class Tool(NamedTuple):
@@ -20,3 +26,7 @@ class Tool(NamedTuple):
     """Yield the nodes of a call and its result."""
     category: str = "other"
     """The kind of work: read, search, edit, run, agent, web, plan or other."""
+    input: type[Struct] | None = None
+    """The type of the input; None if it can be anything."""
+    result: Any = None
+    """The type of the structured result: a struct, or a union of a struct and a list; None if it can be anything."""

@@ -17,14 +17,14 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import DONE, ToolCall
 
 
-class Input(Struct, kw_only=True):
+class ToolSearchInput(Struct, frozen=True, kw_only=True):
     """The query and a limit."""
 
     query: str = ""
     max_results: int | None = None
 
 
-class Output(Struct, kw_only=True):
+class ToolSearchResult(Struct, frozen=True, kw_only=True):
     """The tools that were found."""
 
     matches: list[str] | None = None
@@ -37,12 +37,12 @@ def title(call: ToolCall) -> str:
     """Return the query and the number of tools."""
     found = _found(call)
     count = f" → {plural(found, 'tool')}" if found or call.outcome.state == DONE else ""
-    return f'{call.name} "{one_line(call.input(Input).query)}"{count}'
+    return f'{call.name} "{one_line(call.input(ToolSearchInput).query)}"{count}'
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the tools that were found."""
-    args, output, found = call.input(Input), call.output(Output) or Output(), _found(call)
+    args, output, found = call.input(ToolSearchInput), call.output(ToolSearchResult) or ToolSearchResult(), _found(call)
     yield from facts(
         query=as_text(args.query),
         max_results=number_text(args.max_results),
@@ -54,9 +54,9 @@ def draw(call: ToolCall) -> Iterator[Node]:
 
 
 def _found(call: ToolCall) -> list[str]:
-    output = call.output(Output)
+    output = call.output(ToolSearchResult)
     named = [as_text(name) for name in as_list(output.matches)] if output else []
     return named or [as_text(block.tool_name) for block in call.blocks if isinstance(block, b.ToolReference)]
 
 
-TOOLS = [Tool(("ToolSearch",), title, draw, category="search")]
+TOOLS = [Tool(("ToolSearch",), title, draw, category="search", input=ToolSearchInput, result=ToolSearchResult)]

@@ -12,7 +12,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, typed_result
 from reread.tools.nodes import Data, Node, Note, facts
-from reread.tools.tool import Tool
+from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall
 
 DISABLED_REASONS = {
@@ -29,7 +29,7 @@ OUTCOMES = {
 """The note for the outcome of a browser setup."""
 
 
-class SentFile(Struct, kw_only=True):
+class SentFile(Struct, frozen=True, kw_only=True):
     """A file that was sent."""
 
     path: str | None = None
@@ -39,7 +39,7 @@ class SentFile(Struct, kw_only=True):
     isImage: bool | None = None
 
 
-class FileInput(Struct, kw_only=True):
+class SendUserFileInput(Struct, frozen=True, kw_only=True):
     """The input of SendUserFile."""
 
     files: list[str] | None = None
@@ -48,7 +48,7 @@ class FileInput(Struct, kw_only=True):
     display: str | None = None
 
 
-class FileOutput(Struct, kw_only=True):
+class SendUserFileResult(Struct, frozen=True, kw_only=True):
     """The result of SendUserFile."""
 
     attachments: list[SentFile] | None = None
@@ -57,7 +57,7 @@ class FileOutput(Struct, kw_only=True):
     sentAt: str | None = None
 
 
-class MessageInput(Struct, kw_only=True):
+class SendUserMessageInput(Struct, frozen=True, kw_only=True):
     """The input of SendUserMessage and PushNotification."""
 
     message: str | None = None
@@ -65,7 +65,7 @@ class MessageInput(Struct, kw_only=True):
     status: str | None = None
 
 
-class MessageOutput(Struct, kw_only=True):
+class SendUserMessageResult(Struct, frozen=True, kw_only=True):
     """The result of SendUserMessage."""
 
     message: str | None = None
@@ -73,7 +73,7 @@ class MessageOutput(Struct, kw_only=True):
     sentAt: str | None = None
 
 
-class PushOutput(Struct, kw_only=True):
+class PushNotificationResult(Struct, frozen=True, kw_only=True):
     """The result of PushNotification."""
 
     message: str | None = None
@@ -83,7 +83,7 @@ class PushOutput(Struct, kw_only=True):
     sentAt: str | None = None
 
 
-class FeedbackInput(Struct, kw_only=True):
+class SendFeedbackInput(Struct, frozen=True, kw_only=True):
     """The input of SendFeedback."""
 
     type: str | None = None
@@ -94,27 +94,27 @@ class FeedbackInput(Struct, kw_only=True):
     task_category: str | None = None
 
 
-class MessageResult(Struct, kw_only=True):
+class MessageResult(Struct, frozen=True, kw_only=True):
     """A result with a message."""
 
     success: bool | None = None
     message: str | None = None
 
 
-class RoleOutput(Struct, kw_only=True):
+class RolePickerResult(Struct, frozen=True, kw_only=True):
     """The result of ShowOnboardingRolePicker."""
 
     role: str | None = None
     dismissed: bool | None = None
 
 
-class ChromeInput(Struct, kw_only=True):
+class OfferChromeSetupInput(Struct, frozen=True, kw_only=True):
     """The input of OfferChromeSetup."""
 
     reason: str | None = None
 
 
-class ChromeOutput(Struct, kw_only=True):
+class OfferChromeSetupResult(Struct, frozen=True, kw_only=True):
     """The result of OfferChromeSetup."""
 
     outcome: str | None = None
@@ -122,14 +122,14 @@ class ChromeOutput(Struct, kw_only=True):
 
 def file_title(call: ToolCall) -> str:
     """Return the file, or the number of files."""
-    files = as_list(call.input(FileInput).files)
+    files = as_list(call.input(SendUserFileInput).files)
     return join_parts(call.name, one_line(files[0]) if len(files) == 1 else plural(files, "file"))
 
 
 def draw_file(call: ToolCall) -> Iterator[Node]:
     """Draw the files and their caption."""
-    args, output = call.input(FileInput), typed_result(call, FileOutput)
-    result = output or FileOutput()
+    args, output = call.input(SendUserFileInput), typed_result(call, SendUserFileResult)
+    result = output or SendUserFileResult()
     yield from _draw.prose(first_nonblank(args.caption, result.caption))
     yield from _attachments(result.attachments, args.files)
     yield from facts(
@@ -151,13 +151,13 @@ def _file_entry(file: SentFile) -> tuple[str, str]:
 
 def message_title(call: ToolCall) -> str:
     """Return the beginning of the message."""
-    return f"{call.name} {one_line(call.input(MessageInput).message)}".strip()
+    return f"{call.name} {one_line(call.input(SendUserMessageInput).message)}".strip()
 
 
 def draw_message(call: ToolCall) -> Iterator[Node]:
     """Draw the message and its files."""
-    args, output = call.input(MessageInput), typed_result(call, MessageOutput)
-    result = output or MessageOutput()
+    args, output = call.input(SendUserMessageInput), typed_result(call, SendUserMessageResult)
+    result = output or SendUserMessageResult()
     yield from _draw.prose(first_nonblank(args.message, result.message))
     yield from _attachments(result.attachments, args.attachments)
     yield from facts(status=as_text(args.status), sent=as_text(result.sentAt))
@@ -166,7 +166,7 @@ def draw_message(call: ToolCall) -> Iterator[Node]:
 
 def draw_push(call: ToolCall) -> Iterator[Node]:
     """Draw the notification, and where it was sent."""
-    args, output = call.input(MessageInput), call.output(PushOutput)
+    args, output = call.input(SendUserMessageInput), call.output(PushNotificationResult)
     yield from _draw.prose(args.message)
     if output is None:
         yield from _draw.plain_result(call)
@@ -184,13 +184,13 @@ def draw_push(call: ToolCall) -> Iterator[Node]:
 
 def feedback_title(call: ToolCall) -> str:
     """Return the type and the title of the feedback."""
-    args = call.input(FeedbackInput)
+    args = call.input(SendFeedbackInput)
     return f"{call.name} {one_line(args.type).replace('_', ' ')}: {one_line(args.title)}".strip().removesuffix(":")
 
 
 def draw_feedback(call: ToolCall) -> Iterator[Node]:
     """Draw the feedback."""
-    args, output = call.input(FeedbackInput), typed_result(call, MessageResult) or MessageResult()
+    args, output = call.input(SendFeedbackInput), typed_result(call, MessageResult) or MessageResult()
     yield from _draw.prose(args.title)
     yield from _draw.prose(args.details)
     yield from facts(
@@ -214,13 +214,13 @@ def draw_guide(call: ToolCall) -> Iterator[Node]:
 
 def role_title(call: ToolCall) -> str:
     """Return the role that the user picked."""
-    output = call.output(RoleOutput) or RoleOutput()
+    output = call.output(RolePickerResult) or RolePickerResult()
     return f"{call.name} → {one_line(output.role)}" if first_nonblank(output.role) else call.name
 
 
 def draw_role(call: ToolCall) -> Iterator[Node]:
     """Draw the role that the user picked."""
-    output = call.output(RoleOutput) or RoleOutput()
+    output = call.output(RolePickerResult) or RolePickerResult()
     yield from facts(role=as_text(output.role))
     if output.dismissed is True:
         yield Note(text="dismissed by the user")
@@ -229,23 +229,29 @@ def draw_role(call: ToolCall) -> Iterator[Node]:
 
 def chrome_title(call: ToolCall) -> str:
     """Return the reason."""
-    return f"{call.name} {one_line(call.input(ChromeInput).reason)}".strip()
+    return f"{call.name} {one_line(call.input(OfferChromeSetupInput).reason)}".strip()
 
 
 def draw_chrome(call: ToolCall) -> Iterator[Node]:
     """Draw the reason and the outcome."""
-    output = call.output(ChromeOutput) or ChromeOutput()
-    yield from _draw.prose(call.input(ChromeInput).reason)
+    output = call.output(OfferChromeSetupResult) or OfferChromeSetupResult()
+    yield from _draw.prose(call.input(OfferChromeSetupInput).reason)
     yield from _draw.note(OUTCOMES.get(as_text(output.outcome), as_text(output.outcome)))
     yield from _draw.plain_result(call)
 
 
 TOOLS = [
-    Tool(("SendUserFile",), file_title, draw_file),
-    Tool(("SendUserMessage", "Brief"), message_title, draw_message),
-    Tool(("PushNotification",), message_title, draw_push),
-    Tool(("SendFeedback",), feedback_title, draw_feedback),
-    Tool(("ShareOnboardingGuide",), generic.title, draw_guide),
-    Tool(("ShowOnboardingRolePicker",), role_title, draw_role),
-    Tool(("OfferChromeSetup",), chrome_title, draw_chrome),
+    Tool(("SendUserFile",), file_title, draw_file, input=SendUserFileInput, result=SendUserFileResult),
+    Tool(
+        ("SendUserMessage", "Brief"),
+        message_title,
+        draw_message,
+        input=SendUserMessageInput,
+        result=SendUserMessageResult,
+    ),
+    Tool(("PushNotification",), message_title, draw_push, input=SendUserMessageInput, result=PushNotificationResult),
+    Tool(("SendFeedback",), feedback_title, draw_feedback, input=SendFeedbackInput, result=MessageResult),
+    Tool(("ShareOnboardingGuide",), generic.title, draw_guide, result=MessageResult),
+    Tool(("ShowOnboardingRolePicker",), role_title, draw_role, input=NoInput, result=RolePickerResult),
+    Tool(("OfferChromeSetup",), chrome_title, draw_chrome, input=OfferChromeSetupInput, result=OfferChromeSetupResult),
 ]

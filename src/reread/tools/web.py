@@ -23,7 +23,7 @@ _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)
 HTTP_ERROR = 400
 
 
-class SearchInput(Struct, kw_only=True):
+class WebSearchInput(Struct, frozen=True, kw_only=True):
     """The input of WebSearch."""
 
     query: str = ""
@@ -31,7 +31,7 @@ class SearchInput(Struct, kw_only=True):
     blocked_domains: list[str] | None = None
 
 
-class WebHit(Struct, kw_only=True):
+class WebHit(Struct, frozen=True, kw_only=True):
     """A page that was found."""
 
     title: str | None = None
@@ -39,14 +39,14 @@ class WebHit(Struct, kw_only=True):
     snippet: str | None = None
 
 
-class WebHits(Struct, kw_only=True):
+class WebHits(Struct, frozen=True, kw_only=True):
     """The pages that one search found."""
 
     tool_use_id: str | None = None
     content: list[WebHit] | None = None
 
 
-class SearchOutput(Struct, kw_only=True):
+class WebSearchResult(Struct, frozen=True, kw_only=True):
     """The result of WebSearch: pages and comments on them, in order."""
 
     query: str | None = None
@@ -56,7 +56,7 @@ class SearchOutput(Struct, kw_only=True):
     detachedToolCall: bool | None = None
 
 
-class FetchInput(Struct, kw_only=True):
+class WebFetchInput(Struct, frozen=True, kw_only=True):
     """The input of WebFetch."""
 
     url: str = ""
@@ -64,7 +64,7 @@ class FetchInput(Struct, kw_only=True):
     offset: int | None = None
 
 
-class FetchOutput(Struct, kw_only=True):
+class WebFetchResult(Struct, frozen=True, kw_only=True):
     """The result of WebFetch."""
 
     url: str | None = None
@@ -81,13 +81,13 @@ def search_title(call: ToolCall) -> str:
     """Return the query and the number of pages."""
     output = _search_output(call)
     found = sum(len(list_of(hits.content, WebHit)) for hits in list_of(output.results, WebHits)) if output else 0
-    query = one_line(first_nonblank(call.input(SearchInput).query, output.query if output else None))
+    query = one_line(first_nonblank(call.input(WebSearchInput).query, output.query if output else None))
     return f'{call.name} "{query}"' + (f" → {plural(found, 'link')}" if output else "")
 
 
 def draw_search(call: ToolCall) -> Iterator[Node]:
     """Draw the query, the pages as links, and the summary."""
-    args, output = call.input(SearchInput), _search_output(call)
+    args, output = call.input(WebSearchInput), _search_output(call)
     yield from facts(
         query=first_nonblank(args.query, output.query if output else None),
         allowed_domains=comma_separated(args.allowed_domains),
@@ -102,14 +102,14 @@ def draw_search(call: ToolCall) -> Iterator[Node]:
     yield from facts(searches=number_text(output.searchCount), duration=duration_text(output.durationSeconds))
 
 
-def _search_output(call: ToolCall) -> SearchOutput | None:
+def _search_output(call: ToolCall) -> WebSearchResult | None:
     """Return the structured result, or what its text says."""
-    output = call.output(SearchOutput)
+    output = call.output(WebSearchResult)
     if output is not None or call.outcome.state != DONE:
         return output
     pieces = _LINKS.split(_HEAD.sub("", call.text))
     parts = [{"content": parse_json(piece)} if index % 2 else piece.strip() for index, piece in enumerate(pieces)]
-    return to_struct({"results": [part for part in parts if part]}, SearchOutput)
+    return to_struct({"results": [part for part in parts if part]}, WebSearchResult)
 
 
 def _search_part(part: Any) -> Iterator[Node]:
@@ -130,16 +130,16 @@ def _detached_note(flag: object) -> Iterator[Node]:
 
 def fetch_title(call: ToolCall) -> str:
     """Return the URL and the status."""
-    output = call.output(FetchOutput) or FetchOutput()
+    output = call.output(WebFetchResult) or WebFetchResult()
     status = _status(output)
-    return f"{call.name} {one_line(first_nonblank(call.input(FetchInput).url, output.url))}" + (
+    return f"{call.name} {one_line(first_nonblank(call.input(WebFetchInput).url, output.url))}" + (
         f" → {status}" if status else ""
     )
 
 
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
     """Draw the URL, the status and the page."""
-    args, output = call.input(FetchInput), call.output(FetchOutput)
+    args, output = call.input(WebFetchInput), call.output(WebFetchResult)
     yield from _draw.links((first_nonblank(args.url, output.url if output else None), None))
     if output and first_nonblank(output.url) and first_nonblank(args.url) and as_text(output.url) != as_text(args.url):
         yield from _draw.links((output.url, "redirected to"))
@@ -152,7 +152,7 @@ def draw_fetch(call: ToolCall) -> Iterator[Node]:
         yield from _page(output)
 
 
-def _page(output: FetchOutput) -> Iterator[Node]:
+def _page(output: WebFetchResult) -> Iterator[Node]:
     if (as_number(output.code) or 0) >= HTTP_ERROR:
         yield Note(text=_status(output), level="error")
     if first_nonblank(output.result):
@@ -161,12 +161,12 @@ def _page(output: FetchOutput) -> Iterator[Node]:
     yield from facts(status=_status(output), size=size_text(output.bytes), duration=duration_ms_text(output.durationMs))
 
 
-def _status(output: FetchOutput) -> str:
+def _status(output: WebFetchResult) -> str:
     code = as_number(output.code)
     return "" if code is None else f"{code} {one_line(output.codeText)}".strip()
 
 
 TOOLS = [
-    Tool(("WebSearch",), search_title, draw_search, category="web"),
-    Tool(("WebFetch",), fetch_title, draw_fetch, category="web"),
+    Tool(("WebSearch",), search_title, draw_search, category="web", input=WebSearchInput, result=WebSearchResult),
+    Tool(("WebFetch",), fetch_title, draw_fetch, category="web", input=WebFetchInput, result=WebFetchResult),
 ]

@@ -19,7 +19,7 @@ from reread.tools.tool_call import ToolCall
 _NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
 
-class WorkflowInput(Struct, kw_only=True):
+class WorkflowInput(Struct, frozen=True, kw_only=True):
     """The script to run, or its name or path."""
 
     script: str | None = None
@@ -31,7 +31,7 @@ class WorkflowInput(Struct, kw_only=True):
     resumeFromRunId: str | None = None
 
 
-class WorkflowOutput(Struct, kw_only=True):
+class WorkflowResult(Struct, frozen=True, kw_only=True):
     """The run that was started."""
 
     status: str | None = None
@@ -47,7 +47,7 @@ class WorkflowOutput(Struct, kw_only=True):
     error: str | None = None
 
 
-class ReviewFinding(Struct, kw_only=True):
+class ReviewFinding(Struct, frozen=True, kw_only=True):
     """A finding of a review."""
 
     file: str = ""
@@ -60,7 +60,7 @@ class ReviewFinding(Struct, kw_only=True):
     outcome: str | None = None
 
 
-class Findings(Struct, kw_only=True):
+class ReviewFindings(Struct, frozen=True, kw_only=True):
     """The input and the result of ReportFindings."""
 
     level: str | None = None
@@ -68,28 +68,28 @@ class Findings(Struct, kw_only=True):
     findings: list[ReviewFinding] | None = None
 
 
-class HandbackInput(Struct, kw_only=True):
+class SubagentHandbackInput(Struct, frozen=True, kw_only=True):
     """The input of SubagentHandback."""
 
     message: str | None = None
     summary: str | None = None
 
 
-class GoalInput(Struct, kw_only=True):
+class ProposeGoalInput(Struct, frozen=True, kw_only=True):
     """The input of ProposeGoal."""
 
     condition: str | None = None
     ask_user: bool | None = None
 
 
-class GoalOutput(Struct, kw_only=True):
+class ProposeGoalResult(Struct, frozen=True, kw_only=True):
     """The result of ProposeGoal."""
 
     condition: str | None = None
     askUser: bool | None = None
 
 
-class EndInput(Struct, kw_only=True):
+class EndConversationInput(Struct, frozen=True, kw_only=True):
     """The input of EndConversation."""
 
     reason: str | None = None
@@ -97,7 +97,7 @@ class EndInput(Struct, kw_only=True):
 
 def workflow_title(call: ToolCall) -> str:
     """Return the name and the purpose of the workflow."""
-    args, output = call.input(WorkflowInput), call.output(WorkflowOutput) or WorkflowOutput()
+    args, output = call.input(WorkflowInput), call.output(WorkflowResult) or WorkflowResult()
     found = _NAME.search(as_text(args.script))
     name = first_nonblank(output.workflowName, args.name, args.title, found[2] if found else None, args.scriptPath)
     purpose = first_nonblank(output.summary, args.description)
@@ -106,8 +106,8 @@ def workflow_title(call: ToolCall) -> str:
 
 def draw_workflow(call: ToolCall) -> Iterator[Node]:
     """Draw the script, and where to follow its run."""
-    args, output = call.input(WorkflowInput), call.output(WorkflowOutput)
-    result = output or WorkflowOutput()
+    args, output = call.input(WorkflowInput), call.output(WorkflowResult)
+    result = output or WorkflowResult()
     yield from _draw.prose(first_nonblank(result.summary, args.description))
     if first_nonblank(args.script):
         yield Code(text=as_text(args.script), language="javascript")
@@ -141,15 +141,15 @@ def draw_findings(call: ToolCall) -> Iterator[Node]:
     if not found:
         yield from generic.draw(call)
         return
-    yield from facts(effort=as_text(call.input(Findings).level))
+    yield from facts(effort=as_text(call.input(ReviewFindings).level))
     for finding in found:
         yield Section(title=_finding_title(finding), nodes=list(_finding(finding)))
     yield from generic.outcome_note(call)
 
 
 def _findings(call: ToolCall) -> list[ReviewFinding]:
-    output = call.output(Findings)
-    return list_of(call.input(Findings).findings, ReviewFinding) or list_of(
+    output = call.output(ReviewFindings)
+    return list_of(call.input(ReviewFindings).findings, ReviewFinding) or list_of(
         output.findings if output else None, ReviewFinding
     )
 
@@ -182,13 +182,13 @@ def draw_output(call: ToolCall) -> Iterator[Node]:
 
 def handback_title(call: ToolCall) -> str:
     """Return the beginning of the report."""
-    args = call.input(HandbackInput)
+    args = call.input(SubagentHandbackInput)
     return f"{call.name} {one_line(first_nonblank(args.summary, args.message))}".strip()
 
 
 def draw_handback(call: ToolCall) -> Iterator[Node]:
     """Draw the report."""
-    args = call.input(HandbackInput)
+    args = call.input(SubagentHandbackInput)
     yield from _draw.prose(args.message)
     yield from facts(summary=as_text(args.summary))
     yield from _draw.plain_result(call)
@@ -196,13 +196,13 @@ def draw_handback(call: ToolCall) -> Iterator[Node]:
 
 def goal_title(call: ToolCall) -> str:
     """Return the condition."""
-    output = call.output(GoalOutput) or GoalOutput()
-    return f"{call.name} {one_line(first_nonblank(call.input(GoalInput).condition, output.condition))}".strip()
+    output = call.output(ProposeGoalResult) or ProposeGoalResult()
+    return f"{call.name} {one_line(first_nonblank(call.input(ProposeGoalInput).condition, output.condition))}".strip()
 
 
 def draw_goal(call: ToolCall) -> Iterator[Node]:
     """Draw the condition, and whether the user was asked."""
-    args, output = call.input(GoalInput), typed_result(call, GoalOutput) or GoalOutput()
+    args, output = call.input(ProposeGoalInput), typed_result(call, ProposeGoalResult) or ProposeGoalResult()
     yield from _draw.prose(first_nonblank(output.condition, args.condition))
     asked = args.ask_user if output.askUser is None else output.askUser
     if asked is not None:
@@ -212,20 +212,20 @@ def draw_goal(call: ToolCall) -> Iterator[Node]:
 
 def end_title(call: ToolCall) -> str:
     """Return the reason."""
-    return f"{call.name} {one_line(call.input(EndInput).reason)}".strip()
+    return f"{call.name} {one_line(call.input(EndConversationInput).reason)}".strip()
 
 
 def draw_end(call: ToolCall) -> Iterator[Node]:
     """Draw the reason."""
-    yield from _draw.prose(call.input(EndInput).reason)
+    yield from _draw.prose(call.input(EndConversationInput).reason)
     yield from _draw.plain_result(call)
 
 
 TOOLS = [
-    Tool(("Workflow",), workflow_title, draw_workflow, category="agent"),
-    Tool(("ReportFindings",), findings_title, draw_findings),
+    Tool(("Workflow",), workflow_title, draw_workflow, category="agent", input=WorkflowInput, result=WorkflowResult),
+    Tool(("ReportFindings",), findings_title, draw_findings, input=ReviewFindings, result=ReviewFindings),
     Tool(("StructuredOutput",), output_title, draw_output),
-    Tool(("SubagentHandback",), handback_title, draw_handback),
-    Tool(("ProposeGoal",), goal_title, draw_goal),
-    Tool(("EndConversation",), end_title, draw_end),
+    Tool(("SubagentHandback",), handback_title, draw_handback, input=SubagentHandbackInput),
+    Tool(("ProposeGoal",), goal_title, draw_goal, input=ProposeGoalInput, result=ProposeGoalResult),
+    Tool(("EndConversation",), end_title, draw_end, input=EndConversationInput),
 ]

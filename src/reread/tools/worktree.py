@@ -15,21 +15,21 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
-class EnterInput(Struct, kw_only=True):
+class EnterWorktreeInput(Struct, frozen=True, kw_only=True):
     """The name of a new worktree, or the path of an existing one."""
 
     name: str | None = None
     path: str | None = None
 
 
-class ExitInput(Struct, kw_only=True):
+class ExitWorktreeInput(Struct, frozen=True, kw_only=True):
     """Whether to keep or remove the worktree."""
 
     action: str | None = None
     discard_changes: bool | None = None
 
 
-class Output(Struct, kw_only=True):
+class WorktreeResult(Struct, frozen=True, kw_only=True):
     """The result of both."""
 
     action: str | None = None
@@ -46,20 +46,20 @@ class Output(Struct, kw_only=True):
 
 def enter_title(call: ToolCall) -> str:
     """Return the worktree."""
-    args, output = call.input(EnterInput), call.output(Output) or Output()
+    args, output = call.input(EnterWorktreeInput), call.output(WorktreeResult) or WorktreeResult()
     return f"{call.name} {one_line(first_nonblank(args.name, args.path, output.worktreeBranch))}".strip()
 
 
 def exit_title(call: ToolCall) -> str:
     """Return the action and the worktree."""
-    output = call.output(Output) or Output()
-    return f"{call.name} {one_line(call.input(ExitInput).action)} {one_line(output.worktreeBranch)}".strip()
+    output = call.output(WorktreeResult) or WorktreeResult()
+    return f"{call.name} {one_line(call.input(ExitWorktreeInput).action)} {one_line(output.worktreeBranch)}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the worktree and the result."""
-    output = typed_result(call, Output) or Output()
-    enter, exit = call.input(EnterInput), call.input(ExitInput)
+    output = typed_result(call, WorktreeResult) or WorktreeResult()
+    enter, exit = call.input(EnterWorktreeInput), call.input(ExitWorktreeInput)
     yield from facts(
         action=first_nonblank(exit.action, output.action),
         name=as_text(enter.name),
@@ -75,4 +75,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     yield from _draw.plain_result(call, output.message)
 
 
-TOOLS = [Tool(("EnterWorktree",), enter_title, draw), Tool(("ExitWorktree",), exit_title, draw)]
+TOOLS = [
+    Tool(("EnterWorktree",), enter_title, draw, input=EnterWorktreeInput, result=WorktreeResult),
+    Tool(("ExitWorktree",), exit_title, draw, input=ExitWorktreeInput, result=WorktreeResult),
+]

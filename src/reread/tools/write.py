@@ -15,14 +15,14 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 
-class Input(Struct, kw_only=True):
+class WriteInput(Struct, frozen=True, kw_only=True):
     """The file and its new content."""
 
     file_path: str = ""
     content: str = ""
 
 
-class WriteFile(Struct, kw_only=True):
+class WriteFile(Struct, frozen=True, kw_only=True):
     """What was written, in the shape of Read's result."""
 
     filePath: str | None = None
@@ -32,7 +32,7 @@ class WriteFile(Struct, kw_only=True):
     totalLines: int | None = None
 
 
-class Output(Struct, kw_only=True):
+class WriteResult(Struct, frozen=True, kw_only=True):
     """What was written, and the file before."""
 
     type: str | None = None
@@ -50,7 +50,7 @@ class Output(Struct, kw_only=True):
 
 def title(call: ToolCall) -> str:
     """Return the file, and the number of lines written or changed."""
-    output = call.output(Output) or Output()
+    output = call.output(WriteResult) or WriteResult()
     hunks = _hunks(output)
     content = _content(call, output)
     lines = plural(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
@@ -61,7 +61,7 @@ def title(call: ToolCall) -> str:
 
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the change to an existing file, or the content of a new one."""
-    output = call.output(Output) or Output()
+    output = call.output(WriteResult) or WriteResult()
     path, content, hunks = _path(call, output), _content(call, output), _hunks(output)
     yield from generic.outcome_note(call)
     if output.userModified is True:
@@ -74,23 +74,23 @@ def draw(call: ToolCall) -> Iterator[Node]:
         yield Note(text="empty file")
 
 
-def _path(call: ToolCall, output: Output) -> str:
+def _path(call: ToolCall, output: WriteResult) -> str:
     file = as_type(output.file, WriteFile) or WriteFile()
-    return first_nonblank(output.filePath, file.filePath, call.input(Input).file_path)
+    return first_nonblank(output.filePath, file.filePath, call.input(WriteInput).file_path)
 
 
-def _content(call: ToolCall, output: Output) -> str:
+def _content(call: ToolCall, output: WriteResult) -> str:
     file = as_type(output.file, WriteFile) or WriteFile()
-    contents = (output.content, file.content, call.input(Input).content)
+    contents = (output.content, file.content, call.input(WriteInput).content)
     return next((as_text(content) for content in contents if content is not None), "")
 
 
-def _start(output: Output) -> int:
+def _start(output: WriteResult) -> int:
     file = as_type(output.file, WriteFile) or WriteFile()
     return _diff.line_number(file.startLine) or 1
 
 
-def _hunks(output: Output) -> list[Hunk]:
+def _hunks(output: WriteResult) -> list[Hunk]:
     """Return the change to an existing file."""
     hunks = _diff.patch_hunks(output.structuredPatch)
     if hunks or not isinstance(output.originalFile, str) or not isinstance(output.content, str):
@@ -98,4 +98,4 @@ def _hunks(output: Output) -> list[Hunk]:
     return _diff.compute_hunks(output.originalFile, output.content)
 
 
-TOOLS = [Tool(("Write", "Replace"), title, draw, category="edit")]
+TOOLS = [Tool(("Write", "Replace"), title, draw, category="edit", input=WriteInput, result=WriteResult)]

@@ -1,0 +1,102 @@
+"""Typed inputs and results of tools, as a builder imports them."""
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from making import answer, read, reply, result, use
+
+import reread
+from reread import tool_types, tools
+from reread.tool_types import BashInput, BashResult, EditResult, ReadResult, TodoItem
+
+HERE = Path(__file__).parent
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=9,
+)
+
+
+def called(name: str, input: Any, data: Any) -> reread.Call:
+    """Return a call as it is read from a file."""
+    block = {**use("c", name), "input": input}
+    (call,) = read(reply(block), answer(result("c"), data=data)).calls
+    return call
+
+
+def test_every_struct_of_a_tool_is_public() -> None:
+    modules = [importlib.import_module(f"reread.tools.{name}") for name in (*tools.FAMILIES, "_diff", "tool")]
+    structs = {
+        name
+        for module in modules
+        for name, item in vars(module).items()
+        if inspect.isclass(item) and issubclass(item, msgspec.Struct) and item.__module__ == module.__name__
+    }
+    assert structs - {"McpResult"} == set(tool_types.__all__), "only MCP tools can return anything"
+    assert tool_types.__all__ == sorted(tool_types.__all__)
+
+
+def test_every_struct_is_frozen_and_says_what_it_is() -> None:
+    for name in tool_types.__all__:
+        struct = getattr(tool_types, name)
+        assert struct.__doc__ and struct.__struct_config__.frozen, name
+        assert all(field.required is False for field in msgspec.structs.fields(struct)), name
+
+
+def test_a_call_has_its_input_and_its_result_as_structs() -> None:
+    call = called("Bash", {"command": "ls", "timeout": 5}, {"stdout": "a", "stderr": "", "interrupted": True, "new": 1})
+    assert call.typed_input == BashInput(command="ls", timeout=5)
+    assert call.typed_result == BashResult(stdout="a", interrupted=True)
+    assert call.data == {"stdout": "a", "stderr": "", "interrupted": True, "new": 1}
+
+
+def test_an_older_name_of_a_tool_has_the_same_types() -> None:
+    assert isinstance(called("Task", {"prompt": "x"}, {"status": "completed"}).typed_result, tool_types.AgentResult)
+
+
+def test_some_tools_give_a_list() -> None:
+    assert called("TodoRead", {}, [{"content": "x", "status": "done"}]).typed_result == [
+        TodoItem(content="x", status="done")
+    ]
+
+
+@pytest.mark.parametrize("data", ["Error: no", None, 5, [1], True])
+def test_a_result_of_another_shape_is_none(data: Any) -> None:
+    assert called("Bash", {"command": "ls"}, data).typed_result is None
+
+
+def test_a_field_of_another_type_keeps_its_value() -> None:
+    typed: Any = called("Edit", {}, {"filePath": 5, "structuredPatch": [{"lines": ["+a"]}, "odd"]}).typed_result
+    assert isinstance(typed, EditResult)
+    assert typed.filePath == 5
+    assert typed.structuredPatch == [tool_types.Patch(lines=["+a"]), "odd"]
+
+
+@pytest.mark.parametrize("name", ["mcp__github__search", "Hologram", "StructuredOutput"])
+def test_tools_that_take_anything_have_no_types(name: str) -> None:
+    call = called(name, {"a": 1}, {"b": 2})
+    assert (call.typed_input, call.typed_result) == (None, None)
+
+
+@given(value=json_values, name=st.sampled_from(sorted(tools.tool_names())))
+def test_no_value_raises(value: Any, name: str) -> None:
+    tools.to_input(name, value)
+    tools.to_result(name, value)
+
+
+def test_real_results_are_typed() -> None:
+    typed = [
+        call.typed_result
+        for path in sorted((HERE / "real").glob("*/*/projects/*/*.jsonl"))
+        for call in reread.open(path).calls
+        if isinstance(call.data, dict) and not call.name.startswith("mcp__")
+    ]
+    assert len(typed) > 20
+    assert all(value is not None for value in typed)
+    assert {BashResult, ReadResult, tool_types.WriteResult} <= {type(value) for value in typed}
