@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk check-types lint web check-web chromium clean
+.PHONY: run test test-sdk check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -30,6 +30,11 @@ check-types: $(VENV)/.tested-with
 web: $(VENV)/.installed web/node_modules/.installed
 	$(BIN)/python scripts/make_types.py
 	cd web && npm run --silent build
+
+# The React components as an npm package: dist/reread-react-VERSION.tgz.
+package: web/node_modules/.installed
+	cd web && npm run --silent components ../build/reread-react
+	mkdir -p dist && cd build/reread-react && npm pack --silent --pack-destination ../../dist
 
 # The built reader is committed: here it is built again, and has to be the same. Without Node that is skipped.
 check-web: $(VENV)/.tested-with

@@ -1,12 +1,21 @@
 /** Values that any component can read without props. */
 
 import { createContext, use, type ComponentType } from "react";
+import type { Expanded } from "./expanded";
 import type { Source } from "./source";
 import type { ThreadStore } from "./threadStore";
 import type { TimelineItem } from "./values";
 
 export const SourceContext = createContext<Source | null>(null);
 export const ThreadStoreContext = createContext<ThreadStore | null>(null);
+
+/** What is expanded in the thread around a component. */
+export const ExpandedContext = createContext<Expanded | null>(null);
+
+/** Returns an address that an img element can load for the address of a recorded picture. */
+export const PictureUrlContext = createContext<(url: string) => Promise<string>>(() =>
+  Promise.reject(new Error("This picture is not available.")),
+);
 
 /** The component that draws an item. An agent's items are drawn inside a message, which cannot import itself. */
 export const MessageContext = createContext<ComponentType<{ item: TimelineItem }> | null>(null);
@@ -18,4 +27,5 @@ function required<T>(value: T | null): T {
 
 export const useSource = (): Source => required(use(SourceContext));
 export const useThreadStore = (): ThreadStore => required(use(ThreadStoreContext));
+export const useExpanded = (): Expanded => required(use(ExpandedContext));
 export const useMessage = (): ComponentType<{ item: TimelineItem }> => required(use(MessageContext));

@@ -1,5 +1,6 @@
 /** The state of an open thread: the pages near the screen, what is expanded, and the position. */
 
+import { Expanded } from "./expanded";
 import { Lru } from "./kit/lru";
 import { Store } from "./kit/store";
 import { toError } from "./kit/toError";
@@ -16,31 +17,6 @@ const CACHED_BODIES = 200;
 interface CachedPage<T> {
   rows: T[];
   stale: boolean;
-}
-
-/** What is expanded. Keys are stored if they differ from their default, since all thinking can be expanded at once. */
-class Expanded extends Store {
-  private readonly toggled = new Set<string>();
-  thinking = false;
-
-  has(key: string, byDefault = false): boolean {
-    return this.toggled.has(key) !== byDefault;
-  }
-
-  toggle(key: string): void {
-    if (!this.toggled.delete(key)) this.toggled.add(key);
-    this.changed();
-  }
-
-  expand(key: string, byDefault = false): void {
-    if (!this.has(key, byDefault)) this.toggle(key);
-  }
-
-  toggleThinking(): void {
-    this.thinking = !this.thinking;
-    for (const key of this.toggled) if (key.startsWith("thinking:")) this.toggled.delete(key);
-    this.changed();
-  }
 }
 
 /** The item at the top of the screen, the selected item (from a link, a key or a hit), and the current call. */

@@ -12,7 +12,9 @@ export function Count({ value, unit = "" }: { value: number | null | undefined; 
   );
 }
 
-export function Cost({ figures }: { figures: Figures | null | undefined }) {
+type Costs = Pick<Figures, "cost_usd" | "unconfirmed_responses" | "unpriced_models">;
+
+export function Cost({ figures }: { figures: Costs | null | undefined }) {
   if (!figures || figures.cost_usd === null) return <span className="num muted">–</span>;
   const bound = isLowerBound(figures);
   return (
@@ -23,7 +25,7 @@ export function Cost({ figures }: { figures: Figures | null | undefined }) {
   );
 }
 
-const isLowerBound = (figures: Figures): boolean =>
+const isLowerBound = (figures: Costs): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;
 
 /** What the figures leave out. */

@@ -2,7 +2,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, type ReactNode } from "react";
-import { useThreadStore } from "../contexts";
+import { useExpanded } from "../contexts";
 import { useSelector } from "./store";
 import { exact } from "./format";
 
@@ -24,7 +24,7 @@ interface Props {
 }
 
 export function Lines({ count, total = count, line, place, className, label, loadWhole }: Props) {
-  const { expanded } = useThreadStore();
+  const expanded = useExpanded();
   const key = `lines:${place}`;
   const all = useSelector(expanded, () => expanded.has(key));
   const shown = all || total <= FIRST + SLACK ? count : Math.min(count, FIRST);

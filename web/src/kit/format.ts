@@ -85,3 +85,7 @@ export const folder = (path: string): string => path.replace(/^(\/home\/[^/]+|\/
 
 /** `claude-opus-5-5-20261101` as `opus-5-5`. */
 export const model = (name: string): string => name.replace(/^claude-/, "").replace(/-20\d{6}$/, "");
+
+/** A text with paths relative to the project. */
+export const inProject = (text: string, project: string): string =>
+  project.length > 1 ? text.replaceAll(`${project.replace(/\/$/, "")}/`, "") : text;

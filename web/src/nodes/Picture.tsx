@@ -1,5 +1,5 @@
-import { useEffect, useState } from "react";
-import { useSource } from "../contexts";
+import { use, useEffect, useState } from "react";
+import { PictureUrlContext } from "../contexts";
 import { size } from "../kit/format";
 import type { Picture as PictureNode } from "../values";
 import type { NodeProps } from "./nodeProps";
@@ -7,7 +7,7 @@ import type { NodeProps } from "./nodeProps";
 const RASTER = /^image\/(png|jpeg|gif|webp|bmp|avif)$/;
 
 export function Picture({ node }: NodeProps<PictureNode>) {
-  const source = useSource();
+  const pictureUrl = use(PictureUrlContext);
   const [url, setUrl] = useState<string | null>(null);
   const [large, setLarge] = useState(false);
   const [broken, setBroken] = useState(false);
@@ -15,8 +15,8 @@ export function Picture({ node }: NodeProps<PictureNode>) {
   useEffect(() => {
     if (!raster) return;
     if (node.data) setUrl(`data:${node.media_type};base64,${node.data}`);
-    else if (node.url) source.pictureUrl(node.url).then(setUrl, () => setBroken(true));
-  }, [node, raster, source]);
+    else if (node.url) pictureUrl(node.url).then(setUrl, () => setBroken(true));
+  }, [node, raster, pictureUrl]);
   const caption = [node.name, node.media_type, node.size !== null && size(node.size)].filter(Boolean).join(", ");
   if (!raster || broken || (!node.data && !node.url)) return <p className="picture-text">▣ {caption}</p>;
   return (

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useThreadStore } from "../contexts";
+import { useExpanded } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { PlainText } from "../kit/PlainText";
 import { useSelector } from "../kit/store";
@@ -12,7 +12,7 @@ interface Props extends NodeProps<SectionNode> {
 }
 
 export function Section({ node, place, children }: Props) {
-  const { expanded } = useThreadStore();
+  const expanded = useExpanded();
   const key = `section:${place}`;
   const open = useSelector(expanded, () => expanded.has(key, node.open));
   return (

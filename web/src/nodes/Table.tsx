@@ -1,6 +1,6 @@
 import { PlainText } from "../kit/PlainText";
 import { exact } from "../kit/format";
-import { useThreadStore } from "../contexts";
+import { useExpanded } from "../contexts";
 import { useSelector } from "../kit/store";
 import type { Table as TableNode } from "../values";
 import type { NodeProps } from "./nodeProps";
@@ -8,7 +8,7 @@ import type { NodeProps } from "./nodeProps";
 const FIRST = 40;
 
 export function Table({ node, place }: NodeProps<TableNode>) {
-  const { expanded } = useThreadStore();
+  const expanded = useExpanded();
   const key = `rows:${place}`;
   const all = useSelector(expanded, () => expanded.has(key));
   const rows = all ? node.rows : node.rows.slice(0, FIRST);

@@ -1,6 +1,6 @@
 /** Parts that are collapsed at first, such as attached files and system reminders: their titles in one row. */
 
-import { useThreadStore } from "../contexts";
+import { useExpanded } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { PlainText } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function CollapsedParts({ item, parts }: Props) {
-  const { expanded } = useThreadStore();
+  const expanded = useExpanded();
   useVersion(expanded);
   return (
     <div className="collapsed-parts">

@@ -1,7 +1,7 @@
 /** A header line with content that can be expanded below it. */
 
 import type { ReactNode } from "react";
-import { useThreadStore } from "../contexts";
+import { useExpanded } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { useSelector } from "../kit/store";
 
@@ -17,7 +17,7 @@ interface Props {
 }
 
 export function Collapsible({ name, byDefault = false, className = "", header, trailing, children }: Props) {
-  const { expanded } = useThreadStore();
+  const expanded = useExpanded();
   const open = useSelector(expanded, () => expanded.has(name, byDefault));
   return (
     <div className={`collapsible ${className}${open ? " open" : ""}`}>

@@ -1,4 +1,4 @@
-import { useThreadStore } from "../contexts";
+import { useExpanded } from "../contexts";
 import { useSelector } from "../kit/store";
 import { Markdown } from "../kit/Markdown";
 import { duration } from "../kit/format";
@@ -9,7 +9,7 @@ import type { PartProps } from "./partProps";
 import { ShowAll } from "./ShowAll";
 
 export function ThinkingBlock({ part, item, at }: PartProps<ThinkingPart>) {
-  const { expanded } = useThreadStore();
+  const expanded = useExpanded();
   const allExpanded = useSelector(expanded, () => expanded.thinking);
   const seconds = part.seconds === null ? null : <span className="seconds">{duration(part.seconds)}</span>;
   if (!part.text) {

@@ -1,8 +1,6 @@
 import { useEffect, useState } from "react";
 import { useThreadStore } from "../contexts";
-import { stripAnsi } from "../kit/ansi";
-import { duration, exact } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { inProject } from "../kit/format";
 import { useSelector } from "../kit/store";
 import { toError } from "../kit/toError";
 import { useAsync } from "../kit/useAsync";
@@ -12,56 +10,25 @@ import { sessionHref } from "../route";
 import { CallActions } from "../session/Actions";
 import { AgentSummary, CollapsibleAgent, SingleAgent } from "../session/InlineAgent";
 import type { CallBody, CallPart } from "../values";
+import { CallRow } from "./CallRow";
 import { Collapsible } from "./Collapsible";
 import { callKey } from "./keys";
 import type { PartProps } from "./partProps";
 
-const STATES: Record<string, [icon: string, label: string]> = {
-  running: ["◌", "running"],
-  failed: ["✗", "failed"],
-  denied: ["⊘", "denied"],
-  interrupted: ["⊘", "interrupted"],
-};
-
-/** The title with paths relative to the project. */
-const inProject = (title: string, project: string): string =>
-  project.length > 1 ? title.replaceAll(`${project.replace(/\/$/, "")}/`, "") : title;
-
 export function ToolUseBlock({ part }: PartProps<CallPart>) {
   const store = useThreadStore();
   const current = useSelector(store.position, ({ call }) => call === part.index);
-  const state = STATES[part.state];
   return (
     <div className={`call ${part.state}${current ? " current" : ""}`} data-call={part.index}>
-      <Collapsible
+      <CallRow
         name={callKey(part)}
-        header={
-          <>
-            {part.label && <span className="tool">{part.label}</span>}
-            <span className="call-title" title={part.title}>
-              <bdi>
-                <PlainText text={inProject(stripAnsi(part.title), store.overview.project)} />
-              </bdi>
-              {part.note && (
-                <span className="call-note">
-                  {" → "}
-                  <PlainText text={stripAnsi(part.note)} />
-                </span>
-              )}
-              {part.agents.length > 0 && <AgentSummary agents={part.agents} />}
-            </span>
-          </>
-        }
-        trailing={
-          <span className="call-status">
-            {state && (
-              <span className="state" role="img" aria-label={state[1]} title={state[1]}>
-                {state[0]}
-              </span>
-            )}
-            {part.seconds !== null && <span title={`${exact(part.seconds)} s`}>{duration(part.seconds)}</span>}
-          </span>
-        }
+        label={part.label}
+        title={inProject(part.title, store.overview.project)}
+        tooltip={part.title}
+        note={part.note}
+        state={part.state}
+        seconds={part.seconds}
+        summary={part.agents.length > 0 && <AgentSummary agents={part.agents} />}
       >
         {() => (
           <>
@@ -69,7 +36,7 @@ export function ToolUseBlock({ part }: PartProps<CallPart>) {
             <CallActions href={sessionHref(store.thread, { call: part.id })} target={{ call: part.id }} />
           </>
         )}
-      </Collapsible>
+      </CallRow>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 /** An agent's conversation inside the one that started it. */
 
 import { useEffect, useState } from "react";
-import { ThreadStoreContext, useMessage, useThreadStore } from "../contexts";
+import { useMessage, useThreadStore } from "../contexts";
 import { Cost, Count } from "../kit/Figure";
 import { duration, plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
@@ -9,6 +9,7 @@ import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
 import { Collapsible } from "../parts/Collapsible";
 import { sessionHref } from "../route";
+import { ThreadProvider } from "../ThreadProvider";
 import type { ThreadStore } from "../threadStore";
 import type { AgentInfo } from "../values";
 
@@ -116,7 +117,7 @@ function AgentItems({ store }: { store: ThreadStore }) {
   useEffect(() => store.request(0, shown - 1));
   const count = Math.min(shown, store.total);
   return (
-    <ThreadStoreContext value={store}>
+    <ThreadProvider store={store}>
       {Array.from({ length: count }, (_, index) => {
         const item = store.item(index);
         return item && <Message key={index} item={item} />;
@@ -126,6 +127,6 @@ function AgentItems({ store }: { store: ThreadStore }) {
           Show {plural(store.total - count, "more message")}
         </button>
       )}
-    </ThreadStoreContext>
+    </ThreadProvider>
   );
 }

@@ -6,6 +6,7 @@ import { matchingParts } from "../filter";
 import { Cost, Count, caveats } from "../kit/Figure";
 import { duration, model } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
+import { KIND_NAMES } from "../kinds";
 import { useSelector } from "../kit/store";
 import { Collapsible } from "../parts/Collapsible";
 import { ContentBlocks } from "../parts/ContentBlocks";
@@ -17,22 +18,6 @@ import { RawView } from "./RawView";
 
 /** Kinds that need no label on the screen. */
 const UNLABELLED = new Set(["prompt", "command", "response", "run", "compaction"]);
-
-const KINDS: Record<string, string> = {
-  prompt: "Prompt",
-  command: "Command",
-  response: "Response",
-  run: "Calls",
-  compaction: "Compaction",
-  output: "Command output",
-  notification: "Notification",
-  interrupt: "Interrupted",
-  hook: "Hook",
-  error: "Error",
-  notice: "Notice",
-  summary: "Summary",
-  meta: "Claude Code",
-};
 
 const FLAGS: Record<string, string> = {
   error: "Failed",
@@ -54,7 +39,7 @@ export const Message = memo(function Message({ item, filter = null }: Props) {
   const classes = ["message", item.kind, ...item.flags, selected ? "selected" : ""].join(" ");
   const parts = matchingParts(item, filter);
   return (
-    <article className={classes} data-key={item.key} aria-label={KINDS[item.kind] ?? item.kind}>
+    <article className={classes} data-key={item.key} aria-label={KIND_NAMES[item.kind] ?? item.kind}>
       <div className="message-body">
         <Labels item={item} />
         {item.kind === "run" && !filter ? (
@@ -81,7 +66,7 @@ export const Message = memo(function Message({ item, filter = null }: Props) {
 });
 
 function Labels({ item }: { item: TimelineItem }) {
-  const kind = UNLABELLED.has(item.kind) ? null : (KINDS[item.kind] ?? item.kind);
+  const kind = UNLABELLED.has(item.kind) ? null : (KIND_NAMES[item.kind] ?? item.kind);
   const flags = item.flags.map((flag) => FLAGS[flag] ?? flag);
   if (!kind && !flags.length) return null;
   return (

@@ -1,11 +1,12 @@
 /** The page of a session: opens it, shows the progress, and keeps it up to date. */
 
 import { useEffect, useMemo, useRef, useState } from "react";
-import { MessageContext, ThreadStoreContext, useSource } from "../contexts";
+import { MessageContext, useSource } from "../contexts";
 import { toError } from "../kit/toError";
 import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
+import { ThreadProvider } from "../ThreadProvider";
 import { ThreadStore } from "../threadStore";
 import type { OpeningProgress, TimelineUpdate } from "../values";
 import { Message } from "./Message";
@@ -68,11 +69,11 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
 
   if (store) {
     return (
-      <ThreadStoreContext value={store}>
+      <ThreadProvider store={store}>
         <MessageContext value={Message}>
           <SessionRenderer route={route} hash={hash} />
         </MessageContext>
-      </ThreadStoreContext>
+      </ThreadProvider>
     );
   }
   const retry = () => {

@@ -1,7 +1,7 @@
 /** The reader: shows the page that the address names. */
 
 import { useMemo, useState } from "react";
-import { SourceContext } from "../contexts";
+import { PictureUrlContext, SourceContext } from "../contexts";
 import { useKeys } from "../kit/useKeys";
 import { LibraryPage } from "../pages/LibraryPage";
 import { UsagePage } from "../pages/UsagePage";
@@ -20,7 +20,9 @@ export function App({ source }: { source: Source }) {
   useKeys({ "?": () => setHelp(!help), ...(help ? { Escape: () => setHelp(false) } : {}) });
   return (
     <SourceContext value={source}>
-      <CurrentPage route={route} hash={hash} />
+      <PictureUrlContext value={source.pictureUrl}>
+        <CurrentPage route={route} hash={hash} />
+      </PictureUrlContext>
       {help && <KeyboardShortcuts onClose={() => setHelp(false)} />}
     </SourceContext>
   );

@@ -1,0 +1,26 @@
+/** What the blocks of a conversation need to know of it: its calls, and the agents of the session. */
+
+import { createContext, type ComponentType } from "react";
+import type { SessionAgent, SessionCall, SessionConversation, SessionMessage } from "./sessionJson";
+
+export interface Conversation {
+  calls: ReadonlyMap<string, SessionCall>;
+  agents: Readonly<Record<string, SessionAgent>>;
+  /** The folder of the session, with which paths in titles begin. */
+  project: string;
+  /** The component that shows an agent's messages inside a call, which cannot import it: it contains calls. */
+  messageList?: ComponentType<{ messages: readonly SessionMessage[] }>;
+}
+
+export const ConversationContext = createContext<Conversation>({ calls: new Map(), agents: {}, project: "" });
+
+export const callsById = (calls: readonly SessionCall[]): Map<string, SessionCall> =>
+  new Map(calls.map((call) => [call.id, call]));
+
+/** The messages of a branch, in order; those of the active branch if none is named. */
+export function branchMessages({ messages, branches = [] }: SessionConversation, branch?: number): SessionMessage[] {
+  const found = branches.find(({ id, active }) => (branch === undefined ? active : id === branch));
+  if (!found || branches.length < 2) return messages;
+  const ids = new Set(found.messages);
+  return messages.filter(({ id }) => ids.has(id));
+}
