@@ -138,7 +138,7 @@ class TestMessages:
 
     def test_the_same_uuid_on_another_type_is_another_record(self) -> None:
         session = read(user("/cost"), system("local_command", "free", uuid="u2"), reply("free", uuid="u2"))
-        assert kinds(session) == ["prompt", "output", "response"]
+        assert kinds(session) == ["command", "output", "response"]
 
     def test_an_api_error_is_no_response(self) -> None:
         failed = reply("API Error: 529", isApiErrorMessage=True)

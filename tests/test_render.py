@@ -62,6 +62,7 @@ def as_markdown(path: Path, **selection: Any) -> str:
 
 def golden(name: str, text: str) -> None:
     path = GOLDEN / name
+    text = text.replace(f"{HERE.parent}/", "")
     if os.environ.get("REREAD_GOLDEN") == "update":
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -77,6 +78,16 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
     if found is None:
         raise NotFound(f"No session matches {name!r}; `reread ls` lists sessions.")
     return found
+
+
+def shell_name(path: Path | None, id: str) -> str:
+    """Return what to type for a session: its id if it is found by that, else its path; "-" for standard input."""
+    if path is None:
+        return STDIN
+    if any(path.is_relative_to(root) for root in layout.default_roots()):
+        return shlex.quote(id)
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _ids(file: Path, name: str) -> list[str]:

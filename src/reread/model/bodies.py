@@ -26,6 +26,8 @@ class Bodies:
         """The uuids of records that the stream took back."""
         self.positional_results: set[int] = set()
         """The records whose results were paired with calls by position."""
+        self.of_agent = False
+        """True if the records are an agent's."""
         self._calls = calls
         self._natives: dict[int, dict[str, Any]] = {}
         self._contents: dict[int, list[Block]] = {}

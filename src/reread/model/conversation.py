@@ -399,6 +399,7 @@ class Agent(Conversation):
         parent_uuid: str | None = None,
     ) -> None:
         super().__init__(read)
+        self.bodies.of_agent = True
         self.id = id
         """The agent's id."""
         self.call: Call | None = None

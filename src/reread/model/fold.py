@@ -6,10 +6,9 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from msgspec import Raw
-
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
+from reread.model.authors import HUMAN, origin_kind, user_kind
 from reread.model.content import first_text, raw_value
 from reread.model.conversation import Agent, Compaction, Conversation, Message
 from reread.model.ledger import (
@@ -29,8 +28,9 @@ from reread.model.ledger import (
 )
 from reread.model.pairing import CallPairing
 from reread.model.partial import BlockPrints, PartialResponse
-from reread.model.prompt_text import parse_prompt, prompt_kind
+from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, is_caveat, parse_prompt, prompt_kind
 from reread.model.record_kinds import (
+    BOOKKEEPING,
     CALL_BLOCKS,
     HOOK_ATTACHMENTS,
     NOTICE,
@@ -54,7 +54,6 @@ from reread.records.envelope import (
 
 METADATA_LISTS = {"init": "inits", "result": "results", "run": "runs", "pr-link": "pr_links"}
 """The list in the metadata that keeps the records of a type or system subtype."""
-HUMAN_ORIGINS = (None, "human")
 TEXT_BIT, THINKING_BIT, OTHER_BIT, MANY_BIT = 1, 2, 4, 8
 BLOCK_BITS = {"text": TEXT_BIT, "thinking": THINKING_BIT, "redacted_thinking": THINKING_BIT}
 """The bit of each type of block in `Message.seen`; MANY_BIT if a record held several blocks."""
@@ -92,6 +91,10 @@ class Fold:
         """The last message that is no compaction boundary."""
         self._last_boundary = -1
         self._model: str | None = None
+        self._caveats: set[int] = set()
+        """The records that introduce local commands; commands of several times may hang below one."""
+        self._typed_command: str | None = None
+        """The last command that was recorded as typed: the client records it again, with tags, once it has run."""
 
     def push(self, record: Record) -> int:
         """Add one record and return its index; `change_of` tells what it changed."""
@@ -170,28 +173,33 @@ class Fold:
             return
         text = first_text(content)
         kind = self._user_kind(envelope, text)
-        starts_turn = kind in TURN_STARTERS
-        if starts_turn and parent >= 0 and self._tree.leads_somewhere(parent, index):
+        speaks = kind == "prompt" or (kind == "command" and first_tag(text) not in LOCAL_COMMANDS)
+        if speaks and parent >= 0 and parent not in self._caveats and self._tree.leads_somewhere(parent, index):
             self._tree.fork(parent)
         message = self._add_message(index, envelope, "user", kind)
-        self._add(SHOWN, message.index, speaks=starts_turn)
-        self._tree.continue_here(pin=bool(envelope.is_active))
-        if kind == "summary":
+        self._add(SHOWN, message.index, speaks=speaks)
+        if speaks or kind not in BOOKKEEPING or envelope.is_active:
+            self._tree.continue_here(pin=bool(envelope.is_active))
+        if kind == "meta" and is_caveat(text):
+            self._caveats.add(index)
+        elif kind == "summary":
             self._add_summary(message)
         elif kind == "notification":
             self._notify_call(message, parse_prompt(text).fields.get("tool-use-id"))
 
     def _user_kind(self, envelope: RecordEnvelope, text: str) -> str:
-        if envelope.isCompactSummary:
-            return "summary"
-        kind = prompt_kind(text)
-        if self._is_agent_file and not self._messages:
-            return kind
-        if envelope.isMeta and kind in TURN_STARTERS:
-            return "meta"
-        if kind != "prompt":
-            return kind
-        return "prompt" if _origin(envelope.origin) in HUMAN_ORIGINS else "notification"
+        """Return the kind of a user record; an agent's first one is its prompt, whatever its fields say."""
+        if self._is_agent_file and not self._messages and not envelope.isCompactSummary:
+            return prompt_kind(text)
+        kind = user_kind(envelope, text)
+        return self._command_kind(text) if kind == "command" else kind
+
+    def _command_kind(self, text: str) -> str:
+        """Return `command`, or `meta` if it is the client's record of the command that was just typed."""
+        command = str(parse_prompt(text).command)
+        repeats = command == self._typed_command and bool(first_tag(text))
+        self._typed_command = command if not first_tag(text) else None
+        return "meta" if repeats else "command"
 
     def _pair_results(self, index: int, content: list[BlockEnvelope]) -> bool:
         """Pair the results of a record with their calls; True if it holds nothing else."""
@@ -207,6 +215,7 @@ class Fold:
             return
         api = envelope.message or NO_MESSAGE
         content = api.content
+        self._typed_command = None
         message = self._messages_by_id.get(api.id) if api.id else None
         if message is None:
             message = self._add_message(index, envelope, "assistant", _response_kind(envelope, api))
@@ -224,6 +233,7 @@ class Fold:
             message.records.append(index)
             message.stamp = message.stamp or envelope.timestamp
         speaks = self._add_blocks(index, envelope, message, content) if type(content) is list else bool(content)
+        speaks = speaks and api.model != SYNTHETIC
         self._describe(message, api)
         self._add(fate, message.index, speaks=speaks)
         if envelope.supersedes:
@@ -314,12 +324,18 @@ class Fold:
             if subtype in METADATA_LISTS:
                 self._metadata.of(METADATA_LISTS[subtype]).append(index)
             return
-        message = self._add_message(index, envelope, "system", kind)
+        role = "system"
+        if subtype == "local_command" and prompt_kind(text := self._content(index)) == "command":
+            role, kind = "user", self._command_kind(text)
+        message = self._add_message(index, envelope, role, kind)
         self._add(SHOWN, message.index)
         if kind == "compaction":
             self._add_compaction(message, micro=subtype.startswith("micro"))
         elif subtype == "task_notification":
             self._notify_call(message, as_str(self.conversation.records[index].native.get("tool_use_id")))
+
+    def _content(self, index: int) -> str:
+        return as_str(self.conversation.records[index].native.get("content")) or ""
 
     def fold_notice(self, index: int, envelope: RecordEnvelope) -> None:
         """Add a record of the tree that has no fold of its own."""
@@ -364,7 +380,7 @@ class Fold:
         text = first_text(raw_value(payload.prompt))
         kind = prompt_kind(text)
         automatic = payload.isMeta or payload.commandMode == "task-notification"
-        if kind == "prompt" and (automatic or _origin(payload.origin) not in HUMAN_ORIGINS):
+        if kind == "prompt" and (automatic or origin_kind(payload.origin) not in (None, HUMAN)):
             kind = "notification"
         message = self._add_message(index, envelope, "user", kind)
         self._add(SHOWN, message.index, speaks=kind in TURN_STARTERS)
@@ -492,10 +508,6 @@ def _response_kind(envelope: RecordEnvelope, api: MessageEnvelope) -> str:
     if envelope.isApiErrorMessage:
         return "error"
     return NOTICE if api.model == SYNTHETIC else "response"
-
-
-def _origin(raw: Raw) -> str | None:
-    return as_str(as_dict(raw_value(raw)).get("kind")) if raw else None
 
 
 _FOLDS: dict[str, Callable[[Fold, int, RecordEnvelope], None]] = {

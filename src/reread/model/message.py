@@ -9,9 +9,11 @@ from typing import Any, cast
 import msgspec
 
 from reread.accounting.billing import UsageRow
-from reread.base.coerce import as_str
+from reread.base.coerce import as_dict, as_str
 from reread.base.times import parse_timestamp
+from reread.model.authors import BY_KIND, CLIENT, PEER, TASK, user_author
 from reread.model.bodies import Bodies
+from reread.model.content import first_text
 from reread.model.partial import BlockPrints, PartialResponse, join_blocks
 from reread.model.prompt_text import Aside, PromptCommand, PromptText, parse_prompt
 from reread.model.usage_rows import usage_rows
@@ -25,6 +27,8 @@ FLAGS = {
     "isAbortedMidStream": "aborted",
 }
 """The flag that a field of a record gives its message."""
+SENDERS = ("teammate_id", "from", "name", "sender", "source", "server")
+"""The fields of a message or its origin that name the peer who sent it, best first."""
 LONGEST_MS = 1e12
 """Durations beyond this are ignored."""
 
@@ -39,7 +43,7 @@ class MessageContent(msgspec.Struct, eq=False):
     role: str
     """user, assistant or system."""
     kind: str
-    """user: prompt, command, output, notification, interrupt, summary, meta;
+    """user: prompt, command, output, hook, notification, interrupt, summary, meta;
     assistant: response, error, notice; system: compaction, hook, output, notification, error, notice."""
     stamp: str | None
     """The timestamp as written."""
@@ -57,6 +61,31 @@ class MessageContent(msgspec.Struct, eq=False):
     partial: PartialResponse | None = None
     prints: BlockPrints | None = None
     """Its blocks, to recognise repeats; built once one is possible."""
+
+    @property
+    def author(self) -> str:
+        """Who said it: person, model, command, hook, peer, task or client.
+
+        Only what a person typed, other than a command, is `person`. A `peer` is a teammate, another session or a
+        channel; a `task` is an agent or a program in the background that reports.
+        """
+        if self.role != "user":
+            return BY_KIND.get((self.role, self.kind), TASK if self.kind == "notification" else CLIENT)
+        text = first_text([{"text": text} for text in self._texts()])
+        return user_author(self.kind, as_str(self._origin.get("kind")), text, in_agent=self.bodies.of_agent)
+
+    @property
+    def sender(self) -> str | None:
+        """The name of the peer that sent it, if it says so."""
+        if self.author != PEER:
+            return None
+        named = {**self._origin, **self.fields}
+        return next((name for field in SENDERS if (name := as_str(named.get(field)))), None)
+
+    @property
+    def _origin(self) -> dict[str, Any]:
+        native = self.bodies.native(self.records[0])
+        return as_dict((as_dict(native.get("attachment")) or native).get("origin"))
 
     @property
     def timestamp(self) -> datetime | None:
@@ -82,9 +111,14 @@ class MessageContent(msgspec.Struct, eq=False):
     @property
     def text(self) -> str:
         """What it says; of a person's message, without the client's additions."""
-        if self.role == "user":
+        if self.has_prompt_text:
             return "\n\n".join(part.text for part in self.prompt_texts if part.text)
         return self.full_text
+
+    @property
+    def has_prompt_text(self) -> bool:
+        """True if its text may hold tags and additions of the client: a user's, or that of a local command."""
+        return self.role == "user" or self.kind == "output"
 
     @property
     def full_text(self) -> str:

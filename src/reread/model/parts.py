@@ -187,7 +187,7 @@ def quick_kinds(message: Message) -> set[str]:
 def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
     """The parts of a message with one text of its own: a prompt, a command, output, a notice, a compaction."""
     kind = message_kind(message)
-    prompts = message.prompt_texts if message.role == "user" else []
+    prompts = message.prompt_texts if message.has_prompt_text else []
     text = "\n\n".join(prompt.text for prompt in prompts if prompt.text) if prompts else message.text
     if message.kind in ("compaction", "summary"):
         yield from _compaction(message, text, with_summary=with_summary)
@@ -204,7 +204,7 @@ def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]
         yield from _report(message, prompts)
     if message.role == "system":
         record = message.conversation.bodies.native(message.records[0])
-        yield NoticeDetails(message, kind, _own_fields(as_dict(record.get("attachment")) or record))
+        yield NoticeDetails(message, NOTICES, _own_fields(as_dict(record.get("attachment")) or record))
 
 
 def _compaction(message: Message, text: str, *, with_summary: bool) -> Iterator[MessagePart]:

@@ -11,6 +11,9 @@ from reread.records.types import RECORDS, TreeRecord
 TURN_STARTERS = frozenset({"prompt", "command"})
 """The kinds of message with which a person starts a turn."""
 
+BOOKKEEPING = frozenset({"command", "output", "meta"})
+"""The kinds of user message that do not tell where a session continues; only a command sent to the model does."""
+
 TREE_TYPES = frozenset(name for name, struct in RECORDS.items() if issubclass(struct, TreeRecord))
 """Types that hang in the tree of parents."""
 

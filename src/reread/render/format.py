@@ -11,11 +11,14 @@ from reread.base.text import one_line, plural
 
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
+    from reread.model.conversation import Message
     from reread.session.results import TurnResult
     from reread.tools.nodes import Picture
 
 ERROR_LENGTH = 200
 """How many characters of an error are shown on a line."""
+SENDER_LENGTH = 60
+"""How many characters of a peer's name are shown."""
 MARKS = {True: "✓", False: "✗", None: "…"}
 """A call that succeeded, that failed, that is still running."""
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
@@ -31,6 +34,12 @@ def heading(text: str, length: int) -> str:
 def model_text(id: str | None) -> str:
     """Return the short name of a model, without vendor, date and provider."""
     return parse_model_id(id).model.removeprefix("claude-") if id else ""
+
+
+def notice_label(message: Message) -> str:
+    """Return the word before a notice: what it is, or who sent it."""
+    sender = message.sender
+    return f"message from {one_line(sender, SENDER_LENGTH)}" if sender else message.kind
 
 
 def usage_text(usage: Usage) -> str:

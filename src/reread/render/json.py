@@ -111,6 +111,7 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> di
         "id": message.id,
         "role": message.role,
         "kind": message.kind,
+        "author": message.author,
         "timestamp": message.timestamp,
         "model": message.model,
         "stop_reason": message.stop_reason,

@@ -10,9 +10,9 @@ from reread.base.text import plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import MARKS, model_text, result_text, unread_text, usage_text
+from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
 from reread.render.markdown_nodes import nodes_markdown
-from reread.render.markdown_text import fenced, folded, guarded, inline
+from reread.render.markdown_text import code, fenced, folded, guarded, inline
 from reread.render.sanitize import plain_output
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -23,6 +23,7 @@ from reread.render.sequence import (
     TurnStart,
     compaction_title,
     conversation_sequence,
+    session_sequence,
 )
 from reread.session.session import Session
 from reread.tools.generic import block_node
@@ -31,14 +32,12 @@ SHORT = 12
 """Lines of a result above which its call is folded."""
 SHORT_NOTICE = 3
 """Lines of a notice above which it is folded."""
-SHORT_TITLE = 80
-"""Characters of a branch's first message shown where it starts."""
 SPEAKERS = {"prompt": "You", "command": "Command"}
 
 
 def session_markdown(session: Session, selection: Selection) -> Iterator[str]:
     """A session as lines of Markdown."""
-    items = conversation_sequence(session.conversation, selection)
+    items = session_sequence(session, selection)
     yield f"# {inline(session.title or 'Session')}"
     yield ""
     facts = [session.project, *session.git_branches[-1:], *session.models, *session.versions[-1:]]
@@ -90,11 +89,11 @@ def _prompt(message: Message, text: str) -> Iterator[str]:
 
 
 def _notice(part: p.MessageText | p.CommandOutput, selection: Selection) -> Iterator[str]:
-    kind, text = part.message.kind, part.text.strip()
+    label, text = notice_label(part.message), plain_output(part.text).strip()
     if text.count("\n") < SHORT_NOTICE:
-        yield f"*{kind}*: {inline(' '.join(text.split()))}" if text else f"*{kind}*"
+        yield f"*{inline(label)}*: {inline(' '.join(text.split()) or '(empty)')}"
     else:
-        yield from folded(kind, [fenced(plain_output(text))])
+        yield from folded(label, [fenced(text)])
 
 
 def _thinking(part: p.MessageThinking, selection: Selection) -> Iterator[str]:
@@ -143,9 +142,10 @@ def _compaction(part: p.CompactionPoint, selection: Selection) -> Iterator[str]:
 
 
 def _fork(item: ForkList, selection: Selection) -> Iterator[str]:
-    for branch in item.branches:
-        first = " ".join(branch.own[0].text.split())[:SHORT_TITLE] if branch.own else ""
-        yield f"*⑂ branch {branch.id} starts here{' (shown)' if branch.active else ''}: {inline(first)}*"
+    for choice in item.choices:
+        state = " (shown)" if choice.shown else ""
+        command = f" {code(choice.command)}" if choice.command and not choice.shown else ""
+        yield f"- ⑂ branch {choice.branch}{state}: {inline(choice.title)}{command}"
 
 
 def _branch_start(item: BranchStart, selection: Selection) -> Iterator[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
 
 from reread.base.format import tokens_text
+from reread.base.text import one_line
+from reread.catalog.resolve import shell_name
 from reread.model.conversation import Branch, Compaction, Conversation, Message, Turn
 from reread.model.parts import (
     NOTICES,
@@ -23,6 +26,12 @@ from reread.model.parts import (
     message_parts,
 )
 from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.session.session import Session
+
+FORK_TITLE = 60
+"""Characters of the first words of a branch where it starts."""
+FIRST_MESSAGES = 8
+"""How many messages of a branch are searched for its first words."""
 
 LEFT_OUT = (MessageAside, MessageAttachment, MetaContext, NoticeDetails, NotificationReport, TextCitations)
 """The parts that the terminal and Markdown views do not show; of notices, they do not show `MessageBlocks` either."""
@@ -40,10 +49,21 @@ class ResponseEnd(msgspec.Struct, frozen=True):
     message: Message
 
 
-class ForkList(msgspec.Struct, frozen=True):
-    """The branches that start after a message."""
+class ForkChoice(msgspec.Struct, frozen=True):
+    """One way in which the conversation goes on after a rewind."""
 
-    branches: list[Branch]
+    branch: int
+    title: str
+    """Its first words."""
+    shown: bool
+    command: str = ""
+    """What to type to see it; empty if no command shows it alone."""
+
+
+class ForkList(msgspec.Struct, frozen=True):
+    """The ways in which the conversation goes on after a message: the branch so far first, then those that start."""
+
+    choices: list[ForkChoice]
 
 
 class BranchStart(msgspec.Struct, frozen=True):
@@ -55,19 +75,28 @@ class BranchStart(msgspec.Struct, frozen=True):
 SequenceItem: TypeAlias = MessagePart | TurnStart | ResponseEnd | ForkList | BranchStart
 
 
-def conversation_sequence(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:
+def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
+    """The main thread of a session, with the commands that show its other branches."""
+    command = f"reread show {shell_name(session.path, session.id)} --branch"
+    return conversation_sequence(session.conversation, selection, command)
+
+
+def conversation_sequence(
+    conversation: Conversation, selection: Selection, command: str = ""
+) -> Iterator[SequenceItem]:
     """The selected turns of a conversation, in order; with `full`, then the messages of all other branches."""
     turns = selected_turns(conversation, selection)  # raises here, before a view has drawn anything
-    items = turn_sequence(conversation, turns, selection)
+    items = turn_sequence(conversation, turns, selection, command)
     every_branch = selection.full and not selection.is_excerpt
     return itertools.chain(items, _other_branches(conversation, selection)) if every_branch else items
 
 
 def turn_sequence(
-    conversation: Conversation, turns: Iterable[Turn], selection: Selection = EVERYTHING
+    conversation: Conversation, turns: Iterable[Turn], selection: Selection = EVERYTHING, command: str = ""
 ) -> Iterator[SequenceItem]:
-    """Some turns of a conversation, in order."""
-    forks = conversation.forks
+    """Some turns of a conversation, in order; `command` shows another branch once its number is added."""
+    shown = conversation.active_branch if selection.branch is None else selection.branch
+    forks = _fork_lists(conversation, shown, command)
     for turn in turns:
         yield TurnStart(turn)
         yield from _with_forks(turn.messages, forks, selection)
@@ -89,18 +118,53 @@ def is_drawn(part: MessagePart, selection: Selection) -> bool:
 
 def compaction_title(compaction: Compaction) -> str:
     """A compaction in a few words, with the size of the context before and after."""
-    sizes = [tokens_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
-    words = ["compacted", compaction.trigger or "", " → ".join(sizes) + " tokens" if sizes else ""]
+    if compaction.micro:
+        saved = tokens_text(compaction.metadata.get("tokensSaved"))
+        words = ["old tool results cleared", compaction.trigger or "", f"{saved} tokens saved" if saved else ""]
+    else:
+        sizes = [tokens_text(n) for n in (compaction.pre_tokens, compaction.post_tokens) if n is not None]
+        words = ["compacted", compaction.trigger or "", " → ".join(sizes) + " tokens" if sizes else ""]
     return " · ".join(word for word in words if word)
 
 
+def _fork_lists(conversation: Conversation, shown: int, command: str) -> dict[int, ForkList]:
+    """The forks of a conversation by the index of the message after which they are."""
+    found: dict[int, ForkList] = {}
+    forks = conversation.forks
+    if not forks:
+        return found
+    on_the_way = conversation.tree.limits(shown)
+    by_branch: dict[int, list[Message]] = {}
+    for message in conversation.messages:
+        by_branch.setdefault(message.branch, []).append(message)
+    for index, branches in forks.items():
+        parent, fork = branches[0].parent or 0, branches[0].fork
+        leaves = any(branch.id in on_the_way for branch in branches)
+        rest = by_branch.get(parent, [])
+        rest = rest[bisect_right(rest, fork, key=lambda message: message.records[0]) :]
+        ways = [(parent, rest, not leaves)] if rest else []
+        ways += [(branch.id, by_branch.get(branch.id, []), branch.id in on_the_way) for branch in branches]
+        found[index] = ForkList(
+            [
+                ForkChoice(id, _first_words(messages), is_shown, f"{command} {id}" if command else "")
+                for id, messages, is_shown in ways
+            ]
+        )
+    return found
+
+
+def _first_words(messages: list[Message]) -> str:
+    first = next((message.text for message in messages[:FIRST_MESSAGES] if message.text.strip()), "")
+    return one_line(first, FORK_TITLE)
+
+
 def _with_forks(
-    messages: Iterable[Message], forks: Mapping[int, list[Branch]], selection: Selection
+    messages: Iterable[Message], forks: Mapping[int, ForkList], selection: Selection
 ) -> Iterator[SequenceItem]:
     for message in messages:
         yield from message_sequence(message, selection)
         if message.index in forks:
-            yield ForkList(forks[message.index])
+            yield forks[message.index]
 
 
 def _other_branches(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:
@@ -109,8 +173,7 @@ def _other_branches(conversation: Conversation, selection: Selection) -> Iterato
     for message in conversation.messages:
         if not conversation.is_on(message, conversation.active_branch):
             by_branch.setdefault(message.branch, []).append(message)
-    forks = conversation.forks
     for branch in conversation.branches:
         if branch.id in by_branch:
             yield BranchStart(branch)
-            yield from _with_forks(by_branch[branch.id], forks, selection)
+            yield from _with_forks(by_branch[branch.id], {}, selection)

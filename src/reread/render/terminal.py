@@ -21,8 +21,8 @@ from reread.model.changes import Change
 from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import MARKS, model_text, result_text, unread_text, usage_text
-from reread.render.sanitize import safe
+from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
+from reread.render.sanitize import plain_output, safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
@@ -33,6 +33,7 @@ from reread.render.sequence import (
     compaction_title,
     conversation_sequence,
     is_drawn,
+    session_sequence,
 )
 from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.session import Session
@@ -60,8 +61,6 @@ THEME = Theme(
 )
 SHORT_TEXT = 3
 """Lines of thinking, a notice or a summary shown without `full`."""
-SHORT_TITLE = 60
-"""Characters of a branch's first message shown where it starts."""
 STATES = {True: "ok", False: "failed", None: "odd"}
 NOTICES = {"error": "failed", "interrupt": "odd"}
 
@@ -87,7 +86,7 @@ class TerminalView:
 
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its totals."""
-        items = conversation_sequence(session.conversation, self.selection)
+        items = session_sequence(session, self.selection)
         yield Text(safe(session.title or "(no title)"), style="bold")
         yield Text(safe(" · ".join(_facts(session))), style="quiet")
         for item in items:
@@ -130,8 +129,9 @@ class TerminalView:
 
     def notice(self, part: p.MessageText | p.CommandOutput) -> Iterator[RenderableType]:
         """A notice from the client, or the output of a local command."""
-        kind = part.message.kind
-        yield from self._short_text(f"· {kind}: ", safe(part.text).strip() or kind, NOTICES.get(kind, "quiet"))
+        style = NOTICES.get(part.message.kind, "quiet")
+        label = safe(notice_label(part.message))
+        yield from self._short_text(f"· {label}: ", plain_output(part.text).strip() or "(empty)", style)
 
     def thinking(self, part: p.MessageThinking) -> Iterator[RenderableType]:
         """Thinking, dimmed."""
@@ -161,18 +161,21 @@ class TerminalView:
                 yield from self._nested(agent)
 
     def compaction(self, part: p.CompactionPoint) -> Iterator[RenderableType]:
-        """A horizontal rule with the figures, and the summary below it."""
-        yield Rule(Text(compaction_title(part.compaction), style="odd"), style="odd")
+        """A horizontal rule with the figures, and the summary below it; one line if only old results were cleared."""
+        if part.compaction.micro:
+            yield Text(safe(f"· {compaction_title(part.compaction)}"), style="quiet")
+            return
+        yield Rule(Text(safe(compaction_title(part.compaction)), style="odd"), style="odd")
         if part.summary:
             yield from self._short_text("  ", safe(part.summary).strip(), "quiet")
 
     def fork(self, item: ForkList) -> Iterator[RenderableType]:
-        """The branches that start here."""
-        for branch in item.branches:
-            first = branch.own[0].text if branch.own else ""
-            state = "shown" if branch.active else f"show it with --branch {branch.id}"
-            line = " ".join(first.split())[:SHORT_TITLE]
-            yield Text(safe(f"⑂ branch {branch.id} starts here ({state}): {line}"), style="odd")
+        """The ways on from here, each with the command that shows it."""
+        for choice in item.choices:
+            state = " (shown)" if choice.shown else ""
+            yield Text(safe(f"⑂ branch {choice.branch}{state}: {choice.title}"), style="odd")
+            if choice.command and not choice.shown:
+                yield Text(safe(f"  {choice.command}"), style="quiet")
 
     def branch_start(self, item: BranchStart) -> Iterator[RenderableType]:
         """A horizontal rule above the messages of another branch."""
