@@ -28,17 +28,31 @@ ORDER = {
     "Reading": ("open", "Session", "sessions", "Header"),
     "The model": MODEL,
     "Tools": ("tool_types",),
-    "Live": ("follow", "Change", "Decoder"),
+    "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
-    "Counting": ("usage", "accounting.group_by.UsageReport", "accounting.group_by.UsageGroup", "Usage"),
+    "Counting": ("usage", "types.UsageReport", "types.UsageGroup", "Usage", "types.UsageRow"),
     "Sharing": ("export",),
     "Keeping": (
         "capture",
-        "recording.recorder.Capture",
+        "types.Capture",
         "Store",
-        "catalog.stored_conversation.StoredConversation",
+        "types.StoredConversation",
+        "types.CaptureRun",
+        "types.ConversationWriter",
         "replay",
-        "catalog.stored_line.StoredLine",
+        "types.StoredLine",
+    ),
+    "Parts": (
+        "types.PromptText",
+        "types.PromptCommand",
+        "types.Aside",
+        "types.TurnResult",
+        "types.ContextFill",
+        "types.ContextDrop",
+        "types.Metadata",
+        "types.Ledger",
+        "types.Records",
+        "types.Lines",
     ),
     "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable", "Unwritable"),
 }
@@ -46,11 +60,11 @@ ORDER = {
 INTERNAL = frozenset(
     """
     add agent_loaders answer bodies call_id calls_by_id change child code depth envelope explain_agent
-    explain_attached explain_call explain_message explain_record explain_repeat from_progress inline_agents
-    is_on link_agents link_agents_with linked_agents load_lines load_rest loader messages_by_id name_call partial place
-    prints recorder reload restart result_place seen set_agent set_agents set_call set_lines set_meta set_parent
-    set_result stats stop_merging targets tool_call tree turn_ends unlink_agents usage_inputs usage_records
-    usage_rows use
+    explain_attached explain_call explain_message explain_record explain_repeat from_progress inline_agents is_on
+    link_agents link_agents_with linked_agents load_lines load_rest loader messages_by_id name_call note note_state
+    partial place prints recorder reload restart result_place seen set_agent set_agents set_call set_lines set_meta
+    set_parent set_result start stats stop_merging targets tool_call tree turn_ends unlink_agents usage_inputs
+    usage_records usage_rows use
     """.split()
 )
 """Members that only other modules of the package use."""
@@ -61,7 +75,9 @@ def reference() -> str:
     lines = [
         "# The library",
         "",
-        "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`.",
+        "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`. `reread.types` has the types",
+        "that are only returned, for annotations and `isinstance`: those below, and one for each content block. Blocks",
+        "and records are described in [the format](format.md), nodes in [extending](extending.md).",
         "",
     ]
     for title, names in ORDER.items():
@@ -97,18 +113,18 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
     above = thing.__bases__[0].__name__
-    rows = [(name, text) for name, text in _members(thing) if name.partition("(")[0] not in INTERNAL]
+    rows = [row for row in _members(thing) if row[0].partition("(")[0] not in INTERNAL]
     if rows:
         yield ""
         if above in reread.__all__:
             yield f"What a [{above}](#{above.lower()}) has, and:"
             yield ""
-        yield "| name | what it is |"
-        yield "|---|---|"
-        yield from (f"| `{name}` | {text} |" for name, text in rows)
+        yield "| name | type | what it is |"
+        yield "|---|---|---|"
+        yield from (f"| `{_cell(name)}` | `{_cell(kind)}` | {_cell(text)} |" for name, kind, text in rows)
 
 
-def _members(thing: type) -> Iterator[tuple[str, str]]:
+def _members(thing: type) -> Iterator[tuple[str, str, str]]:
     """Yield fields, attributes, properties and methods, those of internal base classes included."""
     for base in thing.__bases__:
         if base.__module__.startswith("reread.") and base.__name__ not in reread.__all__:
@@ -120,17 +136,33 @@ def _members(thing: type) -> Iterator[tuple[str, str]]:
             yield from _attributes(node)
         elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             shown = node.name if _is_property(node) else f"{node.name}({_arguments(node)})"
-            yield shown, _cell(ast.get_docstring(node) or "")
+            yield shown, _type(node.returns), ast.get_docstring(node) or ""
         elif isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
-            yield ast.unparse(node.target), _cell(_stated(after)) or f"`{_cell(ast.unparse(node.annotation))}`"
+            yield ast.unparse(node.target), _type(node.annotation), _stated(after)
 
 
-def _attributes(init: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+def _attributes(init: ast.FunctionDef) -> Iterator[tuple[str, str, str]]:
     """What an object is given at its start, where a docstring below says what it is."""
+    taken = {argument.arg: argument.annotation for argument in [*init.args.args, *init.args.kwonlyargs]}
     for node, after in itertools.pairwise([*init.body, ast.Pass()]):
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if isinstance(target, ast.Attribute) and not target.attr.startswith("_") and _stated(after):
-            yield target.attr, _cell(_stated(after))
+            kind = getattr(node, "annotation", None) or _given(getattr(node, "value", None), taken)
+            yield target.attr, _type(kind), _stated(after)
+
+
+def _given(value: ast.expr | None, taken: dict[str, ast.expr | None]) -> ast.expr | None:
+    """Return the type of an attribute that is set to an argument, a constant or a new object."""
+    if isinstance(value, ast.Name):
+        return taken.get(value.id)
+    if isinstance(value, ast.Constant):
+        return ast.Name(type(value.value).__name__)
+    return value.func if isinstance(value, ast.Call) else None
+
+
+def _type(annotation: ast.expr | None) -> str:
+    assert annotation is not None, "annotate every public attribute, so that the reference can show its type"
+    return ast.unparse(annotation)
 
 
 def _stated(node: ast.stmt | None) -> str:
@@ -144,8 +176,7 @@ def _is_property(node: ast.FunctionDef) -> bool:
 
 
 def _arguments(node: ast.FunctionDef) -> str:
-    names = [argument.arg for argument in [*node.args.args, *node.args.kwonlyargs] if argument.arg != "self"]
-    return ", ".join(names)
+    return ast.unparse(node.args).removeprefix("self").removeprefix("cls").removeprefix(", ")
 
 
 def _cell(text: str) -> str:

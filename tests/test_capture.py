@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import making
 import pytest
 from hypothesis import given, settings
@@ -535,3 +536,33 @@ class TestTitles:
         (project / "s-1.jsonl").write_text(json.dumps(titled) + "\n")
         self.record("claude", "-p", "Fix it")
         assert {header.title for header in reread.sessions()} == {"A good name"}
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_records_can_be_awaited(tmp_path: Path, backend: str) -> None:
+    if backend == "trio":
+        pytest.importorskip("trio")
+    lines = 'print(\'{"type": "system"}\', flush=True); print(\'{"type": "result"}\')'
+
+    async def main() -> tuple[list[str], int | None]:
+        async with reread.capture([sys.executable, "-c", lines], root=tmp_path) as run:
+            return [record.type async for record in run], run.exit_code
+
+    assert anyio.run(main, backend=backend) == (["system", "result"], 0)
+
+
+def test_a_cancelled_capture_ends_its_command_and_keeps_what_it_printed(tmp_path: Path) -> None:
+    endless = 'import time; print(\'{"type": "system"}\', flush=True); time.sleep(600)'
+
+    async def main() -> recorder.Capture:
+        with anyio.move_on_after(1):
+            async with reread.capture([sys.executable, "-c", endless], root=tmp_path) as run:
+                async for _ in run:
+                    pass
+        return run
+
+    began = time.monotonic()
+    run = anyio.run(main)
+    assert time.monotonic() - began < 10
+    assert run.exit_code == 128 + signal.SIGTERM
+    assert [line.raw for line in run.stored.lines()] == [b'{"type": "system"}']

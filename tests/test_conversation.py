@@ -33,8 +33,8 @@ from making import (
 from walk import accounts, walk
 
 import reread
-from reread.model.changes import change_of
 from reread.model.fold import DEEPEST
+from reread.session.changes import change_of
 from reread.session.session import Session
 
 

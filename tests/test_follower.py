@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import reread
 from reread.render.json import session_json
+from reread.session.follow import AllFollower
 from reread.session.follower import Follower, ticks
 
 PATIENCE = 10.0
@@ -300,3 +302,143 @@ def test_every_split_of_a_real_session_follows_to_the_same_end(tmp_path: Path, w
 def test_bytes_cannot_be_followed() -> None:
     with pytest.raises(reread.Misuse, match="Only a session on disk"):
         next(iter(reread.follow(reread.open(b""))))
+
+
+def test_a_header_can_be_followed(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "projects" / "-p" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(line(1))
+    (header,) = reread.sessions(root=tmp_path)
+    watcher = watch(header)
+    time.sleep(0.3)
+    append(path, line(2))
+    watcher.heard(2)
+
+
+def test_a_line_that_is_only_completed_is_no_rewrite(tmp_path: Path, watch: Any) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1) + line(2)[:-20])
+    watcher = watch(path)
+    time.sleep(0.3)
+    append(path, line(2)[-20:])
+    watcher.heard(2)
+    assert [c.kind for c in watcher.changes] == ["record"]
+
+
+def test_fresh_tells_what_is_there_already(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1) + line(2))
+    stop = threading.Event()
+    with reread.follow(path, fresh=True, stop=stop) as changes:
+        assert [next(changes).line, next(changes).line] == [1, 2]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a project, in which one session has a line and an agent."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    folder = tmp_path / "claude" / "projects" / "-p"
+    (folder / "old" / "subagents").mkdir(parents=True)
+    (folder / "old.jsonl").write_bytes(line(1))
+    (folder / "old" / "subagents" / "agent-abc.jsonl").write_bytes(line(1, isSidechain=True, agentId="abc"))
+    return folder
+
+
+def heard_of(changes: list[reread.Change]) -> list[tuple[str, int, str | None]]:
+    """The session, line and agent of each change."""
+    return [(c.session.path.stem, c.line, c.agent and c.agent.id) for c in changes if c.session and c.session.path]
+
+
+def test_without_a_name_all_sessions_are_followed_new_ones_too(project: Path, watch: Any) -> None:
+    watcher = watch(None)
+    time.sleep(0.4)
+    append(project / "old.jsonl", line(2))
+    watcher.wait(lambda changes: heard_of(changes) == [("old", 2, None)])
+    other = project.parent / "-q" / "new.jsonl"
+    other.parent.mkdir()
+    other.write_bytes(line(1) + line(2)[:-9])
+    watcher.wait(lambda changes: ("new", 1, None) in heard_of(changes))
+    append(other, line(2)[-9:])
+    append(project / "old" / "subagents" / "agent-abc.jsonl", line(2, isSidechain=True, agentId="abc"))
+    expected = {("old", 2, None), ("new", 1, None), ("new", 2, None), ("old", 2, "abc")}
+    watcher.wait(lambda changes: len(changes) == 4 and set(heard_of(changes)) == expected)
+    (session,) = {c.session for c in watcher.changes if c.session.path == other}
+    assert dump(session) == dump(reread.open(other))
+
+
+def test_an_agent_that_writes_first_is_told_without_what_was_there(project: Path) -> None:
+    everything = AllFollower()
+    assert list(everything.changes(set())) == []
+    agent = project / "old" / "subagents" / "agent-abc.jsonl"
+    append(agent, line(2, isSidechain=True, agentId="abc"))
+    assert heard_of(list(everything.changes({str(agent)}))) == [("old", 2, "abc")]
+
+
+def test_an_agent_beside_the_session_belongs_to_it(project: Path) -> None:
+    (project / "old.jsonl").write_bytes(line(1, sessionId="old"))
+    everything = AllFollower()
+    agent = project / "agent-x.jsonl"
+    agent.write_bytes(line(1, isSidechain=True, agentId="x", sessionId="old"))
+    assert heard_of(list(everything.changes({str(agent)}))) == [("old", 1, "x")]
+
+
+def test_sessions_that_changed_longest_ago_are_closed_and_lose_nothing(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reread.session.follow.MOST_OPEN", 2)
+    everything = AllFollower()
+    heard: list[tuple[str, int, str | None]] = []
+    for number in range(1, 4):
+        for name in "abcd":
+            append(project / f"{name}.jsonl", line(number))
+        heard += heard_of(list(everything.changes({str(project / f"{name}.jsonl") for name in "abcd"})))
+    assert sorted(heard) == [(name, number, None) for name in "abcd" for number in range(1, 4)]
+
+
+def test_a_session_that_cannot_be_read_does_not_end_the_others(project: Path) -> None:
+    everything = AllFollower()
+    (project / "gone.jsonl").symlink_to(project / "nowhere")
+    os.mkfifo(project / "pipe.jsonl")
+    append(project / "old.jsonl", line(2))
+    touched = {str(project / name) for name in ("gone.jsonl", "pipe.jsonl", "old.jsonl")}
+    assert heard_of(list(everything.changes(touched))) == [("old", 2, None)]
+
+
+def test_a_session_that_was_cut_is_told_from_its_start(project: Path) -> None:
+    append(project / "old.jsonl", line(2) + line(3))
+    everything = AllFollower()
+    (project / "old.jsonl").write_bytes(line(7))
+    assert heard_of(list(everything.changes({str(project / "old.jsonl")}))) == [("old", 1, None)]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_changes_can_be_awaited_and_cancelled(project: Path, backend: str) -> None:
+    if backend == "trio":
+        pytest.importorskip("trio")
+    path = project / "old.jsonl"
+    told: list[int] = []
+    stream = reread.follow(path, heartbeat=100)
+
+    async def listen() -> None:
+        async for change in stream:
+            told.append(change.line)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen)
+            await anyio.sleep(0.3)
+            append(path, line(2))
+            with anyio.fail_after(PATIENCE):
+                while told != [2]:
+                    await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+
+    anyio.run(main, backend=backend)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            assert list(stream) == []  # and its thread is gone
+            break
+        except ValueError:
+            time.sleep(0.01)
+    assert stream.closed

@@ -24,7 +24,7 @@ from reread.disk.atomic import write_atomic
 from reread.errors import Misuse
 from reread.recording.resume_command import resume_command
 from reread.reports.check_report import check_report
-from reread.session.follower import follow
+from reread.session.follow import follow
 
 REREAD = str(Path(sys.executable).with_name("reread"))
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and links as POSIX has them")

@@ -13,13 +13,13 @@ from test_real_client import TRANSCRIPTS, name
 import reread
 from reread.base import jsontext
 from reread.model import parts as p
-from reread.model.changes import change_of
 from reread.model.conversation import Message
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, shown_parts
 from reread.records import blocks as b
 from reread.render.selection import Selection
 from reread.render.sequence import is_drawn, message_sequence
+from reread.session.changes import change_of
 
 
 def walk(message: Message) -> list[tuple[str, str]]:

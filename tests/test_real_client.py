@@ -385,3 +385,11 @@ def test_json_output_is_one_result_and_text_output_is_no_transcript(scenario: Pa
     assert [(r.type, r.dialect, r.value) for r in result.records] == [("result", "stream-json", said)]
     assert result.id == said["session_id"]
     assert [r.type for r in text.records] == ["malformed"]
+
+
+@every_transcript
+def test_every_message_knows_its_turn(path: Path) -> None:
+    session = reread.open(path)
+    for conversation in (session.conversation, *session.agents.values()):
+        assert all(message in message.turn.messages for message in conversation.messages)
+        assert [turn for turn in conversation.turns if any(m.turn is not turn for m in turn.messages)] == []

@@ -16,13 +16,13 @@ from making import jsonl, printed, reply, use, user
 
 import reread
 from reread.cli._options import SAMPLES
-from reread.model.changes import change_of
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.markdown import session_markdown
 from reread.render.sanitize import coloured_output, plain_output, safe, safe_json
 from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, change_lines, make_console
+from reread.session.changes import change_of
 from reread.tools.nodes import Picture
 
 HERE = Path(__file__).parent

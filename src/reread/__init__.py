@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
-    from reread.model.changes import Change
     from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
     from reread.model.ledger import Fate
     from reread.reader.export_formats import export
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from reread.records.decode import Decoder, Record
     from reread.records.lines import Line
     from reread.reports.usage_report import usage
-    from reread.session.follower import follow
+    from reread.session.changes import Change
+    from reread.session.follow import follow
     from reread.session.rules import Finding
     from reread.session.session import Session, check, open  # noqa: A004
 
@@ -30,7 +30,7 @@ _MODULES = {
     "Ambiguous": "errors",
     "Branch": "model.conversation",
     "Call": "model.conversation",
-    "Change": "model.changes",
+    "Change": "session.changes",
     "Compaction": "model.conversation",
     "Conversation": "model.conversation",
     "Decoder": "records.decode",
@@ -52,7 +52,7 @@ _MODULES = {
     "capture": "recording.recorder",
     "check": "session.session",
     "export": "reader.export_formats",
-    "follow": "session.follower",
+    "follow": "session.follow",
     "open": "session.session",
     "replay": "recording.player",
     "sessions": "catalog.summaries",

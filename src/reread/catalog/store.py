@@ -28,7 +28,7 @@ class Store:
     """The captured conversations in a folder, by default in this machine's own store."""
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.root = layout.expand_path(root) if root is not None else layout.default_store()
+        self.root: Path = layout.expand_path(root) if root is not None else layout.default_store()
         """The folder for new conversations."""
         self._has_own_root = root is not None
 

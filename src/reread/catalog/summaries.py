@@ -40,7 +40,7 @@ TABLE, FORMAT = "headers", 1
 
 
 class Header(msgspec.Struct, frozen=True):
-    """A session as a line in a list."""
+    """A session as a line in a list. Every function that takes a path takes it, too: `reread.open(header)`."""
 
     id: str
     path: str
@@ -61,6 +61,9 @@ class Header(msgspec.Struct, frozen=True):
     """True if it is a captured conversation; its id is that of the conversation."""
     sessions: tuple[str, ...] = ()
     """The ids of Claude Code's sessions at its start and its end."""
+
+    def __fspath__(self) -> str:
+        return self.path
 
 
 def read_header(path: str | Path) -> Header:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reread.disk.sources import TempFileSource
-from reread.model.changes import change_of
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, change_lines, make_console
+from reread.session.changes import change_of
 from reread.session.session import Session
 
 

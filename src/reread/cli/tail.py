@@ -45,14 +45,16 @@ def tail(ctx: click.Context, name: str, form: str, last: int, full: bool, root: 
     reread tail ./session.jsonl --format json
     """
     from reread.catalog.resolve import missing_path
-    from reread.session.follower import follow
+    from reread.session.follow import follow
 
     session = open_session(ctx, name, root) if missing_path(name) is None else None
+    if session is not None:
+        session.load_lines()  # a last line without an end is still being written
     if form == "json":
         from reread.base import jsontext
         from reread.render.json import change_value
 
-        for change in follow(session or name):
+        for change in follow(session or name, fresh=session is None):
             echo_json(jsontext.dumps(change_value(change)))
             sys.stdout.flush()
         return
@@ -67,6 +69,6 @@ def tail(ctx: click.Context, name: str, form: str, last: int, full: bool, root: 
         for part in conversation_sequence(session.conversation, Selection(turns=(-last, None), full=full)):
             for item in view.item(part):
                 console.print(item)
-    for change in follow(session or name):
+    for change in follow(session or name, fresh=session is None):
         for item in change_lines(change, view):
             console.print(item, end=getattr(item, "end", "\n"))

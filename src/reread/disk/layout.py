@@ -202,6 +202,20 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     return {_agent_id(path): path for path in reversed(paths)}
 
 
+def session_of(path: Path, folder: Path) -> Path | None:
+    """Return the session's file that a file below a folder of sessions belongs to: itself, or its agent's session."""
+    above = path.relative_to(folder).parts[:-1]
+    if is_session_filename(path.name):
+        return path if above and SESSION_SUBFOLDERS.isdisjoint(above) else None
+    if not path.name.startswith(AGENT_PREFIX):
+        return None
+    if SUBAGENTS in above:
+        own = folder.joinpath(*above[: above.index(SUBAGENTS)])
+        return own.with_name(f"{own.name}.jsonl")
+    id = _session_id_of(path)
+    return path.with_name(f"{id}.jsonl") if id is not None and _SESSION_ID.fullmatch(id) else None
+
+
 def _session_id_of(path: Path) -> str | None:
     """Return the session that an agent's file belongs to; the file is read again only if it has changed."""
     try:

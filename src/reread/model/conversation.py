@@ -5,6 +5,7 @@ These types refer to each other, so they share a module. `fold` fills them, one 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -22,13 +23,11 @@ from reread.model.message import MessageContent
 from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.tree import NO_PARENT, RecordTree
+from reread.model.usage_rows import RowCache
 from reread.records.decode import Records
 from reread.records.lines import Line, Lines, ReadAt
 from reread.tools.nodes import Node
 from reread.tools.tool_call import AgentStats, ToolCall
-
-CACHED_ROWS = 4096
-"""For how many messages the usage rows stay computed."""
 
 
 class Message(MessageContent, eq=False, kw_only=True):
@@ -55,6 +54,12 @@ class Message(MessageContent, eq=False, kw_only=True):
     def active(self) -> bool:
         """True if it is on the active branch."""
         return self.conversation.is_on(self, self.conversation.active_branch)
+
+    @property
+    def turn(self) -> Turn:
+        """The turn it belongs to, on the active branch or on its own."""
+        turns = self.conversation.turns if self.active else self.conversation.branch(self.branch).turns
+        return turns[bisect_right(turns, self.index, key=lambda turn: turn.messages[0].index) - 1]
 
     def __repr__(self) -> str:
         return f"<Message {self.role}/{self.kind} {self.id} line {self.line}>"
@@ -247,7 +252,7 @@ class Conversation:
         self._link_agents: Callable[[], object] = lambda: None
         self._branches: list[Branch] = []
         self._turns: tuple[int, list[Turn]] = (-1, [])
-        self._rows: dict[int, tuple[int, list[UsageRow]]] = {}
+        self._rows = RowCache()
         self._tool_call: tuple[object, ToolCall] | None = None
 
     @property
@@ -282,6 +287,10 @@ class Conversation:
             if message is not None:
                 found.setdefault(message.index, []).append(branch)
         return found
+
+    def branch(self, id: int) -> Branch:
+        """Return the branch with this id."""
+        return self._all_branches()[id]
 
     def _all_branches(self) -> list[Branch]:
         for id in range(len(self._branches), len(self.tree.forks)):
@@ -357,13 +366,7 @@ class Conversation:
 
     def usage_rows(self, message: Message) -> list[UsageRow]:
         """Return the winning usage row of each request of a message; recent answers are cached."""
-        size = len(message.records) + len(message.usage_records)
-        known = self._rows.get(message.index)
-        if known is None or known[0] != size:
-            if len(self._rows) >= CACHED_ROWS:
-                self._rows.clear()
-            known = self._rows[message.index] = (size, message.usage_rows())
-        return known[1]
+        return self._rows.get(message.index, len(message.records) + len(message.usage_records), message.usage_rows)
 
     def tool_call(self, call: Call) -> ToolCall:
         """Return a call as a tool sees it; the last answer is cached."""
@@ -408,7 +411,7 @@ class Agent(Conversation):
         """The agent that made that call; None if the main thread did."""
         self.path = path
         """Its own file, if it has one."""
-        self.meta = meta or {}
+        self.meta: dict[str, Any] = meta or {}
         """The client's notes beside the agent's file."""
         self.depth = depth
         """How many conversations of the same file it is nested in."""

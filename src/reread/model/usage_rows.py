@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from reread.accounting.billing import SYNTHETIC, UsageRow, join_row, overlay
 from reread.records.envelope import EventEnvelope, RecordEnvelope, decode_payload, parse_usage
+
+CACHED_ROWS = 4096
+"""For how many messages the usage rows stay computed."""
+
+
+class RowCache:
+    """The usage rows of the messages last asked for, by their index."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, tuple[int, list[UsageRow]]] = {}
+
+    def get(self, index: int, size: int, compute: Callable[[], list[UsageRow]]) -> list[UsageRow]:
+        """Return the rows of a message; they are computed again once it has another number of records."""
+        known = self._rows.get(index)
+        if known is None or known[0] != size:
+            if len(self._rows) >= CACHED_ROWS:
+                self._rows.clear()
+            known = self._rows[index] = (size, compute())
+        return known[1]
 
 
 def usage_rows(envelopes: Iterable[RecordEnvelope], model: str | None) -> list[UsageRow]:

@@ -32,7 +32,7 @@ FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": sess
 
 
 def export(
-    source: str | Path | bytes | IO[bytes] | Session,
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
     form: str = "markdown",
     *,
     to: str | Path | None = None,

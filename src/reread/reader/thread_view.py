@@ -13,9 +13,9 @@ from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict
 from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
-from reread.model.changes import touched_messages
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
 from reread.model.record_kinds import TURN_STARTERS
+from reread.model.touched import touched_messages
 from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.timeline import Timeline, category_of

@@ -7,7 +7,7 @@ import select
 import subprocess
 import threading
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import IO, Any, cast
 
 from reread.base.claude_argv import takes_stream_json, with_stream_json
 from reread.base.text import plural
+from reread.base.threaded import finish_in_thread, iterate_in_thread
 from reread.catalog.store import DEFAULT, Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import ERR, IN, OUT
@@ -44,9 +45,10 @@ def capture(
     env: Mapping[str, str] | None = None,
     fsync: str = RESULT,
 ) -> Capture:
-    """Run a command, or read a binary stream, and record every line; iterate over the capture for records.
+    """Run a command, or read a binary stream, and record every line.
 
-    If the conversation exists, another run is added to it.
+    Iterate over the capture for records, with `for` or `async for`. If the conversation exists, another run is added
+    to it.
     """
     return Capture(
         source,
@@ -152,7 +154,7 @@ class _StreamRecorder:
 class Capture:
     """A run that is being captured: iterate over it for its records, or over `chunks()` for its output as it comes.
 
-    As a context manager, it terminates the command if the body is left while the command still runs.
+    As a context manager (`with` or `async with`), it terminates the command if the body is left while it still runs.
     """
 
     def __init__(
@@ -188,7 +190,7 @@ class Capture:
             recorder.abandon()
             raise
         recorder.start_run(argv, cwd or _working_folder(), title)
-        self._chunks = self._run()
+        self._chunks = _Locked(self._run())
 
     @property
     def conversation(self) -> str:
@@ -201,12 +203,16 @@ class Capture:
         return StoredConversation(self.recorder.path)
 
     def __iter__(self) -> Iterator[Record]:
+        """Yield the records of the output as they come."""
         decoder = Decoder()
         for chunk in self._chunks:
             yield from decoder.feed(chunk)
         yield from decoder.flush()
         if self.recorder.error is not None:
             raise self.recorder.error
+
+    def __aiter__(self) -> AsyncIterator[Record]:
+        return iterate_in_thread(iter(self), self._terminate)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the output in the pieces in which it comes; each complete line has been recorded by then."""
@@ -234,11 +240,15 @@ class Capture:
     def close(self) -> None:
         """Stop reading, and terminate the command if it still runs."""
         if self.exit_code is None and self.child is not None:
-            self.child.process.terminate()
+            self._terminate()
             self.wait()
         self._chunks.close()
         if self.exit_code is None:
             self._end(None)
+
+    def _terminate(self) -> None:
+        if self.child is not None:
+            self.child.process.terminate()
 
     def stop_reading(self) -> None:
         """Close the command's output, so that it gets a broken pipe if it writes more, and wait until it ends."""
@@ -249,6 +259,14 @@ class Capture:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    async def __aenter__(self) -> Capture:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await finish_in_thread(self.close)
 
     def _run(self) -> Generator[bytes]:
         """Record and yield the output until it ends; error output and input are handled in threads."""
@@ -291,6 +309,23 @@ class Capture:
                 self.send(chunk)
         with suppress(OSError):
             self.close_input()
+
+
+class _Locked(Iterator[bytes]):
+    """A generator of which one thread at a time takes an item: a cancelled task leaves a thread that still waits."""
+
+    def __init__(self, chunks: Generator[bytes]) -> None:
+        self._chunks = chunks
+        self._lock = threading.Lock()
+
+    def __next__(self) -> bytes:
+        with self._lock:
+            return next(self._chunks)
+
+    def close(self) -> None:
+        """Close the generator."""
+        with self._lock:
+            self._chunks.close()
 
 
 def _read_chunks(fd: int, child: Child | None) -> Iterator[bytes]:

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from reread.base import jsontext
-from reread.model.changes import Change
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.parts import TOOLS, block_kind
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
 from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.session.changes import Change
 from reread.session.session import Session
 
 

@@ -17,7 +17,6 @@ from reread.base.coerce import as_dict
 from reread.base.format import date_text, duration_text, time_text
 from reread.base.text import plural
 from reread.model import parts as p
-from reread.model.changes import Change
 from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
@@ -36,6 +35,7 @@ from reread.render.sequence import (
     session_sequence,
 )
 from reread.render.terminal_nodes import NodeView, hidden_lines
+from reread.session.changes import Change
 from reread.session.session import Session
 from reread.tools.generic import block_node
 from reread.tools.nodes import Node

@@ -27,7 +27,7 @@ from reread.errors import Misuse
 if TYPE_CHECKING:
     from reread.session.session import Session
 
-    Source = str | Path | bytes | IO[bytes] | Session
+    Source = str | os.PathLike[str] | bytes | IO[bytes] | Session
 
 STDIN = "-"
 
@@ -48,9 +48,9 @@ def usage(
 ) -> UsageReport:
     """Return the tokens and cost of sessions, counting each response once, by group and in total.
 
-    Without sources, count all sessions of this machine, or those below `root`. A source is a session (with its
-    agents), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, session, project, model,
-    branch, agent, thread (main or subagents), block (five hours), or several of them.
+    Without sources, count all sessions of this machine, or those below `root`. A source is a session or its header (its
+    agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, session,
+    project, model, branch, agent, thread (main or subagents), block (five hours), or several of them.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
@@ -85,7 +85,7 @@ def _words(value: str | Sequence[str] | None) -> list[str]:
 
 def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
     for source in sources:
-        if isinstance(source, str | Path | bytes | bytearray) or _is_session(source) or hasattr(source, "read"):
+        if isinstance(source, str | os.PathLike | bytes | bytearray) or _is_session(source) or hasattr(source, "read"):
             yield source  # pyright: ignore[reportReturnType]
         else:
             yield from _flatten(source)
@@ -103,8 +103,8 @@ def _inputs(sources: list[Source], root: str | Path | Sequence[str | Path] | Non
         for folder in layout.session_folders([root] if isinstance(root, str | Path) else root):
             inputs.add_folder(folder)
     for source in sources:
-        if isinstance(source, str | Path) and str(source) != STDIN:
-            _add_path(inputs, source, root)
+        if isinstance(source, str | os.PathLike) and source != STDIN:
+            _add_path(inputs, source if isinstance(source, str) else Path(source), root)
         elif _is_session(source):
             inputs.add(source.usage_inputs)
         else:

@@ -13,11 +13,11 @@ from typing import NamedTuple, TypeVar
 from reread.base import gc_pause
 from reread.disk.sources import FileSource, file_fingerprint, is_being_written
 from reread.errors import NotFound, RereadError
-from reread.model.changes import Change
 from reread.reader import schema
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.server.event_bus import EventBus, Listener
+from reread.session.changes import Change
 from reread.session.follower import HEARTBEAT_MS, Follower, ticks
 from reread.session.session import Session
 

@@ -1,21 +1,19 @@
-"""Follow a session while it is written: growing, rewritten, replaced and new files."""
+"""Keep a session up to date while it is written: growing, rewritten, replaced and new files."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
 from watchfiles import watch
 
-from reread.catalog.resolve import missing_path, resolve_session
 from reread.disk import layout
-from reread.disk.sources import FileSource
-from reread.errors import Misuse, NotFound, Unreadable
-from reread.model.changes import Change, change_of
+from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
+from reread.session.changes import Change, change_of
 from reread.session.loader import Loader
 from reread.session.session import Session, load_agent
 
@@ -30,47 +28,13 @@ RESCANS_AFTER_CHANGE = 3
 into a folder before the system watches it is not reported."""
 
 
-def follow(
-    source: str | Path | Session, *, stop: threading.Event | None = None, heartbeat: int = HEARTBEAT_MS
-) -> Iterator[Change]:
-    """Yield what each new record changes, agents' records included, until `stop` is set.
-
-    A session that is followed stays up to date: after a change it holds what loading the file would give. A path
-    without a file is waited for. If a file was rewritten or replaced, a `rewritten` change names the first line
-    that differs, and the records from there come again.
-    """
-    halt = stop or threading.Event()
-    session, path = _start(source)
-    follower = Follower(session) if session is not None else None
-    for touched in ticks(path, halt, heartbeat):
-        if follower is None:
-            if not os.path.exists(path):
-                continue
-            follower = Follower(Session(FileSource(path)), fresh=True)
-        yield from follower.changes(touched)
-    if follower is not None:
-        yield from follower.finish()
-
-
-def _start(source: str | Path | Session) -> tuple[Session | None, Path]:
-    """Return the session to follow, None if its file does not exist yet, and its path."""
-    if isinstance(source, Session):
-        if source.path is None:
-            raise Misuse("Only a session on disk can be followed; pass the path of its file.")
-        return source, source.path
-    missing = missing_path(source)
-    if missing is not None:
-        return None, missing
-    path = resolve_session(source)
-    return Session(FileSource(path)), path
-
-
 def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Path]]:
     """Yield the absolute paths that changed each time something did, and an empty set at each heartbeat."""
     path = path.absolute()
     while not os.path.isdir(path.parent):
         if stop.wait(heartbeat / 1000):
             return
+        yield set()
     prefixes = (str(path), str(path.with_suffix("")), str(path.parent / layout.AGENT_PREFIX))
 
     def matters(_: object, changed: str) -> bool:
@@ -111,15 +75,23 @@ def _folders(path: Path) -> set[str]:
 class Follower:
     """Keeps a session up to date with its files."""
 
-    def __init__(self, session: Session, *, fresh: bool = False) -> None:
-        """Follow a session; with `fresh`, every line of its file is a change."""
+    def __init__(self, session: Session, *, seen: Mapping[str, int] | None = None) -> None:
+        """Follow a session from what it holds; or, with `seen`, from that many bytes of each of its files."""
         self.session = session
+        self._seen = dict(seen or {})
         self._ticks = 0
         self._rescans = 0
         session.stop_merging()
-        if fresh:
+        if seen is not None:
             session.restart()
+            session.set_agents({})
+            self._rescans = RESCANS_AFTER_CHANGE
         _ = session.agents
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes of each of its files were read."""
+        loaders = (self.session.loader, *self.session.agent_loaders.values())
+        return {str(loader.source.path): loader.size for loader in loaders}
 
     def changes(self, touched: set[Path]) -> Iterator[Change]:
         """Return what is new, in the main file first, then in each agent's."""
@@ -137,31 +109,34 @@ class Follower:
     def finish(self) -> Iterator[Change]:
         """Return what a last line without an end holds, once nothing more is expected."""
         if self.session.loader.can_continue():
-            yield from self._changes(self.session.loader.conversation, self.session.load_rest())
+            yield from self._changes(self.session.loader, self.session.load_rest())
 
     def _main_changes(self) -> Iterator[Change]:
         session = self.session
         if session.loader.can_continue():
-            yield from self._changes(session.loader.conversation, session.load_lines())
+            yield from self._changes(session.loader, session.load_lines())
             return
         if session.path is None or not os.path.exists(session.path):
             return
+        self._seen.pop(str(session.path), None)
         old, new = session.reload(), session.loader.conversation
         same = _shared(old, new)
-        yield Change("rewritten", line=old.records.line(same) if same < len(old.records) else len(session.lines) + 1)
-        yield from self._changes(new, range(same, len(new.records)))
+        line = old.records.line(same) if same < len(old.records) else len(session.lines) + 1
+        yield Change("rewritten", line=line, session=session)
+        yield from self._changes(session.loader, range(same, len(new.records)))
 
     def _agent_changes(self, id: str, loader: Loader) -> Iterator[Change]:
         if loader.can_continue():
-            yield from self._changes(loader.conversation, loader.load_lines())
+            yield from self._changes(loader, loader.load_lines())
             return
         path = loader.source.path
         if path is None or not os.path.exists(path):
             return
-        fresh = load_agent(id, path)
+        self._seen.pop(str(path), None)
+        fresh = load_agent(id, path, torn=False)
         self.session.set_agent(id, fresh)
-        yield Change("rewritten", line=1, agent=_agent(fresh))
-        yield from self._changes(fresh.conversation, range(len(fresh.conversation.records)))
+        yield Change("rewritten", line=1, agent=_agent(fresh), session=self.session)
+        yield from self._changes(fresh, range(len(fresh.conversation.records)))
 
     def _new_agents(self) -> Iterator[Change]:
         session = self.session
@@ -171,17 +146,20 @@ class Follower:
                 with suppress(Unreadable, NotFound):  # gone again, or not readable: the rest continues
                     loader = load_agent(id, path, torn=False)
                     session.set_agent(id, loader)
-                    yield from self._changes(loader.conversation, range(len(loader.conversation.records)))
+                    yield from self._changes(loader, range(len(loader.conversation.records)))
             elif (agent := _agent(known)) is not None and not agent.meta and (meta := layout.agent_meta(path)):
                 agent.set_meta(meta)
                 session.unlink_agents()
 
-    def _changes(self, conversation: Conversation, indexes: range) -> Iterator[Change]:
+    def _changes(self, loader: Loader, indexes: range) -> Iterator[Change]:
+        conversation = loader.conversation
+        seen = loader.lines.count_within(self._seen.get(str(loader.source.path), 0))
         if indexes:
             self.session.unlink_agents()
             _ = self.session.agents
         for index in indexes:
-            yield change_of(conversation, index)
+            if conversation.records.line(index) > seen:
+                yield change_of(conversation, index, self.session)
 
 
 def _shared(old: Conversation, new: Conversation) -> int:

@@ -37,6 +37,11 @@ class Loader:
         """The physical lines read so far."""
         return Lines(self._decoder.starts, lambda: self._decoder.size, self.source.read)
 
+    @property
+    def size(self) -> int:
+        """Bytes read so far."""
+        return self._read
+
     def load(self, progress: Progress | None = None) -> None:
         """Read everything, a torn tail included."""
         self.load_lines(progress)

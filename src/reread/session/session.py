@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -117,7 +118,9 @@ class Session:
 
     def load_lines(self, progress: Progress | None = None) -> range:
         """Read the whole lines that are new, and return the indexes of their records."""
-        return (self._loader or self._begin()).load_lines(progress)
+        return (
+            self._loader.load_lines(progress) if self._loader else self._begin().load_lines(progress or self._progress)
+        )
 
     def load_rest(self) -> range:
         """Read everything that is new, a torn last line included, and return the indexes of the records."""
@@ -420,28 +423,31 @@ def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
 
 
 def open(
-    source: str | Path | bytes | IO[bytes] | Session,
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
     *,
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """Open a session by path, id, unique prefix, "latest" or "-" (standard input), from bytes or a binary file."""
+    """Open a session by path, header, id, unique prefix, "latest" or "-" (stdin), from bytes or a binary file."""
     if isinstance(source, Session):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
         return Session(MemorySource(bytes(source)))
     if isinstance(source, str) and source == STDIN:
         return Session(MemorySource(read_all(sys.stdin.buffer)))
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
+        name = source if isinstance(source, str) else Path(source)
         roots = [root] if isinstance(root, str | Path) else root
-        return Session(FileSource(resolve_session(source, root=root)), progress=progress, roots=roots)
+        return Session(FileSource(resolve_session(name, root=root)), progress=progress, roots=roots)
     if hasattr(source, "read"):
         return Session(MemorySource(read_all(source)))
     raise Misuse(f"Cannot open a {type(source).__name__}; pass a path, a session id, bytes or a binary file.")
 
 
 def check(
-    source: str | Path | bytes | IO[bytes] | Session, *, root: str | Path | Sequence[str | Path] | None = None
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Finding]:
     """Check a session's file and yield errors, warnings and notes, each with its line."""
     yield from open(source, root=root).problems

@@ -1,44 +1,11 @@
-"""What one record changed in a conversation, for whoever follows it."""
+"""The messages that one record touches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
-from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, Fate, call_target
-from reread.records.decode import Record
-
-
-class Change(msgspec.Struct, frozen=True):
-    """What one record changed; or, of kind `rewritten`, the first line from which the file differs."""
-
-    kind: str
-    line: int
-    fate: Fate | None = None
-    record: Record | None = None
-    message: Message | None = None
-    call: Call | None = None
-    agent: Agent | None = None
-    """The agent that the record belongs to."""
-
-
-def change_of(conversation: Conversation, index: int) -> Change:
-    """Return what the record at `index` changed."""
-    ledger = conversation.ledger
-    code, target = ledger.code(index), ledger.targets[index]
-    record = conversation.records[index]
-    message, call, agent = None, None, conversation if isinstance(conversation, Agent) else None
-    if code in (SHOWN, MERGED):
-        message = conversation.messages[target]
-    elif code == PAIRED:
-        call = conversation.calls[target]
-        message = call.message
-    elif code == AGENT:
-        agent = conversation.inline_agents[ledger.agents[target]]
-        message = agent.find_message(record.envelope.uuid or "")
-    return Change("record", record.line, ledger[index], record, message, call, agent)
+from reread.model.conversation import Conversation, Message
+from reread.model.ledger import ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
 
 
 def touched_messages(conversation: Conversation, index: int) -> Iterator[Message]:
