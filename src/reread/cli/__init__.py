@@ -18,6 +18,7 @@ import click
 from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.base.version import __version__
 from reread.cli._options import root_options
+from reread.cli._output import guard_output
 from reread.errors import RereadError
 
 OK, FAILED, INTERRUPTED = 0, 2, 130
@@ -105,6 +106,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
 def main() -> None:
     """Run the command line; print an error as one line that says what to do."""
     open_standard_streams()
+    guard_output()
     try:
         code = reread.main(standalone_mode=False)
         sys.stdout.flush()

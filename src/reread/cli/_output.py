@@ -5,11 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from typing import Any, cast
 
 import click
 
 ITEMS_PER_WRITE = 256
+
+
+class PrintableStream(TextIOWrapper):
+    """Standard output through which no text can act on the terminal; bytes pass unchanged through its buffer."""
+
+    def write(self, s: str, /) -> int:
+        """Write text; what is not a colour is made visible."""
+        from reread.render.sanitize import printable
+
+        super().write(printable(s))
+        return len(s)
+
+
+def guard_output() -> None:
+    """Let nothing but colours reach the terminal as text, whatever a verb prints."""
+    stream = sys.stdout
+    if type(stream) is TextIOWrapper:
+        options: dict[str, Any] = {"encoding": stream.encoding, "errors": stream.errors}
+        options["line_buffering"] = stream.line_buffering
+        sys.stdout = PrintableStream(stream.detach(), **options)
 
 
 def print_json(value: Any) -> None:
@@ -40,9 +61,10 @@ def progress(label: str, length: int | None) -> Generator[Callable[[int], None]]
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(transient=True) as bar:
+    with Progress(transient=True, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=length)
         yield lambda steps: bar.advance(task, steps)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+
+from reread.render.colours import readable_colours
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands: titles, links, clipboard
@@ -11,7 +14,17 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]?"  # all others
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction
+    r"\u2028\u2029\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # line separators and what nobody sees
+    r"\ud800-\udfff]"
+)
+_OWN_CODES = re.compile(
+    r"\x1b\[[0-9;]*m"  # colours
+    r"|\x1b\]1337;File=[a-z0-9=;]*:[A-Za-z0-9+/=]*\x07|\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\"  # pictures
+    rf"|({_CONTROL.pattern})"
+)
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 
 
@@ -22,7 +35,7 @@ def safe(text: str) -> str:
 
 def safe_json(text: str) -> str:
     """The same JSON, with control characters and direction overrides escaped."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def plain_output(text: str) -> str:
@@ -39,10 +52,23 @@ def coloured_output(text: str) -> str:
     for code in _ESCAPES.finditer(shown):
         out.append(safe(shown[at : code.start()]))
         if _COLOUR.fullmatch(code[0]):
-            out.append(code[0])
+            out.append(readable_colours(code[0]))
         at = code.end()
     out.append(safe(shown[at:]))
     return "".join(out)
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: nothing in it acts but colours, and pictures in base64."""
+    if not _CONTROL.search(text):
+        return text
+    return _OWN_CODES.sub(lambda found: found[0] if found[1] is None else _visible(found), text)
+
+
+def csv_cell(text: str) -> str:
+    """Text for a cell of CSV that a spreadsheet takes for text, not for a formula."""
+    line = safe(text)
+    return f"'{line}" if line.lstrip()[:1] in ("=", "+", "-", "@", "|", "%") else line
 
 
 def _unix_line_ends(text: str) -> str:
@@ -55,4 +81,4 @@ def _last_states(text: str) -> str:
 
 def _visible(found: re.Match[str]) -> str:
     number = ord(found[0])
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -12,7 +12,7 @@ from reread.accounting.prices import Price, Prices, Tier, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
 from reread.base.text import cell_width, pad, truncate
 from reread.render.format import model_text
-from reread.render.sanitize import safe
+from reread.render.sanitize import csv_cell, safe
 from reread.reports.usage_report import FIGURES, figures
 
 WIDTH = 80
@@ -138,8 +138,8 @@ def usage_csv(report: UsageReport) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*report.by, *FIGURES])
     for row in report.rows:
-        values = [*row.group.values(), *figures(row.usage).values()]
-        writer.writerow(["" if value is None else value for value in values])
+        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
+        writer.writerow([*groups, *("" if value is None else value for value in figures(row.usage).values())])
     return out.getvalue()
 
 

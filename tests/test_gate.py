@@ -1,0 +1,157 @@
+"""Nothing in a transcript acts on the terminal, the document, the table or the shell that it is printed to."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+from poison import poisoned_lines
+
+pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
+
+REAL = Path(__file__).parent / "real"
+SAMPLES = Path(__file__).parent.parent / "src/reread/samples"
+COLOUR = re.compile(r"\x1b\[([0-9;]*)m")
+HIDING = {"8", "40", "47", "48", "100", "107", "5", "6"}
+OVERRIDES = {"RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI"}
+TAG = re.compile(r"</?([a-zA-Z][\w-]*)")
+
+VERBS = [
+    ["ls"],
+    ["ls", "--json"],
+    ["usage"],
+    ["usage", "--by", "project,model", "--csv"],
+    ["usage", "--by", "session"],
+    ["usage", "--json"],
+    ["check"],
+    ["check", "--drift"],
+]
+SESSION_VERBS = [
+    ["show", "--no-pager"],
+    ["show", "--no-pager", "--full"],
+    ["show", "-f", "markdown", "--full"],
+    ["show", "-f", "json"],
+    ["check"],
+    ["resume", "--print"],
+    ["export", "-o", "-", "-f", "markdown"],
+]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A projects folder with poisoned sessions: the samples, and one with every record of a real client's scenarios."""
+    folder = tmp_path_factory.mktemp("poisoned")
+    for path in SAMPLES.glob("projects/**/*.jsonl"):
+        target = folder / path.relative_to(SAMPLES)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(poisoned_lines(path))
+    for version in ("1.0.128", "2.1.325"):
+        lines = map(poisoned_lines, sorted((REAL / version).glob("*/projects/*/*.jsonl")))
+        (folder / f"projects/{version}").mkdir()
+        (folder / f"projects/{version}/all.jsonl").write_bytes(b"".join(lines))
+    return folder
+
+
+def sessions(root: Path) -> list[Path]:
+    return sorted(root.glob("projects/*/*.jsonl"))
+
+
+def run(root: Path, *words: str) -> str:
+    """What a verb prints to a terminal."""
+    inner, outer = pty.openpty()
+    environment = os.environ | {"HOME": str(root), "CLAUDE_CONFIG_DIR": str(root), "TERM": "xterm-256color"}
+    environment |= {"COLORTERM": "truecolor", "COLUMNS": "100"}
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "reread", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=outer,
+            stderr=errors,
+            env=environment,
+        ) as process,
+    ):
+        os.close(outer)
+        out = b"".join(pieces(inner))
+        process.wait(60)
+        errors.seek(0)
+        said = errors.read().decode()
+    os.close(inner)
+    assert "Traceback" not in said
+    return out.decode() + said.replace("\n", "\r\n")
+
+
+def pieces(number: int) -> Iterator[bytes]:
+    while True:
+        try:
+            piece = os.read(number, 1 << 16)
+        except OSError:  # Linux says so when the other end is closed
+            return
+        if not piece:
+            return
+        yield piece
+
+
+def check_output(text: str) -> None:
+    for colour in COLOUR.finditer(text):
+        codes = re.sub(r"[34]8;(?:5;\d+|2;\d+;\d+;\d+)", "", colour[1]).split(";")
+        assert not HIDING.intersection(codes), repr(text[colour.start() - 60 : colour.end() + 60])
+    plain = COLOUR.sub("", text).replace("\r\n", "\n")
+    for at, character in enumerate(plain):
+        if (
+            character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        ) or character in "\u200b\U000e0041":
+            pytest.fail(f"{character!r} in {plain[max(0, at - 80) : at + 20]!r}")
+        assert unicodedata.bidirectional(character) not in ("RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI"), plain[
+            at - 80 : at
+        ]
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_verbs_over_all_sessions(root: Path, words: list[str]) -> None:
+    out = run(root, *words)
+    assert out
+    check_output(out)
+
+
+@pytest.mark.parametrize("words", SESSION_VERBS, ids=" ".join)
+def test_verbs_of_one_session(root: Path, words: list[str]) -> None:
+    for path in sessions(root)[:3]:
+        out = run(root, words[0], str(path), *words[1:])
+        check_output(out)
+
+
+def test_markdown_documents_contain_no_tags_but_ours(root: Path) -> None:
+    import reread
+
+    for path in sessions(root):
+        document = reread.export(path, "markdown", full=True).decode()
+        check_output(document)
+        page = cmarkgfm.github_flavored_markdown_to_html(document, Options.CMARK_OPT_UNSAFE)
+        tags = {tag.lower() for tag in TAG.findall(page)}
+        assert "x-evil" not in tags and "img" not in tags and "script" not in tags
+        assert page.count("<details>") == page.count("</details>") == document.count("<details><summary>")
+        assert 'href="javascript' not in page
+
+
+def test_tables_contain_no_formulas(root: Path) -> None:
+    out = subprocess.run(
+        [sys.executable, "-m", "reread", "usage", "--by", "project", "--csv"],
+        env=os.environ | {"HOME": str(root), "CLAUDE_CONFIG_DIR": str(root)},
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    ).stdout
+    for row in csv.reader(io.StringIO(out)):
+        assert row[0].lstrip()[:1] not in tuple("=+-@")
