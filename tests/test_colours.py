@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reread.render.colours import readable_colours
-from reread.render.sanitize import coloured_output, csv_cell, printable, safe, safe_json
+from reread.render.sanitize import coloured_output, csv_cell, safe, safe_json, terminal_text
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_a_long_code_takes_linear_time() -> None:
 
 
 def test_nothing_but_colours_and_pictures_is_printed() -> None:
-    assert printable("\x1b[1mbold\x1b[0m\n\ttext") == "\x1b[1mbold\x1b[0m\n\ttext"
+    assert terminal_text("\x1b[1mbold\x1b[0m\n\ttext") == "\x1b[1mbold\x1b[0m\n\ttext"
     picture = "\x1b]1337;File=inline=1;height=16:aGVsbG8=\x07"
-    assert printable(picture) == picture
-    assert printable("\x1b]0;title\x07\x1b[2J\u202e\x9b") == "\\x1b]0;title\\x07\\x1b[2J\\u202e\\x9b"
-    assert printable("\x1b]1337;File=inline=1:a\x1b]0;t\x07") == "\\x1b]1337;File=inline=1:a\\x1b]0;t\\x07"
+    assert terminal_text(picture) == picture
+    assert terminal_text("\x1b]0;title\x07\x1b[2J\u202e\x9b") == "\\x1b]0;title\\x07\\x1b[2J\\u202e\\x9b"
+    assert terminal_text("\x1b]1337;File=inline=1:a\x1b]0;t\x07") == "\\x1b]1337;File=inline=1:a\\x1b]0;t\\x07"
 
 
 def test_invisible_characters_become_visible() -> None:

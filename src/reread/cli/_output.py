@@ -18,9 +18,9 @@ class PrintableStream(TextIOWrapper):
 
     def write(self, s: str, /) -> int:
         """Write text; what is not a colour is made visible."""
-        from reread.render.sanitize import printable
+        from reread.render.sanitize import terminal_text
 
-        super().write(printable(s))
+        super().write(terminal_text(s))
         return len(s)
 
 

@@ -59,7 +59,7 @@ def show(
 
 def _print_items(items: Iterator[Any], *, pager: bool) -> None:
     """Print rendered items, on a terminal through a pager."""
-    from reread.render.sanitize import printable
+    from reread.render.sanitize import terminal_text
     from reread.render.terminal import make_console
 
     console = make_console()
@@ -68,7 +68,7 @@ def _print_items(items: Iterator[Any], *, pager: bool) -> None:
         for item in items:
             with console.capture() as captured:
                 console.print(item)
-            yield printable("\n".join(line.rstrip() for line in captured.get().split("\n")))
+            yield terminal_text("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
     if pager and sys.stdout.isatty():
         os.environ.setdefault("LESS", "FRX")

@@ -58,7 +58,7 @@ def coloured_output(text: str) -> str:
     return "".join(out)
 
 
-def printable(text: str) -> str:
+def terminal_text(text: str) -> str:
     """Text for a terminal: nothing in it acts but colours, and pictures in base64."""
     if not _CONTROL.search(text):
         return text
