@@ -68,9 +68,7 @@ def results(rows: Iterable[Object]) -> dict[str, tuple[Object, Object]]:
 
 def failed(block: Object, row: Object) -> bool:
     """True if a result states that its call failed."""
-    data = row.get("toolUseResult", row.get("tool_use_result"))
-    timed_out = isinstance(data, dict) and data.get("retrieval_status") == "timeout"
-    return bool(block.get("is_error")) or timed_out
+    return bool(block.get("is_error"))
 
 
 @cache

@@ -187,7 +187,7 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
     for flag, holds in (
         (
             "--errors",
-            lambda s: any(c.ok is False for c in s.calls) or any(m.kind == "error" for m in s.messages),
+            lambda s: any(c.state == "failed" for c in s.calls) or any(m.kind == "error" for m in s.messages),
         ),
         ("--branches", lambda s: len(set(s.git_branches)) > 1),
     ):
@@ -223,7 +223,7 @@ def test_show_json_has_the_names_of_the_library() -> None:
     session = reread.open(HARBOR)
     assert (shown["id"], shown["title"], shown["project"]) == (session.id, session.title, session.project)
     assert [m["id"] for m in shown["messages"]] == [m.id for m in session.messages]
-    assert [(c["name"], c["ok"]) for c in shown["calls"]] == [(c.name, c.ok) for c in session.calls]
+    assert [(c["name"], c["state"]) for c in shown["calls"]] == [(c.name, c.state) for c in session.calls]
     assert [t["prompt"]["text"] for t in shown["turns"]] == [t.prompt.text for t in session.turns if t.prompt]
     assert shown["agents"].keys() == session.agents.keys()
     assert len(shown["ledger"]) == len(session.records)

@@ -335,7 +335,6 @@ class TestCalls:
             ({}, {"data": "Error: Exit code 1"}),
             ({}, {"data": "User rejected tool use"}),
             ({}, {"data": {"status": "failed"}}),
-            ({}, {"data": {"retrieval_status": "timeout", "task": None}}),
             ({}, {"data": {"retrieval_status": "success", "task": {"status": "failed"}}}),
             ({}, {"data": {"success": False}}),
             ({"content": "<tool_use_error>No such tool</tool_use_error>"}, {}),
@@ -345,10 +344,54 @@ class TestCalls:
         (call,) = read(reply(use("t1")), answer(result("t1", **block), **record)).calls
         assert call.ok is False
 
-    @pytest.mark.parametrize("data", ["Structured output provided", {"status": "completed"}, {"status": 5}, []])
+    @pytest.mark.parametrize(
+        "data",
+        [
+            "Structured output provided",
+            {"status": "completed"},
+            {"status": 5},
+            {"retrieval_status": "timeout", "task": None},
+            [],
+        ],
+    )
     def test_what_does_not(self, data: Any) -> None:
         (call,) = read(reply(use("t1")), answer(result("t1", is_error=False), data=data)).calls
-        assert call.ok is True
+        assert (call.ok, call.state, call.error) == (True, "done", None)
+
+    def test_an_exit_code_that_a_program_printed_is_not_its_own(self) -> None:
+        data = {"stdout": "Exit code 1", "stderr": "", "interrupted": False}
+        (call,) = read(reply(use("t1")), answer(result("t1", "Exit code 1"), data=data)).calls
+        assert (call.state, call.exit_code) == ("done", None)
+
+    @pytest.mark.parametrize(
+        ("block", "record", "state", "code", "error"),
+        [
+            ({}, {"data": {"stdout": "half", "interrupted": True}}, "interrupted", None, ""),
+            ({"content": "Exit code 1\nno"}, {}, "failed", 1, "no"),
+            ({"content": "Exit code 0\nyes"}, {}, "done", 0, None),
+            ({"content": "Exit code 2\nno", "is_error": True}, {"data": "Error: Exit code 2\nno"}, "failed", 2, "no"),
+            ({"content": "no", "is_error": True}, {"toolDenialKind": "permission-rule"}, "denied", None, "no"),
+            ({"content": "no", "is_error": True}, {"toolDenialKind": "interrupted"}, "interrupted", None, "no"),
+            ({"content": "Exit plan mode?", "is_error": True}, {}, "denied", None, "Exit plan mode?"),
+            ({"content": "PreToolUse:Bash hook error: no", "is_error": True}, {}, "denied", None, None),
+            ({}, {"data": {"task": {"status": "failed", "exitCode": 3}}}, "failed", 3, None),
+        ],
+    )
+    def test_how_a_call_ended(
+        self, block: Object, record: Object, state: str, code: int | None, error: str | None
+    ) -> None:
+        (call,) = read(reply(use("t1")), answer(result("t1", **block), **record)).calls
+        assert (call.state, call.exit_code) == (state, code)
+        assert error is None or call.error == error
+
+    def test_the_result_of_a_turn_lists_the_denied_calls(self) -> None:
+        denials = [{"tool_name": "Bash", "tool_use_id": "t1"}, {"tool_use_id": 5}, "?"]
+        (call,) = read(
+            printed(reply(use("t1"))),
+            printed(answer(result("t1", "The tester says no.", is_error=True))),
+            {"type": "result", "subtype": "success", "permission_denials": denials},
+        ).calls
+        assert (call.state, call.error) == ("denied", "The tester says no.")
 
     def test_progress_and_other_attachments_go_with_the_call(self) -> None:
         session = read(

@@ -187,6 +187,7 @@ def test_every_result_is_on_its_call(path: Path) -> None:
             assert as_written(call.result.content) == as_written(block["content"])
             assert call.data == row.get("toolUseResult")
             assert call.ok is not plain.failed(block, row)
+            assert call.state == call.outcome.state
         assert {call.id for call in conversation.calls} >= results.keys()
 
 
@@ -349,6 +350,9 @@ def test_the_calls_of_a_stream_are_those_of_its_transcript(path: Path) -> None:
             assert as_written(call.result.content) == as_written(block["content"])
             assert call.data == row.get("tool_use_result")
             assert call.ok is not plain.failed(block, row)
+            assert call.state == call.outcome.state
+            if call_id in written and not call.denied:  # old transcripts do not say that a program denied a call
+                assert call.state == written[call_id].state
 
 
 @every_stream

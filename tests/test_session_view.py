@@ -258,7 +258,7 @@ def test_the_outline_has_a_letter_for_each_call() -> None:
         user([result("e", "The user doesn't want to proceed with this tool use", is_error=True)]),
     )
     (turn,) = view.outline(0, 10).turns
-    assert (turn.title, turn.marks, turn.errors, turn.edits, turn.agents) == ("fix it", ".exr?", 2, 1, 1)
+    assert (turn.title, turn.marks, turn.errors, turn.edits, turn.agents) == ("fix it", ".exr?", 1, 1, 1)
 
 
 def test_a_turn_without_a_prompt_is_named_after_its_first_answer() -> None:

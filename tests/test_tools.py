@@ -18,6 +18,7 @@ from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
 from reread.tools.nodes import Code, Data, Diff, Hunk, Links, Node, Note, Picture, Section, Target
+from reread.tools.outcome import outcome_of
 from reread.tools.tool_call import ToolCall
 
 HERE = Path(__file__).parent
@@ -41,7 +42,7 @@ OLDER = """
 NO_TEXT = ("signature", "base64", "data", "status")
 """Fields that are not text: signatures, the bytes of images, and states, which are drawn as marks."""
 WORDS = "some words here"
-RESULTS: dict[str, tuple[Any, Any, bool | None]] = {
+RESULTS: dict[str, tuple[Any, Any, bool]] = {
     "a string": (WORDS, WORDS, True),
     "a list of blocks": ([{"type": "text", "text": WORDS}], {"nonsense": WORDS}, True),
     "an image": (
@@ -64,10 +65,10 @@ json_values = st.recursive(
 
 
 def tool_call(
-    name: str, given: Any, content: Any = None, data: Any = None, ok: bool | None = True, **more: Any
+    name: str, given: Any, content: Any = None, data: Any = None, *, is_error: bool = False, **more: Any
 ) -> ToolCall:
-    block = to_block({"type": "tool_result", "tool_use_id": "t", "content": content}) if ok is not None else None
-    return ToolCall(name, given, result=block, data=data, ok=ok, **more)
+    block = to_block({"type": "tool_result", "tool_use_id": "t", "content": content})
+    return ToolCall(name, given, result=block, data=data, outcome=outcome_of(block, data, is_error=is_error), **more)
 
 
 def as_markdown(nodes: list[Node]) -> str:
@@ -102,21 +103,21 @@ def test_any_mcp_tool_has_the_drawing_of_mcp_tools() -> None:
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
 def test_every_result_shape_is_drawn(name: str, shape: str) -> None:
     content, data, ok = RESULTS[shape]
-    seen = tool_call(name, {"command": "ls"}, content, data, ok)
+    seen = tool_call(name, {"command": "ls"}, content, data, is_error=not ok)
     tool = tools.tool_for(name)
     assert "\n" not in tools.title(seen)
     list(tool.draw(seen))
     text = drawn_in_both_views(tools.draw(seen, full=True))
     if WORDS in str(content):
         assert WORDS in text
-    if ok is False:
+    if not ok:
         notes = [node for node in _flat(tools.draw(seen)) if isinstance(node, Note) and node.level != "info"]
         assert notes, "no note points out the failure"
 
 
 @pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
 def test_a_call_still_running_is_drawn(name: str) -> None:
-    seen = tool_call(name, {"command": "ls", "prompt": "p"}, ok=None)
+    seen = ToolCall(name, {"command": "ls", "prompt": "p"})
     assert any(isinstance(node, Note) for node in _flat(tools.draw(seen)))
 
 
@@ -126,10 +127,10 @@ def test_a_call_still_running_is_drawn(name: str) -> None:
     json_values,
     json_values,
     json_values,
-    st.sampled_from([True, False, None]),
+    st.booleans(),
 )
-def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, ok: bool | None) -> None:
-    seen = tool_call(name, given_, content, data, ok)
+def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, is_error: bool) -> None:
+    seen = tool_call(name, given_, content, data, is_error=is_error)
     tool = tools.tool_for(name)
     assert isinstance(tool.title(seen), str)
     list(tool.draw(seen))
@@ -156,28 +157,28 @@ class TestOutcome:
         ],
     )
     def test_a_failure(self, content: Any, data: Any, state: str, message: str, code: int | None) -> None:
-        outcome = tool_call("Bash", {}, content, data, ok=False).outcome
+        outcome = tool_call("Bash", {}, content, data, is_error=True).outcome
         assert (outcome.state, outcome.message, outcome.exit_code) == (state, message, code)
 
     @pytest.mark.parametrize(
-        ("denial", "ok", "state"),
+        ("denial", "is_error", "state"),
         [
             ("interrupted", False, "interrupted"),
             ("user-rejected", False, "denied"),
             ("user-rejected", True, "denied"),
-            (None, True, "done"),
-            (None, None, "running"),
-            ("interrupted", None, "running"),
+            (None, False, "done"),
+            (None, True, "failed"),
         ],
     )
-    def test_the_clients_word_for_a_denial(self, denial: str | None, ok: bool | None, state: str) -> None:
-        assert tool_call("Bash", {}, "because", ok=ok, denial=denial).outcome.state == state
+    def test_the_clients_word_for_a_denial(self, denial: str | None, is_error: bool, state: str) -> None:
+        block = to_block({"type": "tool_result", "tool_use_id": "t", "content": "because"})
+        assert outcome_of(block, is_error=is_error, denial=denial).state == state
 
     def test_a_success_is_not_denied_for_its_text(self) -> None:
-        assert tool_call("Bash", {}, "Permission to use Bash", ok=True).outcome.state == "done"
+        assert tool_call("Bash", {}, "Permission to use Bash").outcome.state == "done"
 
     def test_an_exit_code_of_many_digits(self) -> None:
-        outcome = tool_call("Bash", {}, "Exit code " + "9" * 5000, ok=False).outcome
+        outcome = tool_call("Bash", {}, "Exit code " + "9" * 5000, is_error=True).outcome
         assert (outcome.state, outcome.exit_code) == ("failed", None)
 
     def test_the_text_is_that_of_all_blocks(self) -> None:
@@ -189,7 +190,7 @@ class TestGeneric:
     """Calls of unknown tools, and the text that a tool leaves out."""
 
     def test_a_failure_is_one_note_with_its_exit_code(self) -> None:
-        nodes = tools.draw(tool_call("Unknown", {}, f"Exit code 7\n{WORDS}", ok=False))
+        nodes = tools.draw(tool_call("Unknown", {}, f"Exit code 7\n{WORDS}", is_error=True))
         assert nodes == [Note(text=f"failed with exit code 7: {WORDS}", level="error")]
 
     def test_input_and_result(self) -> None:

@@ -16,6 +16,7 @@ from reread import tools
 from reread.records import blocks as b
 from reread.tools import generic
 from reread.tools import nodes as n
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING, STATES, Outcome, outcome_of
 from reread.tools.tool_call import AgentStats, ToolCall
 
 FAMILIES = (
@@ -42,10 +43,21 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 Row = tuple[str, ToolCall, str, list[tuple[str, str]]]
 
 
-def answered(name: str, given: Any = None, content: Any = None, data: Any = None, **more: Any) -> ToolCall:
+def answered(
+    name: str,
+    given: Any = None,
+    content: Any = None,
+    data: Any = None,
+    *,
+    block: b.Block | None = None,
+    is_error: bool = False,
+    denial: str | None = None,
+    **more: Any,
+) -> ToolCall:
     """A call with a result."""
-    block = more.pop("block", None) or b.ToolResult(content=content)
-    return ToolCall(name, {} if given is None else given, result=block, data=data, **{"ok": True, **more})
+    block = block or b.ToolResult(content=content)
+    outcome = outcome_of(block, data, is_error=is_error, denial=denial)
+    return ToolCall(name, {} if given is None else given, result=block, data=data, outcome=outcome, **more)
 
 
 def running(name: str, given: Any) -> ToolCall:
@@ -55,7 +67,7 @@ def running(name: str, given: Any) -> ToolCall:
 
 def failed(name: str, given: Any, text: str) -> ToolCall:
     """A call that returned an error."""
-    return answered(name, given, text, f"Error: {text}", ok=False)
+    return answered(name, given, text, f"Error: {text}", is_error=True)
 
 
 def todo(content: str, status: str, doing: str) -> dict[str, str]:
@@ -161,7 +173,7 @@ TODO_ROWS: list[Row] = [
             {"taskId": "9", "status": "completed"},
             "Task not found",
             {"success": False, "taskId": "9", "updatedFields": [], "error": "Task not found"},
-            ok=False,
+            is_error=True,
         ),
         "TaskUpdate #9 completed",
         [("checklist", "#9:done"), ("note", "error Task not found")],
@@ -248,7 +260,7 @@ BACKGROUND_ROWS: list[Row] = [
     ),
     (
         "a shell that failed",
-        answered("BashOutput", {"bash_id": "x"}, data={**SHELL, "status": "failed", "exitCode": 2}, ok=False),
+        answered("BashOutput", {"bash_id": "x"}, data={**SHELL, "status": "failed", "exitCode": 2}, is_error=True),
         "BashOutput make watch · failed",
         [
             ("terminal", "in make watch"),
@@ -288,13 +300,13 @@ BACKGROUND_ROWS: list[Row] = [
     ),
     (
         "a task that was still running after the wait",
-        answered("TaskOutput", {"task_id": "b1"}, data={"retrieval_status": "timeout", "task": None}, ok=False),
+        answered("TaskOutput", {"task_id": "b1"}, data={"retrieval_status": "timeout", "task": None}, is_error=True),
         "TaskOutput b1 · timeout",
         [("note", "warning still running when the wait timed out"), ("facts", "b1")],
     ),
     (
         "a task that failed",
-        answered("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1), ok=False),
+        answered("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1), is_error=True),
         "TaskOutput Build · failed",
         [("note", "error failed with exit code 1"), ("terminal", "out built"), ("facts", "local bash")],
     ),
@@ -327,7 +339,7 @@ BACKGROUND_ROWS: list[Row] = [
     ),
     (
         "a shell not killed",
-        answered("KillBash", {"shell_id": "e8"}, data={"message": "already dead", "success": False}, ok=False),
+        answered("KillBash", {"shell_id": "e8"}, data={"message": "already dead", "success": False}, is_error=True),
         "KillBash e8",
         [("facts", "e8"), ("note", "error already dead")],
     ),
@@ -505,14 +517,14 @@ AGENT_ROWS: list[Row] = [
             ASKED,
             "It broke.",
             {"status": "failed", "content": [{"type": "text", "text": "It broke."}]},
-            ok=False,
+            is_error=True,
         ),
         "Task Look around · Explore · failed",
         [("section", "prompt"), ("note", "error the agent failed"), ("prose", "It broke."), ("facts", "Explore")],
     ),
     (
         "an agent that timed out",
-        answered("Task", ASKED, "", {"status": "timeout", "content": [], "totalDurationMs": 600000}, ok=False),
+        answered("Task", ASKED, "", {"status": "timeout", "content": [], "totalDurationMs": 600000}, is_error=True),
         "Task Look around · Explore · timed out",
         [("section", "prompt"), ("note", "error the agent timed out"), ("facts", "10 min")],
     ),
@@ -1097,8 +1109,8 @@ SERVER_ROWS: list[Row] = [
             ("code", "print(1)"),
             ("terminal", "out 1"),
             ("terminal", "err hm"),
-            ("note", "error exit code 1"),
             ("files", "file_1"),
+            ("note", "error failed with exit code 1"),
         ],
     ),
     (
@@ -1410,7 +1422,11 @@ TEAM_ROWS: list[Row] = [
     (
         "a message that was not delivered",
         answered(
-            "SendMessage", {"to": "x", "message": "Hm."}, "{}", {"success": False, "message": "No agent x"}, ok=False
+            "SendMessage",
+            {"to": "x", "message": "Hm."},
+            "{}",
+            {"success": False, "message": "No agent x"},
+            is_error=True,
         ),
         "SendMessage to x: Hm.",
         [("prose", "Hm."), ("facts", "x"), ("note", "error No agent x")],
@@ -1672,18 +1688,18 @@ MODULES = [import_module(f"reread.tools.{family}") for family in FAMILIES]
 TOOLS = [(module, tool) for module in MODULES for tool in module.TOOLS]
 OWN_TOOLS = pytest.mark.parametrize(("module", "tool"), TOOLS, ids=[tool.names[0] for _, tool in TOOLS])
 UNFINISHED = [
-    ({"ok": None}, "still running"),
-    ({"ok": False, "denial": "interrupted"}, "interrupted"),
-    ({"ok": False, "denial": "user-rejected"}, "denied"),
-    ({"ok": False}, "failed"),
+    (Outcome(state=RUNNING), "still running"),
+    (Outcome(state=INTERRUPTED, message="because"), "interrupted"),
+    (Outcome(state=DENIED, message="because"), "denied"),
+    (Outcome(state=FAILED, message="because"), "failed"),
 ]
 
 
 @OWN_TOOLS
 @pytest.mark.parametrize(("how", "word"), UNFINISHED, ids=[word for _, word in UNFINISHED])
-def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: dict[str, Any], word: str) -> None:
-    block = None if how["ok"] is None else b.ToolResult(content="because")
-    drawn = list(tool.draw(ToolCall(tool.names[0], {}, result=block, **how)))
+def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: Outcome, word: str) -> None:
+    block = None if how.state == RUNNING else b.ToolResult(content="because")
+    drawn = list(tool.draw(ToolCall(tool.names[0], {}, result=block, outcome=how)))
     assert any(isinstance(node, n.Note) and node.text.startswith(word) for node in drawn)
 
 
@@ -1717,7 +1733,7 @@ def tool_calls(module: ModuleType, tool: Any) -> st.SearchStrategy[ToolCall]:
         result=st.none()
         | st.builds(lambda kind, content: b.to_block({"type": kind, "content": content}), kinds, value),
         data=shaped,
-        ok=st.sampled_from([True, False, None]),
+        outcome=st.sampled_from([None, *(Outcome(state=state, message="why") for state in STATES)]),
         seconds=st.none() | st.floats(0, 1e6),
     )
 

@@ -18,6 +18,7 @@ from reread.tools._highlight import matched_texts
 from reread.tools._images import dimensions
 from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
+from reread.tools.outcome import STATES, Outcome, outcome_of
 from reread.tools.tool_call import ToolCall
 
 PNG = (
@@ -41,12 +42,13 @@ DENIED = "The user doesn't want to proceed with this tool use. The tool use was 
 MISSING = object()
 
 
-def tool_call(name: str, given: Any, *, text: Any = MISSING, data: Any = None, ok: bool | None = True) -> ToolCall:
+def tool_call(name: str, given: Any, *, text: Any = MISSING, data: Any = None, is_error: bool = False) -> ToolCall:
     """A call with this result; without one it is still running."""
     if text is MISSING and data is None:
         return ToolCall(name, given)
     content = "" if text is MISSING else text
-    return ToolCall(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
+    block = b.ToolResult(content=content)
+    return ToolCall(name, given, result=block, data=data, outcome=outcome_of(block, data, is_error=is_error))
 
 
 def draw(one: ToolCall) -> list[Node]:
@@ -331,13 +333,15 @@ READ = [
             PATH,
             text="<tool_use_error>File does not exist.</tool_use_error>",
             data="Error: File does not exist.",
-            ok=False,
+            is_error=True,
         ),
         "Read src/a.py",
         ["note"],
         ["failed: File does not exist."],
     ),
-    Row("denied", tool_call("Read", PATH, text=DENIED, ok=False), "Read src/a.py", ["note"], [f"denied: {DENIED}"]),
+    Row(
+        "denied", tool_call("Read", PATH, text=DENIED, is_error=True), "Read src/a.py", ["note"], [f"denied: {DENIED}"]
+    ),
     Row("no input", tool_call("Read", None, text="a\nb"), "Read", ["code"], ["a\nb"]),
     Row(
         "data of unknown shape",
@@ -429,13 +433,17 @@ WRITE = [
     ),
     Row(
         "failed",
-        tool_call("Write", FILE, text="File has not been read yet.", ok=False),
+        tool_call("Write", FILE, text="File has not been read yet.", is_error=True),
         "Write n.txt 2 lines",
         ["note", "code"],
         ["failed: File has not been read yet."],
     ),
     Row(
-        "denied", tool_call("Write", FILE, text=DENIED, ok=False), "Write n.txt 2 lines", ["note", "code"], ["one\n2\n"]
+        "denied",
+        tool_call("Write", FILE, text=DENIED, is_error=True),
+        "Write n.txt 2 lines",
+        ["note", "code"],
+        ["one\n2\n"],
     ),
     Row("no input", tool_call("Write", [1], text="ok"), "Write empty", ["note"]),
 ]
@@ -510,13 +518,13 @@ EDIT = [
             CHANGE,
             text="<tool_use_error>String to replace not found in file.</tool_use_error>",
             data="Error: String to replace not found in file.",
-            ok=False,
+            is_error=True,
         ),
         "Edit a.py +2 −1",
         ["note", "diff"],
         ["failed: String to replace not found in file."],
     ),
-    Row("denied", tool_call("Edit", CHANGE, text=DENIED, ok=False), "Edit a.py +2 −1", ["note", "diff"]),
+    Row("denied", tool_call("Edit", CHANGE, text=DENIED, is_error=True), "Edit a.py +2 −1", ["note", "diff"]),
     Row(
         "a new file", tool_call("Edit", {"file_path": "a.py", "new_string": "x\n"}), "Edit a.py +1 −0", ["note", "diff"]
     ),
@@ -717,7 +725,7 @@ GLOB = [
     Row("only text, nothing", tool_call("Glob", PY, text="No files found"), "Glob **/*.py → no files", ["note"]),
     Row(
         "failed",
-        tool_call("Glob", PY, text="Error: no such folder", ok=False),
+        tool_call("Glob", PY, text="Error: no such folder", is_error=True),
         "Glob **/*.py",
         ["note"],
         ["failed: no such folder"],
@@ -832,7 +840,9 @@ GREP = [
         'Grep "TODO|fixme" in src → no files',
         ["note"],
     ),
-    Row("failed", tool_call("Grep", TODO, text="regex parse error", ok=False), 'Grep "TODO|fixme" in src', ["note"]),
+    Row(
+        "failed", tool_call("Grep", TODO, text="regex parse error", is_error=True), 'Grep "TODO|fixme" in src', ["note"]
+    ),
 ]
 
 TREE = "- /p/\n  - README.md\n  - docs/\n    - a.md\n"
@@ -847,7 +857,7 @@ OTHERS = [
     Row("LS, only text", tool_call("LS", {"path": "/p"}, text=TREE), "LS /p → 3 entries", ["code"], [TREE]),
     Row(
         "LS, failed",
-        tool_call("LS", {"path": "/p"}, text="no", data="Error: no", ok=False),
+        tool_call("LS", {"path": "/p"}, text="no", data="Error: no", is_error=True),
         "LS /p",
         ["note"],
         ["failed: no"],
@@ -910,7 +920,7 @@ BASH = [
             },
         ),
         "PowerShell ls -l",
-        ["terminal", "note", "terminal", "note", "note", "note", "note", "note", "facts", "data"],
+        ["terminal", "note", "note", "terminal", "note", "note", "note", "note", "facts", "data"],
         [
             "interrupted",
             "No matches found",
@@ -937,22 +947,24 @@ BASH = [
     Row("nothing printed", tool_call("Bash", ECHO, data={"stdout": "", "stderr": ""}), "Bash Say hi", ["terminal"]),
     Row(
         "failed with a code",
-        tool_call("Bash", ECHO, text="Exit code 2\nno such file", data="Error: Exit code 2\nno such file", ok=False),
+        tool_call(
+            "Bash", ECHO, text="Exit code 2\nno such file", data="Error: Exit code 2\nno such file", is_error=True
+        ),
         "Bash Say hi",
         ["terminal", "note", "terminal"],
         ["exit code 2", "no such file"],
     ),
     Row(
         "failed in 1.0",
-        tool_call("Bash", ECHO, text="no", ok=False),
+        tool_call("Bash", ECHO, text="no", is_error=True),
         "Bash Say hi",
         ["terminal", "note", "terminal"],
         ["failed"],
     ),
-    Row("denied", tool_call("Bash", ECHO, text=DENIED, ok=False), "Bash Say hi", ["terminal", "note"]),
+    Row("denied", tool_call("Bash", ECHO, text=DENIED, is_error=True), "Bash Say hi", ["terminal", "note"]),
     Row(
         "interrupted",
-        tool_call("Bash", ECHO, text="[Request interrupted by user for tool use]", ok=False),
+        tool_call("Bash", ECHO, text="[Request interrupted by user for tool use]", is_error=True),
         "Bash Say hi",
         ["terminal", "note"],
         ["interrupted: [Request interrupted by user for tool use]"],
@@ -1198,11 +1210,12 @@ JSON = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([True, False, None]))
+@given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([None, *STATES]))
 def test_no_content_of_a_call_makes_a_drawing_raise(
-    name: str, given: Any, content: Any, data: Any, ok: bool | None
+    name: str, given: Any, content: Any, data: Any, state: str | None
 ) -> None:
-    one = ToolCall(name, given, result=b.ToolResult(content=content), data=data, ok=ok)
+    outcome = Outcome(state=state) if state is not None else None
+    one = ToolCall(name, given, result=b.ToolResult(content=content), data=data, outcome=outcome)
     title = tools.tool_for(name).title(one)
     assert title.startswith(name) and "\n" not in title
     assert all(isinstance(node, Node) for node in draw(one))
@@ -1219,6 +1232,6 @@ def test_a_field_of_another_type_never_raises(row: Row, key: str, value: Any, da
         return {**original, key: value, name: spoiled(inner) if isinstance(inner, dict) else value}
 
     old = row.tool_call
-    one = ToolCall(old.name, spoiled(old.raw_input), result=old.result, data=spoiled(old.data), ok=old.ok)
+    one = ToolCall(old.name, spoiled(old.raw_input), result=old.result, data=spoiled(old.data))
     assert tools.tool_for(one.name).title(one).startswith(one.name)
     assert all(isinstance(node, Node) for node in draw(one))

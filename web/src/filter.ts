@@ -32,5 +32,5 @@ function matches({ kind, call }: ItemText, item: TimelineItem, filter: Filter): 
   const narrows = filter.kinds.length > 0 || filter.tools.length > 0;
   const named = call !== null && filter.tools.includes(call.name);
   if (narrows && !named && !filter.kinds.includes(FILTER_KINDS[kind])) return false;
-  return !filter.errors || (call ? call.is_error : item.kind === "error");
+  return !filter.errors || (call ? call.state === "failed" : item.kind === "error");
 }

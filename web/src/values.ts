@@ -291,7 +291,6 @@ export interface CallPart {
   title: string;
   category: string;
   state: string;
-  is_error: boolean;
   note: string;
   seconds: number | null;
   line: number;

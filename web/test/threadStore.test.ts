@@ -106,7 +106,7 @@ test("what is expanded stays so when all thinking is expanded", () => {
 });
 
 test("a filter selects the matching parts", () => {
-  const call = { part: "call", name: "Bash", is_error: true } as Part;
+  const call = { part: "call", name: "Bash", state: "failed" } as Part;
   const thinking = { part: "thinking", text: "hm", chars: null, seconds: null } as Part;
   const mixed = { ...makeItem(0), parts: [...makeItem(0).parts, thinking, call] };
   const matching = (filter: object) => matchingParts(mixed, { ...NO_FILTER, ...filter }).map((part) => part.part);

@@ -89,6 +89,8 @@ def _filter_by_content(headers: Iterable[Header], matches: Callable[[Session], b
 
 
 def _matches(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
+    from reread.tools.outcome import FAILED
+
     conversations = [session.conversation, *session.agents.values()]
     calls = [call for conversation in conversations for call in conversation.calls]
     if tools and not any(call.name in tools for call in calls):
@@ -98,7 +100,7 @@ def _matches(session: Session, tools: tuple[str, ...], errors: bool, branches: b
     return (
         not errors
         or any(any(message.kind == "error" for message in conversation.messages) for conversation in conversations)
-        or any(call.ok is False for call in calls)
+        or any(call.state == FAILED for call in calls)
     )
 
 

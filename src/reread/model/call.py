@@ -9,23 +9,11 @@ from typing import Any, cast
 import msgspec
 
 from reread import tools
+from reread.base.coerce import as_str
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies
 from reread.records.blocks import Block, ResultBlock, ToolResult
-
-FAILED = frozenset({"failed", "error", "timeout", "timed_out"})
-"""Statuses of a call that failed."""
-ERROR_PREFIXES = (
-    "Error:",
-    "InputValidationError",
-    "User rejected tool use",
-    "Sibling tool call errored",
-    "Cancelled:",
-    "<tool_use_error>",
-)
-"""How a structured result begins that is only an error text."""
-TEXT_ERROR_PREFIXES = ("Error:", "<tool_use_error>")
-"""How a result's text begins that is only an error text."""
+from reread.tools.outcome import DONE, RUNNING, Outcome, is_plainly_done, outcome_of
 
 
 class CallContent(msgspec.Struct, eq=False):
@@ -40,6 +28,9 @@ class CallContent(msgspec.Struct, eq=False):
     answer: int = -1
     """The record that holds the result, or -1."""
     is_error: bool = False
+    """Whether its result is marked as an error; `state` is what counts."""
+    denied: bool = False
+    """Whether the end of its turn lists it as denied."""
     place: int = 0
     """The position of the tool use among the blocks of its record."""
     result_place: int = -1
@@ -100,13 +91,40 @@ class CallContent(msgspec.Struct, eq=False):
         return tools.to_result(self.name, self.data)
 
     @property
-    def ok(self) -> bool | None:
-        """None while unanswered; False on an error, a denial, a failed or timed-out status; else True."""
+    def outcome(self) -> Outcome:
+        """How it ended, with its state, error and exit code."""
         if self.answer < 0:
-            return None
-        if self.is_error:
-            return False
-        return succeeded(self.bodies.native(self.answer), self.data, self.result)
+            return Outcome(state=RUNNING)
+        native = self.bodies.native(self.answer)
+        denial = as_str(native.get("toolDenialKind")) or ("permission" if self.denied else None)
+        is_error = self.is_error or bool(native.get("isError"))
+        return outcome_of(self.result, self.data, is_error=is_error, denial=denial)
+
+    @property
+    def state(self) -> str:
+        """running, done, failed, denied or interrupted."""
+        if self.answer < 0:
+            return RUNNING
+        if not self.is_error and not self.denied and is_plainly_done(self.bodies.records.body(self.answer)):
+            return DONE
+        return self.outcome.state
+
+    @property
+    def ok(self) -> bool | None:
+        """None while it is running, True if it is done; False if it failed, was denied or interrupted."""
+        state = self.state
+        return None if state == RUNNING else state == DONE
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of the program it ran; None if the result does not say."""
+        return self.outcome.exit_code
+
+    @property
+    def error(self) -> str | None:
+        """What the result says if the call failed, was denied or interrupted; None otherwise."""
+        outcome = self.outcome
+        return None if outcome.state in (RUNNING, DONE) else outcome.message
 
     @property
     def started(self) -> datetime | None:
@@ -132,6 +150,10 @@ class CallContent(msgspec.Struct, eq=False):
         """Pair the call with the record that holds its result."""
         self.answer, self.is_error, self.result_place = record, is_error, place
 
+    def deny(self) -> None:
+        """Note that the end of its turn lists it as denied."""
+        self.denied = True
+
 
 def structured_result(native: dict[str, Any], blocks: Sequence[Block], id: str) -> Any:
     """Return a call's `toolUseResult` from the record that holds its result; None if it may be another call's."""
@@ -143,23 +165,3 @@ def structured_result(native: dict[str, Any], blocks: Sequence[Block], id: str) 
         place = next((n for n, block in enumerate(results) if block.tool_use_id == id), None)
         return None if place is None else cast(list[Any], data)[place]
     return None
-
-
-def succeeded(native: dict[str, Any], data: Any, block: Block | None) -> bool:
-    """True unless a result says that its call failed or was denied."""
-    if native.get("isError") or native.get("toolDenialKind"):
-        return False
-    if isinstance(data, str):
-        return not data.startswith(ERROR_PREFIXES)
-    if isinstance(data, dict):
-        return not _failed(cast(dict[str, Any], data))
-    content = getattr(block, "content", None)
-    return not (isinstance(content, str) and content.startswith(TEXT_ERROR_PREFIXES))
-
-
-def _failed(data: dict[str, Any]) -> bool:
-    task = data.get("task")
-    states = [data.get("status"), data.get("retrieval_status")]
-    if isinstance(task, dict):
-        states.append(cast(dict[str, Any], task).get("status"))
-    return data.get("success") is False or any(isinstance(state, str) and state in FAILED for state in states)

@@ -371,16 +371,14 @@ class Conversation:
     def tool_call(self, call: Call) -> ToolCall:
         """Return a call as a tool sees it; the last answer is cached."""
         agent = call.agent
-        key = (call.index, call.answer, agent, len(agent.records) if agent is not None else 0)
+        key = (call.index, call.answer, call.denied, agent, len(agent.records) if agent is not None else 0)
         if self._tool_call is None or self._tool_call[0] != key:
-            native = self.bodies.native(call.answer) if call.answer >= 0 else {}
             seen = ToolCall(
                 call.name,
                 call.input,
                 result=call.result,
                 data=call.data,
-                ok=call.ok,
-                denial=as_str(native.get("toolDenialKind")),
+                outcome=call.outcome,
                 seconds=call.duration,
                 agent=agent.stats if agent is not None else None,
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_str
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.model.authors import HUMAN, origin_kind, user_kind
 from reread.model.content import first_text, raw_value
 from reread.model.conversation import Agent, Compaction, Conversation, Message
@@ -141,6 +141,7 @@ class Fold:
         if envelope.type == "last-prompt":
             self._tree.continue_from(envelope.leafUuid)
         elif envelope.type == "result":
+            self._pairing.deny_calls(as_list(self.conversation.records[index].native.get("permission_denials")))
             self._end_turn()
 
     def _add(self, fate: int, target: int, *, speaks: bool = False) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
+from reread.base.coerce import as_dict, as_str
 from reread.model.conversation import Call, Conversation, Message
 from reread.model.ledger import ORPHAN, PAIRED
 from reread.records.envelope import BlockEnvelope
@@ -76,6 +77,13 @@ class CallPairing:
         call = self._by_id.get(block.tool_use_id or "")
         if call is not None and call.answer < 0:
             call.set_result(index, is_error=bool(block.is_error))
+
+    def deny_calls(self, denials: list[Any]) -> None:
+        """Mark the calls that the result of a turn lists as denied."""
+        for denial in denials:
+            call = self._by_id.get(as_str(as_dict(denial).get("tool_use_id")) or "")
+            if call is not None:
+                call.deny()
 
     def _next_unanswered(self) -> Call | None:
         """Return the call that a result without an id answers: the first unanswered one of the last response."""

@@ -33,8 +33,9 @@ from reread.tools.nodes import (
     Terminal,
     facts,
 )
+from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING, Outcome
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DENIED, DONE, FAILED, INTERRUPTED, RUNNING, AgentStats, Outcome, ToolCall
+from reread.tools.tool_call import AgentStats, ToolCall
 
 __all__ = [
     "DENIED",

@@ -19,7 +19,7 @@ from reread.render.selection import EVERYTHING, Selection
 from reread.tools import nodes as n
 from reread.tools._images import with_dimensions
 from reread.tools.generic import block_node
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, Outcome
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, Outcome
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that a browser may show: formats that cannot contain a script."""
@@ -91,7 +91,6 @@ class PartBuilder:
             title=rest if labelled else title,
             category=category_of(call.name),
             state=tool_call.outcome.state,
-            is_error=call.is_error,
             note=_outcome_note(tool_call.outcome),
             seconds=tool_call.seconds,
             line=call.line,

@@ -221,9 +221,7 @@ class CallPart(Part, frozen=True, tag="call"):
     category: str
     """read, search, edit, run, agent, web, plan or other."""
     state: str
-    """running, done, failed, denied or interrupted."""
-    is_error: bool = False
-    """Whether its result is marked as an error; errors are counted and filtered by this."""
+    """running, done, failed, denied or interrupted; the failed ones are counted and filtered as errors."""
     note: str = ""
     """How it failed, in a few words."""
     seconds: float | None = None

@@ -13,6 +13,7 @@ from reread.reader import schema
 from reread.reader.drawing import shown_parts
 from reread.reader.session_view import SessionView
 from reread.reader.timeline import Timeline
+from reread.tools.outcome import FAILED
 
 SECONDS = 0.2
 """How long one request may take; then it returns where to continue."""
@@ -52,7 +53,7 @@ class ItemFilter(NamedTuple):
 
     def selects(self, kind: str, message: Message, call: Call | None = None) -> bool:
         """True if the filter selects a part of this kind, or this call."""
-        if self.errors and not (message.kind == "error" if call is None else call.is_error):
+        if self.errors and not (message.kind == "error" if call is None else call.state == FAILED):
             return False
         named = call is not None and call.name in self.tools
         return not (self.kinds or self.tools) or named or kind in self.kinds

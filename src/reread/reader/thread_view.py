@@ -22,7 +22,7 @@ from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
 from reread.render.selection import no_branch_text
 from reread.session.context_window import ContextFill, ContextGauge
-from reread.tools.tool_call import DENIED, INTERRUPTED
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 
 MAX_MARKS = 120
 """How many calls of a turn have a mark in the outline."""
@@ -34,6 +34,9 @@ EDGE = 50
 """Records at each end of a conversation whose dialect is read."""
 MAX_FILLS = 160
 """How many points the chart of the context has at most."""
+STATE_MARKS = {RUNNING: "r", FAILED: "x", DENIED: "?", INTERRUPTED: "?"}
+CATEGORY_MARKS = {"edit": "e", "agent": "a"}
+"""The letters in the outline of calls that are done."""
 NEVER = 1 << 62
 """In place of a message's index: no message can change this sum."""
 
@@ -44,8 +47,6 @@ class ThreadView:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.tools: Counter[str] = Counter()
-        self.errors = 0
-        """Calls whose result is an error, and API errors."""
         self.timelines: dict[int, Timeline] = {}
         self._own: dict[int, array[int]] = {}
         """For each branch, the indices of the messages that are on no parent."""
@@ -53,6 +54,8 @@ class ThreadView:
         self._records = len(conversation.records)
         self._messages = 0
         self._calls = 0
+        self._api_errors = 0
+        self._failed: list[Call] = []
         self._unanswered: list[Call] = []
         self._sums: dict[object, tuple[int, Usage]] = {}
         """Known sums: the usage of a turn's or the whole conversation's messages before the one with this index."""
@@ -61,6 +64,11 @@ class ThreadView:
         """The turns of the outlines, by branch and number."""
         self._gauge = ContextGauge(conversation)
         self.update()
+
+    @property
+    def errors(self) -> int:
+        """How many calls failed and how many API errors there were."""
+        return len(self._failed) + self._api_errors
 
     def mark_changed(self, message: Message) -> None:
         """Have the next update draw a message again although none of its records changed."""
@@ -94,13 +102,19 @@ class ThreadView:
         for message in conversation.messages[self._messages :]:
             self._own.setdefault(message.branch, array("I")).append(message.index)
             self._own_turns[message.branch] += message.kind in TURN_STARTERS
-            self.errors += message.kind == "error"
+            self._api_errors += message.kind == "error"
         self._messages = len(conversation.messages)
         new = conversation.calls[self._calls :]
         self._calls += len(new)
         self.tools.update([call.name for call in new])
-        self.errors += sum([call.is_error for call in (*self._unanswered, *new) if call.answer >= 0])
-        self._unanswered = [call for call in (*self._unanswered, *new) if call.answer < 0]
+        waiting, self._unanswered = [*self._unanswered, *new], []
+        self._failed = [call for call in self._failed if call.state == FAILED]  # the end of a turn may call it denied
+        for call in waiting:
+            state = call.state
+            if state == RUNNING:
+                self._unanswered.append(call)
+            elif state == FAILED:
+                self._failed.append(call)
 
     def timeline(self, branch: int | None = None) -> Timeline:
         """The timeline of a branch; of the active one if None."""
@@ -221,14 +235,15 @@ class ThreadView:
         prompt = next((m for m in messages if m.kind in TURN_STARTERS), None)
         calls = [call for message in messages for call in message.calls]
         categories = Counter(category_of(call.name) for call in calls)
-        errors = sum(call.is_error for call in calls) + sum(m.kind == "error" for m in messages)
+        states = [call.state for call in calls]
+        errors = states.count(FAILED) + sum(m.kind == "error" for m in messages)
         branches = sum(len(timeline.forks.get(message.index, ())) for message in messages) if timeline.forks else 0
         return schema.OutlineTurn(
             index=turn,
             item=timeline.turn_item(turn),
             title=heading((prompt or _first_answer(messages)).text, schema.TITLE),
             time=(prompt or messages[0]).timestamp,
-            marks="".join(map(_call_mark, calls[:MAX_MARKS])),
+            marks="".join(map(_call_mark, calls[:MAX_MARKS], states)),
             more=max(0, len(calls) - MAX_MARKS),
             errors=errors,
             edits=categories["edit"],
@@ -252,13 +267,9 @@ def _first_answer(messages: Sequence[Message]) -> Message:
     return next((message for message in answers if message.text), messages[0])
 
 
-def _call_mark(call: Call) -> str:
-    """The letter of a call in the outline; results are read only of calls that failed."""
-    if call.answer < 0:
-        return "r"
-    if call.is_error:
-        return "?" if call.tool_call.outcome.state in (DENIED, INTERRUPTED) else "x"
-    return {"edit": "e", "agent": "a"}.get(category_of(call.name), ".")
+def _call_mark(call: Call, state: str) -> str:
+    """The letter of a call in the outline."""
+    return STATE_MARKS.get(state) or CATEGORY_MARKS.get(category_of(call.name), ".")
 
 
 def _with_ancestors(by_id: dict[int, Branch], branch: int) -> set[int]:

@@ -119,6 +119,10 @@ class Records(Sequence[Record]):
         """Return the line number, offset and length of a record."""
         return self._lines[index], self._offsets[index], self._lengths[index]
 
+    def body(self, index: int) -> bytes:
+        """Return the bytes of a record."""
+        return self.read(self._offsets[index], self._lengths[index])
+
     def __len__(self) -> int:
         return len(self._lines)
 

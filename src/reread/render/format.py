@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reread.accounting.prices import parse_model_id
 from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
 from reread.base.text import one_line, plural
+from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
@@ -19,8 +20,8 @@ ERROR_LENGTH = 200
 """How many characters of an error are shown on a line."""
 SENDER_LENGTH = 60
 """How many characters of a peer's name are shown."""
-MARKS = {True: "✓", False: "✗", None: "…"}
-"""A call that succeeded, that failed, that is still running."""
+MARKS = {RUNNING: "…", DONE: "✓", FAILED: "✗", DENIED: "⊘", INTERRUPTED: "⊘"}
+"""The mark of a call in each state."""
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 

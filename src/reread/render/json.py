@@ -134,11 +134,14 @@ def block_value(block: Block) -> dict[str, Any]:
 
 def call_value(call: Call, *, full: bool = False) -> dict[str, Any]:
     """A call with its result."""
+    outcome = call.outcome
     return {
         "id": call.id,
         "name": call.name,
         "title": call.title,
-        "ok": call.ok,
+        "state": outcome.state,
+        "exit_code": outcome.exit_code,
+        "error": call.error,
         "input": call.input,
         "result": block_value(call.result) if call.result is not None else None,
         "data": call.data,

@@ -114,9 +114,9 @@ def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
     took = f" · {duration_text(call.duration)}" if call.duration is not None else ""
     drawn = list(nodes_markdown(call.draw(full=selection.full), selection))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
-        yield from folded(f"{MARKS[call.ok]} {name} {rest}{took}", drawn)
+        yield from folded(f"{MARKS[call.state]} {name} {rest}{took}", drawn)
     else:
-        yield f"{MARKS[call.ok]} **{inline(name)}** {inline(rest)}{took}".replace("  ", " ")
+        yield f"{MARKS[call.state]} **{inline(name)}** {inline(rest)}{took}".replace("  ", " ")
         if drawn:
             yield ""
             yield from drawn

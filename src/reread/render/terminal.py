@@ -39,6 +39,7 @@ from reread.session.changes import Change
 from reread.session.session import Session
 from reread.tools.generic import block_node
 from reread.tools.nodes import Node
+from reread.tools.outcome import DONE, FAILED
 
 THEME = Theme(
     {
@@ -61,7 +62,8 @@ THEME = Theme(
 )
 SHORT_TEXT = 3
 """Lines of thinking, a notice or a summary shown without `full`."""
-STATES = {True: "ok", False: "failed", None: "odd"}
+STATES = {DONE: "ok", FAILED: "failed"}
+"""The style of a call's mark in each state; any other is odd."""
 NOTICES = {"error": "failed", "interrupt": "odd"}
 
 
@@ -221,7 +223,8 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
 def call_line(call: Call) -> Text:
     """A call in one line: its state, its tool, what it did, how long it took."""
     name, _, rest = call.title.partition(" ")
-    line = Text.assemble((f"{MARKS[call.ok]} ", STATES[call.ok]), (safe(name), "tool"), f" {safe(rest)}")
+    state = call.state
+    line = Text.assemble((f"{MARKS[state]} ", STATES.get(state, "odd")), (safe(name), "tool"), f" {safe(rest)}")
     for agent in call.agents:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:

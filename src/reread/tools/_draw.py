@@ -13,7 +13,8 @@ from reread.tools._images import with_dimensions
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank
 from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Prose, Section, Target, Terminal
-from reread.tools.tool_call import DONE, FAILED, ToolCall
+from reread.tools.outcome import DONE, FAILED
+from reread.tools.tool_call import ToolCall
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
 

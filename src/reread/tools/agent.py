@@ -18,8 +18,9 @@ from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_nonblank, join_parts, list_of, parse_tags
 from reread.tools.nodes import Node, facts
+from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 STATUSES = {
     "completed": ("", "info"),
@@ -285,10 +286,7 @@ def draw_batch(call: ToolCall) -> Iterator[Node]:
         return
     for place, invocation in enumerate(invocations):
         result = results[place] if place < len(results) else None
-        failed = getattr(result, "is_error", None) is True
-        inner = ToolCall(
-            as_text(invocation.tool_name), invocation.input, result=result, ok=None if result is None else not failed
-        )
+        inner = ToolCall(as_text(invocation.tool_name), invocation.input, result=result)
         yield from _draw.section(tools.title(inner), tools.draw(inner), open=True)
     if output.orderedToolResults:
         yield from generic.outcome_note(call)

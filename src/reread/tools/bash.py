@@ -15,8 +15,9 @@ from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
+from reread.tools.outcome import DONE, FAILED
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, FAILED, ToolCall
+from reread.tools.tool_call import ToolCall
 
 BACKGROUND = "Command running in background"
 """How a result begins if the command runs in the background."""
@@ -118,8 +119,6 @@ def _printed(call: ToolCall, output: BashResult) -> Iterator[Node]:
 
 
 def _remarks(output: BashResult) -> Iterator[Node]:
-    if output.interrupted is True:
-        yield Note(text="interrupted", level="warning")
     yield from _draw.note(output.returnCodeInterpretation)
     if as_number(output.timedOutAfterMs):
         yield Note(text=f"timed out after {duration_ms_text(output.timedOutAfterMs)}", level="warning")

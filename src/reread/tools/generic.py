@@ -11,8 +11,9 @@ import msgspec
 from reread.base.text import one_line
 from reread.records import blocks as b
 from reread.tools.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DENIED, FAILED, INTERRUPTED, RUNNING, ToolCall
+from reread.tools.tool_call import ToolCall
 
 TITLE_ARGUMENTS = (
     "description",

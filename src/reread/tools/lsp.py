@@ -12,8 +12,9 @@ from reread.base.text import one_line, plural
 from reread.tools import generic
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, Node, Prose
+from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 
 class LspInput(Struct, frozen=True, kw_only=True):

@@ -15,8 +15,9 @@ from reread.tools import _draw, generic
 from reread.tools._images import image_node
 from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, typed_result
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
+from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 PREFIX = "mcp__"
 LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}

@@ -11,9 +11,10 @@ from reread.base.text import as_text, one_line
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import first_nonblank, join_parts, parse_json
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
+from reread.tools.outcome import DONE
 from reread.tools.read import source_text
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 

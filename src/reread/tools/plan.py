@@ -10,8 +10,9 @@ from reread.base.text import as_text, one_line
 from reread.tools import _draw
 from reread.tools._values import first_nonblank, list_of, typed_result
 from reread.tools.nodes import Node, Note, Table
+from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 
 class EnterPlanModeInput(Struct, frozen=True, kw_only=True):

@@ -19,8 +19,9 @@ from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
+from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 _CELL = re.compile(
     r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?'

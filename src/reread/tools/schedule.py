@@ -12,8 +12,9 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
+from reread.tools.outcome import DONE
 from reread.tools.tool import NoInput, Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 HTTP_ERROR = 400
 

@@ -16,8 +16,9 @@ from reread.tools._highlight import matched_texts
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, FileEntry, Files, Node, Note, facts
+from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
-from reread.tools.tool_call import DONE, ToolCall
+from reread.tools.tool_call import ToolCall
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
 _NOTHING = re.compile(r"\ANo (?:files|matches) found\b[^\n]*")

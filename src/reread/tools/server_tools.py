@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.coerce import as_list
-from reread.base.format import as_number
 from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.tools import _diff, _draw
@@ -121,8 +120,6 @@ def draw_code(call: ToolCall) -> Iterator[Node]:
 def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
     yield from _draw.terminal(execution.stdout)
     yield from _draw.terminal(execution.stderr, "err")
-    if as_number(execution.return_code):
-        yield Note(text=f"exit code {execution.return_code}", level="error")
     if first_nonblank(execution.encrypted_stdout):
         yield Note(text="the output is encrypted; only the API can read it")
     yield from _draw.files(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeVar
@@ -12,22 +11,9 @@ import msgspec
 from reread.base.coerce import as_dict
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
+from reread.tools.outcome import RUNNING, Outcome, content_text, outcome_of
 
 S = TypeVar("S", bound=msgspec.Struct)
-
-RUNNING, DONE, FAILED, DENIED, INTERRUPTED = "running", "done", "failed", "denied", "interrupted"
-
-_EXIT = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})(?!\d)\s*")
-_TAGGED = re.compile(r"<tool_use_error>(.*?)</tool_use_error>", re.DOTALL)
-_DENIALS = (
-    "The user doesn't want to proceed with this tool use",
-    "User rejected tool use",
-    "The user doesn't want to take this action right now",
-    "Permission to use",
-    "Claude requested permissions",
-    "This command requires approval",
-)
-_INTERRUPTS = ("[Request interrupted by user", "Interrupted by user", "Request interrupted")
 
 
 class AgentStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,16 +23,6 @@ class AgentStats(msgspec.Struct, frozen=True, kw_only=True):
     type: str | None = None
     calls: int = 0
     tokens: int = 0
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended, if it has ended."""
-
-    state: str
-    """running, done, failed, denied or interrupted."""
-    message: str = ""
-    """The error message, without its wrapping."""
-    exit_code: int | None = None
 
 
 class ToolCall:
@@ -59,8 +35,7 @@ class ToolCall:
         *,
         result: b.Block | None = None,
         data: Any = None,
-        ok: bool | None = None,
-        denial: str | None = None,
+        outcome: Outcome | None = None,
         seconds: float | None = None,
         agent: AgentStats | None = None,
     ) -> None:
@@ -71,12 +46,9 @@ class ToolCall:
         """The result block; None while the call is running."""
         self.data = data
         """The structured result as recorded: an object, a list, a string, or None."""
-        self.ok = ok
-        """True if the call succeeded, False if it failed, None while it is running."""
-        self.denial = denial
-        """The client's word for why the call was denied."""
         self.seconds = seconds
         """How long the call took; None if unknown."""
+        self._outcome = outcome
         self.agent = agent
         """The agent that the call started; None if it started none."""
 
@@ -107,8 +79,7 @@ class ToolCall:
     @cached_property
     def text(self) -> str:
         """The text of the result."""
-        texts = (block.text for block in self.blocks if isinstance(block, b.Text))
-        return "\n".join(text for text in texts if isinstance(text, str))
+        return content_text(self.content)
 
     @property
     def images(self) -> Sequence[b.Image]:
@@ -118,29 +89,7 @@ class ToolCall:
     @cached_property
     def outcome(self) -> Outcome:
         """How the call ended."""
-        if self.ok is None:
-            return Outcome(state=RUNNING)
-        recorded = self.data if isinstance(self.data, str) else self.text
-        text = (self.text or recorded).strip()
-        if self.denial == "interrupted" or text.startswith(_INTERRUPTS):
-            return Outcome(state=INTERRUPTED, message=text)
-        if self.denial or (self.ok is False and text.removeprefix("Error: ").startswith(_DENIALS)):
-            return Outcome(state=DENIED, message=text.removeprefix("Error: "))
-        if self.ok:
-            return Outcome(state=DONE)
-        return Outcome(state=FAILED, message=error_text(text), exit_code=exit_code(recorded) or exit_code(text))
-
-
-def exit_code(text: str) -> int | None:
-    """Return the exit code that an error text begins with; None if there is none."""
-    found = _EXIT.match(text)
-    return int(found[1]) if found else None
-
-
-def error_text(text: str) -> str:
-    """Return an error message without its wrapping."""
-    tagged = _TAGGED.search(text)
-    if tagged:
-        text = text[: tagged.start()] + tagged[1] + text[tagged.end() :]
-    found = _EXIT.match(text)
-    return text[found.end() if found else 0 :].removeprefix("Error: ").strip()
+        if self._outcome is not None:
+            return self._outcome
+        is_running = self.result is None and self.data is None
+        return Outcome(state=RUNNING) if is_running else outcome_of(self.result, self.data)

@@ -65,8 +65,8 @@ function Agent({ agent }: { agent: SessionAgent }) {
 }
 
 function stateOf(result: ContentBlock | null, call: SessionCall | undefined): string {
-  const ok = call?.ok ?? (result ? !result.is_error : null);
-  return ok === null ? "running" : ok ? "done" : "failed";
+  if (call?.state) return call.state;
+  return result ? (result.is_error ? "failed" : "done") : "running";
 }
 
 /** The first text of an input, as the title of a call that has none. */

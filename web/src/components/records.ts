@@ -32,7 +32,7 @@ export function fromRecords(records: readonly TranscriptRecord[]): SessionConver
     for (const block of blocks) {
       if (block.type === "tool_use" && block.id && !calls.has(block.id)) calls.set(block.id, callOf(block));
       const answered = block.type === "tool_result" && block.tool_use_id ? calls.get(block.tool_use_id) : undefined;
-      if (answered) Object.assign(answered, { result: block, ok: !block.is_error });
+      if (answered) Object.assign(answered, { result: block, state: block.is_error ? "failed" : "done" });
     }
     const shown = blocks.filter(({ type, tool_use_id }) => type !== "tool_result" || !calls.has(tool_use_id ?? ""));
     const known = record.type === "assistant" && message.id ? responses.get(message.id) : undefined;
@@ -54,7 +54,7 @@ export const toBlocks = (content: unknown): ContentBlock[] => {
 const callOf = (block: ContentBlock): SessionCall => ({
   id: block.id ?? "",
   name: block.name ?? "",
-  ok: null,
+  state: "running",
   input: block.input,
   result: null,
 });

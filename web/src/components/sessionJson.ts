@@ -44,7 +44,8 @@ export interface SessionCall {
   id: string;
   name: string;
   title?: string;
-  ok?: boolean | null;
+  /** running, done, failed, denied or interrupted. */
+  state?: string;
   input: unknown;
   result: ContentBlock | null;
   duration?: number | null;

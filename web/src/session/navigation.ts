@@ -59,7 +59,7 @@ export async function goToNextError(store: ThreadStore): Promise<void> {
     const [index] = found.indices;
     if (index !== undefined) {
       store.errorAt = index;
-      const error = callsOf(await store.load(index)).find((call) => call.is_error);
+      const error = callsOf(await store.load(index)).find((call) => call.state === "failed");
       return goToItem(store, index, error?.index ?? null);
     }
     start = found.next;
