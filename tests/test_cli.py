@@ -233,11 +233,11 @@ def test_show_json_has_the_names_of_the_library() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("show HARBOR --turns 99", "No turn 99; this session has 13 turns."),
-        ("show HARBOR --turns 99- --format json", "No turn 99; this session has 13 turns."),
-        ("show HARBOR --turns 99-100 --format markdown", "No turn 99; this session has 13 turns."),
-        ("show HARBOR --turns 99 --branch 1", "No turn 99; branch 1 has 13 turns."),
-        ("export HARBOR --turns 99 --format html", "No turn 99; this session has 13 turns."),
+        ("show HARBOR --turns 99", "No turn 99; this session has 14 turns."),
+        ("show HARBOR --turns 99- --format json", "No turn 99; this session has 14 turns."),
+        ("show HARBOR --turns 99-100 --format markdown", "No turn 99; this session has 14 turns."),
+        ("show HARBOR --turns 99 --branch 1", "No turn 99; branch 1 has 14 turns."),
+        ("export HARBOR --turns 99 --format html", "No turn 99; this session has 14 turns."),
     ],
 )
 def test_a_turn_or_run_beyond_the_end_is_an_error_with_the_count(words: str, said: str) -> None:

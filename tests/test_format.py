@@ -106,7 +106,11 @@ def test_one_line() -> None:
 
 def test_a_title_has_at_most_120_characters() -> None:
     assert as_title(" a\n b ") == "a b"
-    assert as_title("word " * 200) == ("word " * 200)[:120]
+    assert as_title("word " * 200) == ("word " * 200)[:119].rstrip() + "…"
+    assert as_title("x" * 200) == "x" * 119 + "…"
+    assert as_title("some " + "words " * 18 + "unbreakable") == ("some " + "words " * 18).strip() + "…"
+    assert as_title("a" * 120) == "a" * 120
+    assert len(as_title("wörter " * 99)) <= 120
 
 
 @pytest.mark.parametrize("text", WIDE)

@@ -17,6 +17,7 @@ from test_real_client import TRANSCRIPTS, name
 
 import reread
 from reread.base import jsontext
+from reread.base.text import as_title
 from reread.model import parts as p
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
@@ -348,7 +349,7 @@ def test_titles_have_no_markup(prompt: str, title: str) -> None:
     view = view_of(user(prompt))
     (turn,) = view.outline(0, 10).turns
     assert turn.title == title
-    assert view.session.title == " ".join(prompt.split())[:120]
+    assert view.session.title == as_title(prompt)
 
 
 def test_the_title_of_a_session_has_no_markup() -> None:

@@ -30,7 +30,7 @@ class TestLibrary:
         titles = page.locator(".session-row .row-title").all_inner_texts()
         assert titles.index("Dead-letter queue") < titles.index("Fix the flaky ceiling test")
         row = page.locator(".session-row", has_text="Dead-letter queue")
-        expect(row).to_contain_text("13 turns")
+        expect(row).to_contain_text("14 turns")
         expect(row).to_contain_text("$0.8")
 
     def test_a_filter_shows_the_matching_sessions(self, tab: Tab, demo: str) -> None:

@@ -9,6 +9,8 @@ from reread.base.format import number_text
 
 LINE_LENGTH = 120
 TITLE_LENGTH = 120
+TITLE_SOURCE = 4096
+"""How many characters of a text a title is made from."""
 _SIBILANTS = ("s", "x", "ch", "sh")
 _VOWELS = "aeiou"
 
@@ -27,8 +29,13 @@ def one_line(value: object, length: int = LINE_LENGTH) -> str:
 
 
 def as_title(text: str) -> str:
-    """Return the beginning of a text as the title of a session."""
-    return " ".join(text.split(maxsplit=TITLE_LENGTH))[:TITLE_LENGTH]
+    """Return the beginning of a text as the title of a session, cut after a word with an ellipsis."""
+    line = " ".join(text[:TITLE_SOURCE].split())
+    if len(line) <= TITLE_LENGTH:
+        return line
+    kept = line[: TITLE_LENGTH - 1]
+    words = kept.rpartition(" ")[0] if line[TITLE_LENGTH - 1] != " " else kept
+    return f"{words if len(words) > TITLE_LENGTH // 2 else kept}…"
 
 
 def plural(count: object, noun: str) -> str:

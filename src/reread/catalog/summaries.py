@@ -18,24 +18,22 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues, gone_files
 from reread.errors import Unreadable
-from reread.model.prompt_text import parse_prompt, prompt_kind
-from reread.model.record_kinds import TURN_STARTERS
+from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.records.envelope import BlockEnvelope, RecordEnvelope
 
 PEEK = 1 << 14
 """Bytes read at once from the start of a file."""
 TAIL = 1 << 16
 """Bytes read from the end of a file."""
-REACH = 1 << 18
-"""The first prompt is looked for in this many bytes."""
+LONGEST = 1 << 23
+"""A line that begins within `REACH` is read if it ends within this many bytes."""
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What every line with a title contains."""
 NODE = b'{"parentUuid":'
 """How nearly every line of the tree begins; such a line has no title."""
-TABLE, FORMAT = "headers", 1
+TABLE, FORMAT = "headers", 2
 """Where the catalogue keeps headers; change the format when they would be read differently now."""
 
 
@@ -56,7 +54,8 @@ class Header(msgspec.Struct, frozen=True):
     size: int
     """Bytes."""
     title_guessed: bool = False
-    """True if no record has a title, so that it is the prompt of the captured command."""
+    """True if there is neither a title nor a prompt, so that it is the prompt of the captured command, a command or
+    the first answer."""
     captured: bool = False
     """True if it is a captured conversation; its id is that of the conversation."""
     sessions: tuple[str, ...] = ()
@@ -75,9 +74,11 @@ def read_header(path: str | Path) -> Header:
             begin = chunk = file.read(PEEK)
             while chunk:
                 rest = first.scan_forward(chunk)
-                if first.prompt is not None or file.tell() >= min(stat.st_size, REACH):
+                if first.titles.prompt is not None or first.position >= REACH:
                     break
-                chunk = rest + file.read(PEEK * 4)
+                if file.tell() >= min(stat.st_size, LONGEST):
+                    break
+                chunk = rest + file.read(max(PEEK * 4, len(rest)))
             if stat.st_size > len(begin):
                 file.seek(max(0, stat.st_size - TAIL))
                 begin = file.read(TAIL)
@@ -88,10 +89,11 @@ def read_header(path: str | Path) -> Header:
 
 
 def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, last: _HeaderScan) -> Header:
-    prompt = as_title(first.prompt or "")
-    summary = last.summary or (first.summary if first.prompt is None else None)
-    title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or prompt
-    guess = as_title(first.prompted or "") if not title else ""
+    titles = first.titles
+    silent = (titles.prompt or titles.command or titles.rest) is None
+    summary = last.summary or (first.summary if silent else None)
+    title = last.custom_title or first.custom_title or last.ai_title or first.ai_title or summary or titles.prompt
+    guess = "" if title else as_title(first.prompted or "") or titles.command or titles.rest or ""
     cwd = first.cwd or last.cwd
     found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
     return Header(
@@ -127,7 +129,9 @@ class _HeaderScan:
         self.custom_title: str | None = None
         self.ai_title: str | None = None
         self.summary: str | None = None
-        self.prompt: str | None = None
+        self.titles = TitleSearch()
+        self.position = 0
+        """Where the next line begins that was not scanned whole."""
         self.prompted: str | None = None
         """The prompt of a captured command."""
         self._seen: bytes | None = None
@@ -135,11 +139,12 @@ class _HeaderScan:
     def scan_forward(self, data: bytes) -> bytes:
         """Scan whole lines from the start and return the rest."""
         at = 0
-        while self.prompt is None and (end := data.find(b"\n", at)) >= 0:
+        while self.titles.prompt is None and (end := data.find(b"\n", at)) >= 0:
             self._note(data[at:end])
+            self.position += end + 1 - at
             at = end + 1
         rest = data[at:]
-        if self.prompt is None and rest.endswith(b"}"):
+        if self.titles.prompt is None and rest.endswith(b"}"):
             self._note(rest)
         return rest
 
@@ -186,34 +191,8 @@ class _HeaderScan:
         model = (envelope.message.model if envelope.message else None) or envelope.model
         if model and not model.startswith("<"):
             self.model = self.model or model
-        if self.prompt is None and envelope.type == "user":
-            self.prompt = first_prompt(envelope)
-
-
-def first_prompt(envelope: RecordEnvelope) -> str | None:
-    """Return what a person typed in this record, or None."""
-    if (
-        envelope.isMeta
-        or envelope.isCompactSummary
-        or envelope.isSidechain
-        or envelope.parentToolUseID
-        or envelope.message is None
-    ):
-        return None
-    content = envelope.message.content
-    if isinstance(content, str):
-        texts = [content]
-    else:
-        texts = [_text(block) for block in content or [] if block.type == "text"]
-    for text in texts:
-        if text.strip() and prompt_kind(text) in TURN_STARTERS:
-            return parse_prompt(text).text.strip() or None
-    return None
-
-
-def _text(block: BlockEnvelope) -> str:
-    value = jsontext.loads_clean(bytes(block.text)) if block.text else ""
-    return value if isinstance(value, str) else ""
+        if self.position < REACH:
+            self.titles.read(envelope)
 
 
 _decode_header = msgspec.msgpack.Decoder(Header).decode

@@ -51,6 +51,8 @@ _BEGINNINGS = tuple(BEGINNINGS)
 _HOOK_WORDS = re.compile(r"[A-Z][A-Za-z]{2,40} (?:hook feedback:|operation blocked by hook)")
 _UNKNOWN = re.compile(r"Unknown (?:skill|slash command|command): \S+(?:(?<=\.) .*)?")
 """How the client answers a command that it does not know; it may go on with a suggestion."""
+_SKILL_RUNNING = re.compile(r'The "[^"<]*" skill is (?:running|loading)')
+"""What 2.0 writes for a skill that the model started."""
 _TYPED_COMMAND = re.compile(r"/(?:compact(?: [^\n]*)?|[a-z][a-z0-9:_-]{0,60})")
 """A command as typed, without tags."""
 
@@ -98,6 +100,8 @@ def prompt_kind(text: str) -> str:
     if leading is None:
         return _kind_by_words(text)
     tag = leading[1]
+    if tag == "command-message" and _SKILL_RUNNING.match(text, text.index(">") + 1):
+        return "meta"
     if tag not in ASIDES:
         return KINDS.get(tag, "meta" if tag.endswith("-hook") else "prompt")
     asides, rest = _asides(text)

@@ -25,7 +25,7 @@ from reread.errors import Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import Ledger
 from reread.model.metadata import Metadata
-from reread.model.record_kinds import TURN_STARTERS
+from reread.model.titles import REACH, TitleSearch
 from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
@@ -291,15 +291,16 @@ class Session:
 
     @property
     def title(self) -> str:
-        """Its title: a person's, else the client's, its summary, its first prompt, or its captured command's prompt."""
+        """Its title: a person's, else the client's, its summary, or what it says first.
+
+        That is the first prompt, the prompt of the captured command, a command, or the first answer.
+        """
         metadata = self.metadata
-        return (
-            metadata.custom_title
-            or metadata.ai_title
-            or self._summary()
-            or self._first_prompt()
-            or self._captured_prompt()
-        )
+        given = metadata.custom_title or metadata.ai_title or self._summary()
+        if given:
+            return given
+        found = self._find_title()
+        return found.prompt or self._captured_prompt() or found.command or found.rest or ""
 
     def _summary(self) -> str:
         for text, leaf in reversed(self.metadata.summaries):
@@ -307,9 +308,15 @@ class Session:
                 return text
         return ""
 
-    def _first_prompt(self) -> str:
-        prompts = (m.text for m in self.messages if m.kind in TURN_STARTERS and m.active)
-        return next((title for title in map(as_title, prompts) if title), "")
+    def _find_title(self) -> TitleSearch:
+        """Look for a title where `sessions` looks for it, so that both agree."""
+        found, read = TitleSearch(), 0
+        for record in self.conversation.records:
+            if found.prompt is not None or read >= REACH:
+                break
+            found.read(record.envelope)
+            read += len(record.body) + 1
+        return found
 
     def _captured_prompt(self) -> str:
         """Return the prompt of the first captured command; a stream does not repeat it."""

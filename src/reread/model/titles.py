@@ -1,0 +1,73 @@
+"""The title of a session that has none: from its first prompt, a command, its first answer or a summary."""
+
+from __future__ import annotations
+
+from reread.base.text import as_title
+from reread.model.authors import user_kind
+from reread.model.content import first_text
+from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, parse_prompt
+from reread.model.record_kinds import SYNTHETIC
+from reread.records.envelope import RecordEnvelope
+
+REACH = 1 << 18
+"""A title is looked for in the lines that begin within this many bytes."""
+PLAN = "Implement the following plan:"
+"""How the prompt begins with which the client has a plan carried out."""
+REQUEST = "Primary Request and Intent:"
+"""What precedes the gist of a compaction's summary."""
+
+
+class TitleSearch:
+    """Looks for a title in the records of a session, the first ones first."""
+
+    def __init__(self) -> None:
+        self.prompt: str | None = None
+        """What a person typed first; nothing better can follow."""
+        self._command: str | None = None
+        self._local_command: str | None = None
+        self._answer: str | None = None
+        self._summary: str | None = None
+        self._task: str | None = None
+        """The prompt of an agent."""
+
+    @property
+    def command(self) -> str | None:
+        """The first command sent to the model, else the first one that the client ran itself."""
+        return self._command or self._local_command
+
+    @property
+    def rest(self) -> str | None:
+        """What names a session in which nobody typed anything."""
+        return self._answer or self._summary or self._task
+
+    def read(self, envelope: RecordEnvelope) -> None:
+        """Read the next record."""
+        if envelope.message is None or self.prompt is not None:
+            return
+        if envelope.isSidechain or envelope.parentToolUseID:
+            if self._task is None and envelope.type == "user":
+                self._task = _typed(first_text(envelope.message.content))
+        elif envelope.type == "user":
+            self._read_user(envelope, first_text(envelope.message.content))
+        elif envelope.type == "assistant" and self._answer is None and envelope.message.model != SYNTHETIC:
+            self._answer = as_title(first_text(envelope.message.content)) or None
+
+    def _read_user(self, envelope: RecordEnvelope, text: str) -> None:
+        kind = user_kind(envelope, text)
+        if kind == "prompt":
+            self.prompt = _typed(text)
+        elif kind == "command" and first_tag(text) in (*LOCAL_COMMANDS, ""):
+            self._local_command = self._local_command or _typed(text)
+        elif kind == "command":
+            self._command = self._command or _typed(text)
+        elif kind == "summary":
+            self._summary = self._summary or as_title(text.partition(REQUEST)[2] or text)
+
+
+def _typed(text: str) -> str | None:
+    """Return the title that a text gives; of a plan, its heading."""
+    typed = parse_prompt(text).text.strip()
+    if typed.startswith(PLAN):
+        lines = (line.strip() for line in typed[len(PLAN) :].split("\n", 40))
+        typed = next((line.lstrip("#").strip() for line in lines if line.strip("# ")), typed)
+    return as_title(typed) or None
