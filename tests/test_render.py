@@ -19,7 +19,7 @@ from reread.cli._options import SAMPLES
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.markdown import session_markdown
-from reread.render.sanitize import coloured_output, plain_output, safe, safe_json
+from reread.render.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
 from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, change_lines, make_console
 from reread.session.changes import change_of
@@ -179,8 +179,18 @@ class TestSafety:
         assert character not in written and json.loads(written) == f"a{character}b"
 
     def test_a_line_end_overwrites_nothing(self) -> None:
-        for output in (plain_output, coloured_output):
+        for output in (plain_output, coloured_output, plain_text, safe):
             assert output("one\r\ntwo\r\r\nthree\r\n") == "one\ntwo\nthree\n"
+            assert output("first\r\nlast\r") == "first\nlast"
+
+    def test_only_the_output_of_programs_is_overwritten(self) -> None:
+        assert plain_output("1%\r2%\nx\ry", full=True) == "1%\n2%\nx\ny"
+        assert plain_text("said\rnot lost") == "said\\x0dnot lost"
+
+    def test_overwritten_lines_take_linear_time(self) -> None:
+        started = time.perf_counter()
+        assert plain_output("x" * 2_000_000 + "\r\n" + "y\r" * 500_000) == "x" * 2_000_000 + "\ny"
+        assert time.perf_counter() - started < 2
 
     def test_a_hostile_session_prints_only_colour_codes(self, tmp_path: Path) -> None:
         path = hostile(tmp_path, self.HOSTILE)

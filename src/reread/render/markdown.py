@@ -13,7 +13,6 @@ from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
-from reread.render.sanitize import plain_output
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
@@ -23,6 +22,7 @@ from reread.render.sequence import (
     TurnStart,
     compaction_title,
     conversation_sequence,
+    notice_text,
     session_sequence,
 )
 from reread.session.session import Session
@@ -89,7 +89,7 @@ def _prompt(message: Message, text: str) -> Iterator[str]:
 
 
 def _notice(part: p.MessageText | p.CommandOutput, selection: Selection) -> Iterator[str]:
-    label, text = notice_label(part.message), plain_output(part.text).strip()
+    label, text = notice_label(part.message), notice_text(part, full=selection.full)
     if text.count("\n") < SHORT_NOTICE:
         yield f"*{inline(label)}*: {inline(' '.join(text.split()) or '(empty)')}"
     else:

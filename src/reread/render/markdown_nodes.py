@@ -8,7 +8,7 @@ from typing import Any
 from reread.base.text import plural
 from reread.render.format import picture_text
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
-from reread.render.sanitize import plain_output, safe
+from reread.render.sanitize import plain_output, plain_text, safe
 from reread.render.selection import Selection
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes
@@ -43,7 +43,7 @@ def _prose(node: nodes.Prose, selection: Selection) -> Iterator[str]:
 
 
 def _code(node: nodes.Code, selection: Selection) -> Iterator[str]:
-    yield fenced(plain_output(_cut(node.text.rstrip("\n"), selection)), node.language or "")
+    yield fenced(plain_text(_cut(node.text.rstrip("\n"), selection)), node.language or "")
 
 
 def _diff(node: nodes.Diff, selection: Selection) -> Iterator[str]:
@@ -54,11 +54,11 @@ def _diff(node: nodes.Diff, selection: Selection) -> Iterator[str]:
 
 
 def _terminal(node: nodes.Terminal, selection: Selection) -> Iterator[str]:
-    text = plain_output(_cut(node.text.rstrip("\n"), selection))
+    text = _cut(node.text.rstrip("\n"), selection)
     if node.stream == "in":
-        yield fenced("$ " + text.replace("\n", "\n  "), "console")
+        yield fenced("$ " + plain_text(text).replace("\n", "\n  "), "console")
     elif text:
-        yield fenced(text, "text")
+        yield fenced(plain_output(text, full=selection.full), "text")
 
 
 def _files(node: nodes.Files, selection: Selection) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _links(node: nodes.Links, selection: Selection) -> Iterator[str]:
 
 
 def _note(node: nodes.Note, selection: Selection) -> Iterator[str]:
-    text = plain_output(node.text).strip()
+    text = plain_text(node.text).strip()
     if "\n" in text:
         yield fenced(_cut(text, selection), "text")
     else:

@@ -25,7 +25,6 @@ _OWN_CODES = re.compile(
     r"|\x1b\]1337;File=[a-z0-9=;]*:[A-Za-z0-9+/=]*\x07|\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\"  # pictures
     rf"|({_CONTROL.pattern})"
 )
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 
 
 def safe(text: str) -> str:
@@ -38,15 +37,19 @@ def safe_json(text: str) -> str:
     return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
-def plain_output(text: str) -> str:
-    """The output of a program without escape codes; an overwritten line is shown in its last state."""
-    text = _last_states(text)
+def plain_text(text: str) -> str:
+    """Safe text without escape codes."""
     return safe(_ESCAPES.sub("", text) if "\x1b" in text else text)
 
 
-def coloured_output(text: str) -> str:
-    """The output of a program with its colour codes, but no other escape codes."""
-    shown = _last_states(text)
+def plain_output(text: str, *, full: bool = False) -> str:
+    """The output of a program without escape codes; of an overwritten line the last state, or with `full` all."""
+    return plain_text(_line_states(text, full=full))
+
+
+def coloured_output(text: str, *, full: bool = False) -> str:
+    """The output of a program with its colour codes, but no other escape codes; overwritten lines as above."""
+    shown = _line_states(text, full=full)
     out: list[str] = []
     at = 0
     for code in _ESCAPES.finditer(shown):
@@ -72,11 +75,20 @@ def csv_cell(text: str) -> str:
 
 
 def _unix_line_ends(text: str) -> str:
-    return text.replace("\r\n", "\n") if "\r" in text else text
+    """The text without the carriage returns at the ends of its lines, which Windows writes."""
+    if "\r" not in text:
+        return text
+    return "\n".join([line.rstrip("\r") for line in text.split("\n")])
 
 
-def _last_states(text: str) -> str:
-    return _OVERWRITTEN.sub("", _unix_line_ends(text)) if "\r" in text else text
+def _line_states(text: str, *, full: bool) -> str:
+    """The lines as a terminal shows them: a carriage return starts the line over. With `full`, each start is a line."""
+    text = _unix_line_ends(text)
+    if "\r" not in text:
+        return text
+    if full:
+        return text.replace("\r", "\n")
+    return "\n".join([line.rpartition("\r")[2] for line in text.split("\n")])
 
 
 def _visible(found: re.Match[str]) -> str:

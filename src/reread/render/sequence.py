@@ -15,16 +15,19 @@ from reread.catalog.resolve import shell_name
 from reread.model.conversation import Branch, Compaction, Conversation, Message, Turn
 from reread.model.parts import (
     NOTICES,
+    CommandOutput,
     MessageAside,
     MessageAttachment,
     MessageBlocks,
     MessagePart,
+    MessageText,
     MetaContext,
     NoticeDetails,
     NotificationReport,
     TextCitations,
     message_parts,
 )
+from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
 
@@ -114,6 +117,12 @@ def is_drawn(part: MessagePart, selection: Selection) -> bool:
     if isinstance(part, LEFT_OUT) or (isinstance(part, MessageBlocks) and part.kind == NOTICES):
         return False
     return selection.shows(part.kind)
+
+
+def notice_text(part: MessageText | CommandOutput, *, full: bool) -> str:
+    """Return the text of a notice; only the output of a command may overwrite its own lines."""
+    text = plain_output(part.text, full=full) if isinstance(part, CommandOutput) else plain_text(part.text)
+    return text.strip()
 
 
 def compaction_title(compaction: Compaction) -> str:

@@ -21,7 +21,7 @@ from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
-from reread.render.sanitize import plain_output, safe
+from reread.render.sanitize import safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
@@ -32,6 +32,7 @@ from reread.render.sequence import (
     compaction_title,
     conversation_sequence,
     is_drawn,
+    notice_text,
     session_sequence,
 )
 from reread.render.terminal_nodes import NodeView, hidden_lines
@@ -133,7 +134,7 @@ class TerminalView:
         """A notice from the client, or the output of a local command."""
         style = NOTICES.get(part.message.kind, "quiet")
         label = safe(notice_label(part.message))
-        yield from self._short_text(f"· {label}: ", plain_output(part.text).strip() or "(empty)", style)
+        yield from self._short_text(f"· {label}: ", notice_text(part, full=self.selection.full) or "(empty)", style)
 
     def thinking(self, part: p.MessageThinking) -> Iterator[RenderableType]:
         """Thinking, dimmed."""

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from reread.base.text import plural
 from reread.render.format import BOXES, picture_text
-from reread.render.sanitize import coloured_output, plain_output, safe
+from reread.render.sanitize import coloured_output, plain_text, safe
 from reread.render.terminal_images import inline_picture
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes
@@ -60,7 +60,7 @@ class NodeView:
     def code(self, node: nodes.Code) -> Iterator[RenderableType]:
         """Source code, with line numbers if they are known."""
         lines, hidden = self._first_lines(node.text.rstrip("\n").split("\n"))
-        text = plain_output("\n".join(lines))
+        text = plain_text("\n".join(lines))
         if node.marks:
             marked = Text(text)
             for mark in node.marks:
@@ -96,7 +96,7 @@ class NodeView:
             yield Text("$ " + safe(node.text).replace("\n", "\n  "), style="bold")
             return
         lines, hidden = self._first_lines(node.text.rstrip("\n").split("\n"))
-        for line in AnsiDecoder().decode(coloured_output("\n".join(lines))):
+        for line in AnsiDecoder().decode(coloured_output("\n".join(lines), full=self._full)):
             if node.stream == "err":
                 line.stylize_before("err")
             yield line
@@ -163,7 +163,7 @@ class NodeView:
 
     def note(self, node: nodes.Note) -> Iterator[RenderableType]:
         """A short remark."""
-        lines, hidden = self._first_lines(plain_output(node.text).split("\n"))
+        lines, hidden = self._first_lines(plain_text(node.text).split("\n"))
         yield Text("\n".join(lines), style=LEVELS.get(node.level, "quiet"))
         yield from hidden_lines(hidden)
 
