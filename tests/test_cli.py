@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import defaultdict
@@ -14,6 +13,7 @@ from typing import Any
 
 import click
 import pytest
+from command import REREAD, run
 from limits import child_process
 
 import reread
@@ -23,21 +23,7 @@ from reread.cli._options import MAX_COMPLETIONS, SAMPLES
 from reread.cli._output import ITEMS_PER_WRITE, print_json
 from reread.server.library import SessionLibrary
 
-REREAD = [str(Path(sys.executable).with_name("reread"))]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
-
-
-def run(
-    *words: str, stdin: bytes | None = None, home: Path | None = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "HOME": str(home or "/nonexistent"),
-        "CLAUDE_CONFIG_DIR": str(home or "/nonexistent"),
-        **(env or {}),
-    }
-    done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_without_a_verb_it_prints_the_help() -> None:
@@ -122,8 +108,15 @@ class TestDemo:
         assert "claude --resume 1d5e92c7" in run("--demo", "resume", "latest", "--print").stdout
 
 
-OWN_HELP = {("--root", "capture"), ("--root", "resume"), ("--format", "export")}
-"""Options whose help differs from that of other verbs: captures write to --root, and export has a default format."""
+OWN_HELP = {
+    ("--root", "capture"),
+    ("--root", "resume"),
+    ("--format", "export"),
+    ("--tool", "ls"),
+    ("--errors", "ls"),
+}
+"""Options whose help differs from that of other verbs: captures write to --root, export has a default format, and `ls`
+chooses sessions instead of calls."""
 OWN_SHORT_NAMES = {("--format", "tail")}
 """`tail -f` already has another meaning."""
 
@@ -189,7 +182,7 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
             "--errors",
             lambda s: any(c.state == "failed" for c in s.calls) or any(m.kind == "error" for m in s.messages),
         ),
-        ("--branches", lambda s: len(set(s.git_branches)) > 1),
+        ("--git-branches", lambda s: len(set(s.git_branches)) > 1),
     ):
         listed = json.loads(run("--demo", "ls", "--json", flag).stdout)
         found = {header["id"] for header in listed}

@@ -16,19 +16,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGO = re.compile(r"(\d+)\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
 
 
 def parse_time(text: str, *, now: datetime | None = None, zone: tzinfo | None = None) -> datetime:
-    """Return the time given by `today`, `yesterday`, a duration before now (`7d`) or an ISO date or time.
+    """Return the time given by `today`, `yesterday`, a weekday, a duration before now (`7d`) or an ISO date or time.
 
+    A weekday is the last one before today, whole or as its first three letters.
     `zone` is the time zone of days and of times without one; None means local time.
     """
     current = (now or datetime.now()).astimezone(zone)
     word = text.strip().lower()
-    midnight = current.replace(hour=0, minute=0, second=0, microsecond=0)
-    if word in _DAYS:
-        return midnight - timedelta(days=_DAYS[word])
+    days = _days_ago(word, current)
+    if days is not None:
+        return _in_zone(datetime(current.year, current.month, current.day) - timedelta(days=days), zone)
     ago = _AGO.fullmatch(word)
     try:
         if ago:
@@ -36,7 +38,17 @@ def parse_time(text: str, *, now: datetime | None = None, zone: tzinfo | None = 
         given = datetime.fromisoformat(text.strip())
         return given.replace(tzinfo=zone) if zone is not None and given.tzinfo is None else given.astimezone()
     except (ValueError, OverflowError):
-        raise Misuse(f"Invalid time {text!r}; use 7d, 12h, yesterday, 2026-11-15 or 2026-11-15T09:30.") from None
+        raise Misuse(
+            f"Invalid time {text!r}; use 7d, 12h, yesterday, tuesday, 2026-11-15 or 2026-11-15T09:30."
+        ) from None
+
+
+def _days_ago(word: str, now: datetime) -> int | None:
+    """Return how many days before today a word names; None if it names no day."""
+    if word in _DAYS:
+        return _DAYS[word]
+    named = next((n for n, day in enumerate(_WEEKDAYS) if word in (day, day[:3])), None)
+    return None if named is None else (now.weekday() - named - 1) % 7 + 1
 
 
 def parse_time_zone(tz: str | tzinfo | None) -> tzinfo | None:
@@ -65,7 +77,7 @@ def parse_bound_ms(when: TimeLike | None, zone: tzinfo | None, *, end: bool = Fa
         return None
     if isinstance(when, str):
         time = parse_time(when, zone=zone)
-        is_day = when.strip().lower() in _DAYS or _is_iso_day(when.strip())
+        is_day = _is_day(when.strip().lower())
     elif isinstance(when, datetime):
         time, is_day = when if when.tzinfo else _in_zone(when, zone), False
     else:
@@ -85,7 +97,10 @@ def _next_midnight(time: datetime, zone: tzinfo | None) -> datetime:
     return _in_zone(next_day.replace(hour=0, minute=0, second=0, microsecond=0), zone)
 
 
-def _is_iso_day(text: str) -> bool:
+def _is_day(text: str) -> bool:
+    """True if a text names a day, not a time."""
+    if _days_ago(text, _EPOCH) is not None:
+        return True
     try:
         date.fromisoformat(text)
     except ValueError:

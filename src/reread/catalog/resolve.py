@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from reread.catalog.summaries import captures_of, sessions
+from reread.base.format import date_text
+from reread.base.text import one_line
+from reread.catalog.summaries import Header, captures_of, read_header, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
 from reread.disk.sources import require_regular_file
-from reread.errors import Ambiguous, Misuse, NotFound
+from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 
 LATEST = "latest"
 STDIN = "-"
 MOST_LISTED = 20
+TITLE_LENGTH = 60
 
 T = TypeVar("T")
 
@@ -50,10 +54,21 @@ def choose(name: str, candidates: Sequence[Candidate[T]], noun: str) -> T | None
     if not fits:
         return None
     found = exact or fits
-    listed = "\n".join(f"  {candidate.ids[0]}  {candidate.path}" for candidate in found[:MOST_LISTED])
+    listed = "\n".join(f"  {candidate.ids[0]}  {_describe(candidate.path)}" for candidate in found[:MOST_LISTED])
     more = f"\n  … and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
     paths = [str(candidate.path) for candidate in found]
-    raise Ambiguous(f"{name!r} matches {len(found)} {noun}s:\n{listed}{more}", candidates=paths)
+    raise Ambiguous(
+        f"{name!r} matches {len(found)} {noun}s; use more of the id, or the path:\n{listed}{more}", candidates=paths
+    )
+
+
+def _describe(path: Path) -> str:
+    """Return the date, title and path of a session."""
+    try:
+        header = read_header(path)
+    except Unreadable:
+        return str(path)
+    return f"{date_text(header.updated)}  {one_line(header.title, TITLE_LENGTH)}  {path}"
 
 
 def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> Path:
@@ -69,14 +84,31 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
     if looks_like_path(name):  # a captured conversation may be called anything, so its id may look like a path
         return next((file for file in layout.session_files(roots) if file.stem == filename_for(name)), path)
     if name == LATEST:
-        newest = next(iter(sessions(root=root)), None)
-        if newest is None:
-            raise NotFound("No sessions found; set CLAUDE_CONFIG_DIR, pass --root, or name a file.")
-        return Path(newest.path)
+        return latest_session(root=root)
     files = [Candidate(file, _ids(file, name), file) for file in layout.session_files(roots)]
     found = choose(name, files, "session") or next(iter(captures_of(name, roots)), None)
+    return found if found is not None else _session_by_record(name, root)
+
+
+def latest_session(
+    *, project: Sequence[str | Path] = (), root: str | Path | Sequence[str | Path] | None = None
+) -> Path:
+    """Return the file of the newest session, of some projects if they are given."""
+    newest = next(iter(sessions(project=project, root=root)), None)
+    if newest is not None:
+        return Path(newest.path)
+    if project:
+        raise NotFound(f"No sessions of {', '.join(map(str, project))}; run `reread ls` to list projects.")
+    raise NotFound("No sessions found; set CLAUDE_CONFIG_DIR, pass --root, or name a file.")
+
+
+def _session_by_record(name: str, root: str | Path | Sequence[str | Path] | None) -> Path:
+    """Return the file whose records name the session, for a file that is not called after it."""
+    headers = list(sessions(root=root))
+    known = [Candidate(Path(header.path), [header.id, *header.sessions], Path(header.path)) for header in headers]
+    found = choose(name, known, "session")
     if found is None:
-        raise NotFound(f"No session matches {name!r}; `reread ls` lists sessions.")
+        raise NotFound(f"No session matches {name!r}; {_advice(name, headers)}")
     return found
 
 
@@ -88,6 +120,16 @@ def shell_name(path: Path | None, id: str) -> str:
         return shlex.quote(id)
     here = Path.cwd()
     return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def _advice(name: str, headers: Sequence[Header]) -> str:
+    """Say which session may have been meant: by a word of its title, or by an id that is nearly the same."""
+    titled = [header for header in headers if name.casefold() in header.title.casefold()]
+    starts = {header.id[: len(name)]: header for header in headers}
+    close = titled or [starts[id] for id in get_close_matches(name, starts, n=1, cutoff=0.75)]
+    if not close:
+        return "run `reread ls` to list sessions."
+    return f'did you mean {close[0].id}, "{one_line(close[0].title, TITLE_LENGTH)}"?'
 
 
 def _ids(file: Path, name: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,8 +96,9 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
     guess = "" if title else as_title(first.prompted or "") or titles.command or titles.rest or ""
     cwd = first.cwd or last.cwd
     found = tuple(dict.fromkeys(id for id in (first.session, last.session) if id))
+    stem = Path(path).stem  # a resumed or forked session may begin with lines of the one that it continues
     return Header(
-        id=first.conversation or (found[0] if found else Path(path).stem),
+        id=first.conversation or (found[0] if found and stem not in found else stem),
         path=str(path),
         title=title or guess or NO_TITLE[size > 0],
         title_guessed=bool(guess),
@@ -237,22 +238,41 @@ def sessions(
     *,
     project: str | Path | Sequence[str | Path] | None = None,
     since: TimeLike | None = None,
+    until: TimeLike | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Header]:
     """Yield the headers of all sessions, newest first; no file is read in full.
 
-    `project` is one folder or several, subfolders included; `since` is a datetime or a text such as `7d`.
+    `project` is one folder or several, subfolders included, or the name of a project. `since` and `until` are a
+    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed.
     """
     roots = [root] if isinstance(root, str | Path) else root
+    test = header_test(project=project, since=since, until=until)
     found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots)))
-    folders, earliest = layout.expand_folders(project), parse_bound_ms(since, None)
     transcripts = {header.id: header for header in found if not header.captured}
-    for header in sorted((with_transcript(header, transcripts) for header in found), key=_recency, reverse=True):
+    completed = (with_transcript(header, transcripts) for header in found)
+    yield from filter(test, sorted(completed, key=_recency, reverse=True))
+
+
+def header_test(
+    *,
+    project: str | Path | Sequence[str | Path] | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+) -> Callable[[Header], bool]:
+    """Return a test for the sessions of some projects that were active in a period."""
+    folders = layout.expand_folders(project)
+    first, last = parse_bound_ms(since, None), parse_bound_ms(until, None, end=True)
+
+    def test(header: Header) -> bool:
         if folders and not layout.is_within(header.project, folders):
-            continue
-        if earliest is not None and (header.updated is None or header.updated.timestamp() * 1000 < earliest):
-            continue
-        yield header
+            return False
+        if first is not None and (header.updated is None or header.updated.timestamp() * 1000 < first):
+            return False
+        began = header.started or header.updated
+        return last is None or (began is not None and began.timestamp() * 1000 < last)
+
+    return test
 
 
 def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list[Path]:

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,25 @@ HEADINGS = {
 }
 """The verbs under the headings of the help."""
 VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
+SYNONYMS = {
+    "list": "ls",
+    "sessions": "ls",
+    "cat": "show",
+    "read": "show",
+    "view": "show",
+    "open": "serve",
+    "web": "serve",
+    "follow": "tail",
+    "watch": "tail",
+    "validate": "check",
+    "lint": "check",
+    "cost": "usage",
+    "tokens": "usage",
+    "record": "capture",
+    "continue": "resume",
+    "play": "replay",
+}
+"""Words of other programs for a verb."""
 
 
 @contextmanager
@@ -55,6 +73,13 @@ class VerbGroup(click.Group):
         with _closed_pipe_is_ok():
             return super().invoke(ctx)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(_unknown_verb(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
@@ -72,7 +97,7 @@ class VerbGroup(click.Group):
 
 
 @click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(__version__, prog_name="reread")
+@click.version_option(__version__, "-V", "--version", prog_name="reread")
 @root_options
 @click.pass_context
 def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
@@ -81,16 +106,17 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     \b
     reread                         read sessions in the browser
     reread ls                      list sessions, newest first
-    reread show latest             read the newest session
-    reread tail latest             follow it live
-    reread export latest -o it.md  write it to a file
+    reread show                    read the newest session
+    reread show --project .        read the newest one of this folder
+    reread tail                    follow it live
+    reread export -o it.md         write it to a file
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread capture -- claude -p …  run Claude Code and record its output
-    reread replay latest           play a recording back
-    reread --demo show latest      try it on sample sessions
+    reread resume                  continue a session in Claude Code
+    reread --demo show             try it on sample sessions
 
-    A SESSION is a path, a session id or a unique prefix of one, "latest", or "-" for standard input.
+    A SESSION is a path, a session id or a unique prefix of one, "latest" (the default), or "-" for standard input.
     """
     ctx.obj = list(root)
     if ctx.invoked_subcommand is not None:
@@ -108,7 +134,7 @@ def main() -> None:
     open_standard_streams()
     guard_output()
     try:
-        code = reread.main(standalone_mode=False)
+        code = reread.main(prog_name="reread", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         code = INTERRUPTED
@@ -123,20 +149,29 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else OK)
 
 
+def _unknown_verb(name: str) -> str:
+    """Return an error about a word that is no verb, with what may have been meant."""
+    import difflib
+
+    meant = [SYNONYMS[name]] if name in SYNONYMS else difflib.get_close_matches(name, VERBS, n=1)
+    if meant:
+        return f"No command {name!r}; did you mean `reread {meant[0]}`?"
+    if os.path.exists(name) or any(character.isdigit() for character in name):
+        return f"No command {name!r}; to read a session, use `reread show {name}`."
+    return f"No command {name!r}; use {', '.join(VERBS[:-1])} or {VERBS[-1]}."
+
+
 def _print_error(error: Exception) -> None:
-    """Print an error to standard error, without control characters."""
+    """Print an error to standard error as one paragraph, without control characters."""
     from reread.render.sanitize import safe
 
-    message = StringIO()
-    if isinstance(error, click.ClickException):
-        error.show(message)
-    else:
-        message.write(f"reread: {_error_text(error)}\n")
     with suppress(OSError):  # standard error is closed or full
-        click.echo(safe(message.getvalue()), err=True, nl=False)
+        click.echo(safe(f"reread: {_error_text(error)}"), err=True)
 
 
 def _error_text(error: Exception) -> str:
+    if isinstance(error, click.ClickException):
+        return _usage_text(error)
     if isinstance(error, MemoryError):
         return "Not enough memory; close other programs, or choose fewer or smaller sessions."
     if not isinstance(error, OSError):
@@ -147,3 +182,15 @@ def _error_text(error: Exception) -> str:
     if error.errno in OUTPUT_ERRORS:
         return f"Cannot write to standard output: {reason}."
     return f"The system reported an error: {reason}."
+
+
+def _usage_text(error: click.ClickException) -> str:
+    """Return click's message as a sentence, with the help that lists what is allowed."""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        return f"No option {error.option_name}; did you mean {' or '.join(error.possibilities)}?"
+    text = error.format_message().rstrip()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    sentence = text if text.endswith((".", "?", ")", "`")) else f"{text}."
+    if context is None or sentence.endswith(("?", "`.")):
+        return sentence
+    return f"{sentence} Run `{context.command_path} --help` for help."

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from reread.errors import Misuse
+
 if TYPE_CHECKING:
+    from reread.catalog.summaries import Header
     from reread.render.selection import Selection
     from reread.session.session import Session
 
@@ -18,6 +23,8 @@ SAMPLES = Path(__file__).parent.parent / "samples"
 DEMO_KEY = "reread.demo"
 """The key in a context's `meta` that is set by --demo."""
 LATEST = "latest"
+ONLY = ("prompts", "answers", "text", "tools")
+"""What --only takes; `render.selection` knows the same words."""
 MAX_COMPLETIONS = 50
 """How many session ids shell completion offers."""
 
@@ -33,12 +40,9 @@ class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.catalog.summaries import sessions
         from reread.render.sanitize import safe
 
-        group_params = ctx.parent.params if ctx.parent is not None else {}
-        roots = [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())]
-        matching = (header for header in sessions(root=roots or None) if header.id.startswith(incomplete))
+        matching = (header for header in _known_sessions(ctx) if header.id.startswith(incomplete))
         ids = [
             CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60])
             for header in islice(matching, MAX_COMPLETIONS)
@@ -48,6 +52,52 @@ class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
 
 
 SESSION = SessionName()
+
+
+def _known_sessions(ctx: click.Context) -> Iterator[Header]:
+    """Yield the sessions below the folders that the words before the completed one name."""
+    from reread.catalog.summaries import sessions
+
+    group_params = ctx.parent.params if ctx.parent is not None else {}
+    roots = [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())]
+    return sessions(root=roots or None)
+
+
+def session_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the session that a verb is about, by default the newest one, and --project to choose among the newest."""
+    argument = click.argument("name", type=SESSION, required=False, default=LATEST, metavar="[SESSION]")
+    return argument(project_option(command))
+
+
+class ProjectName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --project option; the shell completes names of projects."""
+
+    name = "project"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.render.sanitize import safe
+
+        projects = dict.fromkeys(header.project for header in _known_sessions(ctx))
+        names = dict.fromkeys(re.split(r"[/\\]", project.rstrip("/\\"))[-1] for project in projects)
+        found = [CompletionItem(safe(name)) for name in names if name.startswith(incomplete)]
+        return [*found[:MAX_COMPLETIONS], CompletionItem(incomplete, type="dir")]
+
+
+PROJECT = ProjectName()
+
+
+class ToolName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --tool option; the shell completes the tools that reread knows."""
+
+    name = "tool"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.tools import tool_names
+
+        return [CompletionItem(name) for name in tool_names() if name.lower().startswith(incomplete.lower())]
+
+
+TOOL = ToolName()
 
 
 class FolderName(click.Path):
@@ -83,14 +133,21 @@ def _samples(ctx: click.Context) -> list[Path]:
 
 
 def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    help = "Include only sessions in this folder or below. Repeatable."
-    return click.option("--project", multiple=True, metavar="DIR", help=help)(command)
+    """Add --project."""
+    help = "Include only sessions in this folder or below, or of the project with this name. Repeatable."
+    return click.option("--project", multiple=True, metavar="DIR|NAME", type=PROJECT, help=help)(command)
 
 
 def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "--since", metavar="WHEN", help="Ignore everything before this time: 7d, yesterday, 2026-11-15."
+        "--since", metavar="WHEN", help="Ignore everything before this time: 7d, yesterday, tuesday, 2026-11-15."
     )(command)
+
+
+def until_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")(
+        command
+    )
 
 
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,6 +158,11 @@ def pretty_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --pretty and --full, for verbs that print a stream."""
     pretty = click.option("--pretty", is_flag=True, help="Format the output as `reread tail` does.")
     return pretty(full_option(command))
+
+
+def tool_option(help: str) -> Callable[..., Any]:
+    """Return a decorator that adds --tool."""
+    return click.option("--tool", multiple=True, metavar="NAME", type=TOOL, help=help)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,8 +186,19 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--no-thinking", is_flag=True, help="Omit thinking."),
             click.option("--no-tools", is_flag=True, help="Omit tool calls."),
             click.option(
-                "--only", type=click.Choice(["prompts", "text", "tools"]), help="Show only this kind of content."
+                "--only",
+                type=click.Choice(ONLY),
+                help="Show only this kind of content; `answers` is prompts and final answers.",
             ),
+            tool_option("Show only calls of this tool, with their prompts. Repeatable."),
+            click.option(
+                "--file",
+                "files",
+                multiple=True,
+                metavar="PATH",
+                help="Show only calls that read or change this file: a path, its end, or a pattern. Repeatable.",
+            ),
+            click.option("--errors", is_flag=True, help="Show only calls that failed, and errors."),
             full_option,
         ]
     ):
@@ -133,9 +206,18 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def selection_from(options: dict[str, Any]) -> Selection:
+CALL_OPTIONS = ("--tool", "--file", "--errors")
+SELECTION_OPTIONS = ("--turns", "--branch", "--no-thinking", "--no-tools", "--only", *CALL_OPTIONS, "--full")
+
+
+def selection_from(ctx: click.Context, options: dict[str, Any]) -> Selection:
     """Return the selection that the selection options describe."""
-    from reread.render.selection import Selection, parse_turns
+    from reread.render.selection import TOOLS, Selection, parse_turns
+
+    refuse_with(ctx, "--no-tools", CALL_OPTIONS, "that would show nothing")
+    refuse_with(ctx, "--only", CALL_OPTIONS, "they choose calls already")
+    if options["no_tools"] and options["only"] == TOOLS:
+        raise Misuse("Cannot use --no-tools with --only tools: that would show nothing.")
 
     return Selection(
         turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),
@@ -143,9 +225,37 @@ def selection_from(options: dict[str, Any]) -> Selection:
         thinking=not options["no_thinking"],
         tools=not options["no_tools"],
         only=options["only"],
+        tool_names=options["tool"],
+        files=options["files"],
+        errors=options["errors"],
         full=options["full"],
         images=not options.get("no_images"),
     )
+
+
+def refuse_with(ctx: click.Context, option: str, others: Iterable[str], reason: str) -> None:
+    """Raise Misuse if an option was given together with another one that it would make meaningless."""
+    given = _given(ctx)
+    other = next((name for name in others if name in given), None)
+    if option in given and other is not None:
+        raise Misuse(f"Cannot use {option} with {other}: {reason}.")
+
+
+def refuse_without(ctx: click.Context, option: str, other: str, reason: str) -> None:
+    """Raise Misuse if an option was given without another one that it needs."""
+    given = _given(ctx)
+    if option in given and other not in given:
+        raise Misuse(f"Cannot use {option} without {other}: {reason}.")
+
+
+def _given(ctx: click.Context) -> set[str]:
+    """Return the options on the command line, by all their names."""
+    return {
+        name
+        for param in ctx.command.params
+        if ctx.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
+        for name in param.opts
+    }
 
 
 def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
@@ -161,8 +271,17 @@ def sessions_below(folder: Path) -> list[Path]:
     return known or [path for path in layout.transcripts_in(folder) if layout.is_session_filename(path.name)]
 
 
-def open_session(ctx: click.Context, session: str, root: tuple[Path, ...]) -> Session:
+def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...]) -> str | Path:
+    """Return the name of a session, or the path of the newest one of some projects."""
+    from reread.catalog.resolve import latest_session
+
+    if project and name != LATEST:
+        raise Misuse(f"Cannot use --project with {name!r}: it chooses the newest session of a project.")
+    return latest_session(project=project, root=merged_roots(ctx, root) or None) if project else name
+
+
+def open_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...] = ()) -> Session:
     """Open the session that an argument names."""
     from reread.session.session import open  # noqa: A004
 
-    return open(session, root=merged_roots(ctx, root) or None)
+    return open(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)

@@ -1,9 +1,11 @@
-"""Output that several verbs share: JSON, progress bars and notices."""
+"""Output that several verbs share: JSON, styled lines, progress bars and notices."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import Any, cast
@@ -11,6 +13,8 @@ from typing import Any, cast
 import click
 
 ITEMS_PER_WRITE = 256
+MIN_WIDTH = 40
+"""Tables are not made narrower than this."""
 
 
 class PrintableStream(TextIOWrapper):
@@ -53,6 +57,30 @@ def echo_json(text: bytes, *, end: str = "\n") -> None:
     from reread.render.sanitize import safe_json
 
     click.echo(safe_json(text.decode()) + end, nl=False)
+
+
+STYLES: dict[str, dict[str, Any]] = {
+    "strong": {"bold": True},
+    "loud": {"fg": "yellow", "bold": True},
+    "name": {"fg": "yellow"},
+    "quiet": {"dim": True},
+}
+"""The styles of listings."""
+
+
+def echo_spans(spans: Iterable[tuple[str, str]]) -> None:
+    """Print a line of texts with their styles; in colour on a terminal, unless NO_COLOR is set."""
+    texts = [(STYLES.get(style), text) for style, text in spans if text]
+    plain = bool(os.environ.get("NO_COLOR"))
+    line = "".join(click.style(text, **style) if style and not plain else text for style, text in texts)
+    click.echo(line.rstrip())
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal, or of COLUMNS; None if the output goes elsewhere."""
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+        return None
+    return max(MIN_WIDTH, shutil.get_terminal_size().columns)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import click
 
 from reread.base.claude_argv import takes_stream_json, wants_terminal
 from reread.base.stdio import discard_output
-from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options
+from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options, refuse_without
 from reread.cli._output import print_notice
 from reread.errors import Misuse
 
@@ -50,6 +50,11 @@ def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def check_run_options(ctx: click.Context) -> None:
+    """Raise Misuse if an option would be ignored."""
+    refuse_without(ctx, "--full", "--pretty", "without it, everything is printed as it comes")
 
 
 def chosen_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
+from reread.cli._runs import STDIN, capture_options, check_run_options, chosen_store, open_recorder, run_and_record
+from reread.errors import Misuse
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND... | -")
 @click.option("--workspace", default="default", show_default=True, metavar="NAME", help="Store it in this workspace.")
 @click.option("--agent", default="default", show_default=True, metavar="NAME", help="Store it for this agent.")
@@ -49,6 +50,9 @@ def capture(
     """
     from reread.recording.recorder import new_id
 
+    check_run_options(ctx)
+    if list(command) == [STDIN] and (options["pty"] is not None or options["keep_input"] is not None):
+        raise Misuse("Cannot use --pty or --keep-input with a pipe: no command is run.")
     store = chosen_store(ctx, root)
     recorder = open_recorder(store, conversation or new_id(), workspace, agent, fsync, quiet=quiet)
     ctx.exit(run_and_record(list(command), recorder, title=title, **options))

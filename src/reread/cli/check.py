@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, root_options
+from reread.cli._options import SESSION, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, progress
 from reread.errors import Misuse
 
@@ -42,6 +42,7 @@ def check(
     reread check ~/.claude --drift
     """
     if schema:
+        refuse_with(ctx, "--schema", ("--drift", "--verbose", "--json"), "it reads no sessions and is JSON always")
         from reread.records.types import json_schema
         from reread.tools import tool_types
 

@@ -4,127 +4,261 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import json_option, merged_roots, project_option, root_options, since_option
-from reread.cli._output import print_json, progress
-from reread.errors import Misuse
+from reread.cli._options import (
+    json_option,
+    merged_roots,
+    project_option,
+    root_options,
+    since_option,
+    tool_option,
+    until_option,
+)
+from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.errors import Misuse, RereadError
 
 if TYPE_CHECKING:
     from reread.catalog.summaries import Header
     from reread.session.session import Session
 
+Test = Callable[["Header"], bool]
+
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+SORTS = ("updated", "started", "size", "title", "project")
+NEWEST_OR_LARGEST_FIRST = ("updated", "started", "size")
+CHUNK = 1 << 20
 
 
 @click.command()
 @project_option
 @since_option
+@until_option
+@click.option("--grep", metavar="TEXT", help="List only sessions with this text in the title, in any case.")
 @click.option("--min-size", metavar="SIZE", help="List only files of at least this size: 500k, 10M.")
+@click.option("--max-size", metavar="SIZE", help="List only files of at most this size.")
 @click.option(
-    "--tool",
-    multiple=True,
-    metavar="NAME",
-    help="List only sessions that used this tool (reads the files). Repeatable.",
+    "--lines", metavar="RANGE", help="List only files with so many lines: 1-5, 3, 1000-, -5 (reads the files)."
 )
+@tool_option("List only sessions that used this tool, * for any (reads the files). Repeatable.")
 @click.option("--errors", is_flag=True, help="List only sessions with errors (reads the files).")
+@click.option("--git-branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
 @click.option("--captured", is_flag=True, help="List only captured conversations.")
-@click.option("--branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
-@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="List at most N sessions.")
+@click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="updated",
+    show_default=True,
+    help="Order by this; times and sizes begin with the newest and the largest.",
+)
+@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="List at most N sessions.")
 @json_option
 @root_options
 @click.pass_context
 def ls(
     ctx: click.Context,
-    project: tuple[str, ...],
-    since: str | None,
-    min_size: str | None,
     tool: tuple[str, ...],
     errors: bool,
-    captured: bool,
-    branches: bool,
+    git_branches: bool,
+    flat: bool,
+    sort: str,
     limit: int | None,
     as_json: bool,
     root: tuple[Path, ...],
+    **filters: Any,
 ) -> None:
     """List sessions by project, newest first.
 
+    --since and --until list the sessions that were active in that time. The ids can be used with every other verb.
+
     \b
     reread ls --project . --since 7d
-    reread ls --tool WebFetch --errors --json
+    reread ls --project shop --grep login
+    reread ls --since tuesday --until thursday --flat
+    reread ls --tool bash --errors --json
+    reread ls --sort size -n 5
+    reread ls --lines 1-5
     reread ls --captured
     """
     from reread.catalog.summaries import sessions
 
     roots = merged_roots(ctx, root)
-    headers = sessions(project=project, since=since, root=roots or None)
-    if captured:
-        headers = (header for header in headers if header.captured)
-    if min_size is not None:
-        minimum = parse_size(min_size)
-        headers = (header for header in headers if header.size >= minimum)
-    if tool or errors or branches:
-        headers = _filter_by_content(headers, lambda session: _matches(session, tool, errors, branches))
+    tests = list(_header_tests(**filters))
+    known = list(sessions(root=roots or None))
+    headers: Iterable[Header] = _sorted((header for header in known if all(test(header) for test in tests)), sort)
+    if tool or errors or git_branches:
+        headers = _filter_by_content(headers, tool, errors=errors, git_branches=git_branches)
     if limit is not None:
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
+    found = list(headers)
     if as_json:
-        print_json(list(headers))
-    else:
-        filters = (project, since, min_size, tool, errors, branches)
-        _print_headers(list(headers), roots, captured=captured, filtered=any(filters))
+        return print_json(found)
+    if not found:
+        narrowed = bool(tool or errors or git_branches or any(value for value in filters.values()))
+        return print_notice(_empty_text(roots, known, filters, narrowed=narrowed))
+    from reread.render.listings import header_lines, short_ids
+
+    for line in header_lines(found, ids=short_ids(known), width=terminal_width(), flat=flat):
+        echo_spans(line)
+    return None
 
 
-def _filter_by_content(headers: Iterable[Header], matches: Callable[[Session], bool]) -> Iterator[Header]:
+def _header_tests(
+    *,
+    project: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    grep: str | None,
+    min_size: str | None,
+    max_size: str | None,
+    lines: str | None,
+    captured: bool,
+) -> Iterator[Test]:
+    """Yield a test for each filter that needs no more than the header, or the number of lines, cheapest first."""
+    from reread.catalog.summaries import header_test
+
+    yield header_test(project=project, since=since, until=until)
+    if captured:
+        yield lambda header: header.captured
+    if grep is not None:
+        words = grep.casefold()
+        yield lambda header: words in header.title.casefold()
+    smallest, largest = (parse_size(size) if size is not None else None for size in (min_size, max_size))
+    if smallest is not None and largest is not None and smallest > largest:
+        raise Misuse(f"Nothing is between {min_size} and {max_size}; use a --min-size below --max-size.")
+    if smallest is not None:
+        yield lambda header: header.size >= smallest
+    if largest is not None:
+        yield lambda header: header.size <= largest
+    if lines is not None:
+        fewest, most = parse_line_range(lines)
+        yield lambda header: fewest <= count_lines(header.path, most) <= most
+
+
+def _sorted(headers: Iterable[Header], sort: str) -> list[Header]:
+    """Return headers, which come newest first, in another order."""
+    if sort == "updated":
+        return list(headers)
+
+    def key(header: Header) -> Any:
+        value = getattr(header, sort)
+        if sort == "started":
+            return value.timestamp() if value is not None else 0.0
+        return value.casefold() if isinstance(value, str) else value
+
+    return sorted(headers, key=key, reverse=sort in NEWEST_OR_LARGEST_FIRST)
+
+
+def _filter_by_content(
+    headers: Iterable[Header], tools: tuple[str, ...], *, errors: bool, git_branches: bool
+) -> Iterator[Header]:
     """Read each session and yield the headers of those that match, with a progress bar."""
+    from reread.render.selection import matches_tool
     from reread.session.session import open  # noqa: A004
 
     candidates = list(headers)
+    names: set[str] = set()
     with progress("reading", len(candidates)) as step:
         for header in candidates:
-            if matches(open(Path(header.path))):
-                yield header
             step(1)
+            try:
+                session = open(Path(header.path))
+            except RereadError as error:
+                print_notice(str(error))
+                continue
+            used = {call.name for conversation in _conversations(session) for call in conversation.calls}
+            names |= used
+            if (
+                (not tools or any(matches_tool(name, tools) for name in used))
+                and (not git_branches or len(set(session.metadata.git_branches)) > 1)
+                and (not errors or _has_errors(session))
+            ):
+                yield header
+    for tool in tools:
+        if names and not any(matches_tool(name, [tool]) for name in names):
+            print_notice(f"No session used a tool {tool!r}; {_tool_advice(tool, names)}")
 
 
-def _matches(session: Session, tools: tuple[str, ...], errors: bool, branches: bool) -> bool:
-    from reread.tools.outcome import FAILED
+def _conversations(session: Session) -> list[Any]:
+    return [session.conversation, *session.agents.values()]
 
-    conversations = [session.conversation, *session.agents.values()]
-    calls = [call for conversation in conversations for call in conversation.calls]
-    if tools and not any(call.name in tools for call in calls):
-        return False
-    if branches and len(set(session.metadata.git_branches)) < 2:
-        return False
-    return (
-        not errors
-        or any(any(message.kind == "error" for message in conversation.messages) for conversation in conversations)
-        or any(call.state == FAILED for call in calls)
+
+def _has_errors(session: Session) -> bool:
+    from reread.render.selection import is_failed
+
+    return any(
+        any(message.kind == "error" for message in conversation.messages) or any(map(is_failed, conversation.calls))
+        for conversation in _conversations(session)
     )
 
 
-def _print_headers(headers: Sequence[Header], roots: Sequence[Path], *, captured: bool, filtered: bool) -> None:
-    from reread.render.listings import header_lines
-    from reread.render.sanitize import safe
+def _tool_advice(tool: str, names: Iterable[str]) -> str:
+    import difflib
 
-    if not headers:
-        click.echo(safe(_empty_text(roots, captured, filtered)), err=True)
-    for line in header_lines(headers):
-        click.echo(line)
+    by_lower = {name.lower(): name for name in sorted(names)}
+    close = difflib.get_close_matches(tool.lower(), by_lower, n=1)
+    close = close or [name for name in by_lower if tool.lower() in name][:1]
+    return f"did you mean {by_lower[close[0]]}?" if close else f"the tools used are {', '.join(by_lower.values())}."
 
 
-def _empty_text(roots: Sequence[Path], captured: bool, filtered: bool) -> str:
+def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[str, Any], *, narrowed: bool) -> str:
     """Explain an empty list."""
     from reread.disk.layout import default_store
 
-    if filtered:
-        return "No matching sessions. Run `reread ls` without options to list all."
-    if captured:
+    if known and narrowed:
+        unknown = _unknown_project(filters["project"], known)
+        return unknown or "No matching sessions. Run `reread ls` without options to list all."
+    if filters["captured"]:
         where = ", ".join(map(str, roots)) or str(default_store())
         return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
     where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
     return f"No sessions in {where}. Run `reread --demo ls` to list the samples."
+
+
+def _unknown_project(projects: Iterable[str], known: Iterable[Header]) -> str | None:
+    """Say which project may have been meant by one that has no sessions."""
+    import difflib
+    import re
+
+    from reread.disk.layout import expand_folders, is_within
+
+    folders = {header.project for header in known}
+    names = {name.lower(): name for folder in folders for name in re.split(r"[/\\]", folder) if name}
+    for project in projects:
+        if not any(is_within(folder, expand_folders(project)) for folder in folders):
+            close = difflib.get_close_matches(project.lower(), names, n=1)
+            advice = f"did you mean {names[close[0]]}?" if close else "run `reread ls` to list projects."
+            return f"No sessions of {project}; {advice}"
+    return None
+
+
+def count_lines(path: str, enough: float) -> int:
+    """Count the lines of a file, a last one without end included; stop soon after there are more than `enough`."""
+    count, last = 0, b"\n"
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            while count <= enough and (chunk := file.read(CHUNK)):
+                count += chunk.count(b"\n")
+                last = chunk[-1:]
+    except OSError:
+        return -1
+    return count + (last != b"\n")
+
+
+def parse_line_range(text: str) -> tuple[int, float]:
+    """Return the fewest and the most lines: 1-5, 3, 1000- or -5."""
+    fewest, dash, most = text.strip().partition("-")
+    try:
+        low = int(fewest) if fewest else 0
+        high = int(most) if most else float("inf") if dash and fewest else low
+        if not (fewest or most) or not 0 <= low <= high:
+            raise ValueError
+    except ValueError:
+        raise Misuse(f"Invalid range of lines {text!r}; use 1-5, 3, 1000- or -5.") from None
+    return low, high
 
 
 def parse_size(text: str) -> int:

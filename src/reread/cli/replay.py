@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli._options import SESSION, merged_roots, pretty_options, root_options
+from reread.cli._options import (
+    LATEST,
+    SESSION,
+    merged_roots,
+    pretty_options,
+    refuse_with,
+    refuse_without,
+    root_options,
+)
 
 AS_CLAUDE = "--as-claude"
 
@@ -23,7 +31,7 @@ class ReplayCommand(click.Command):
 
 
 @click.command(cls=ReplayCommand)
-@click.argument("conversation", type=SESSION, required=False)
+@click.argument("conversation", type=SESSION, required=False, metavar="[SESSION]")
 @click.option(
     "--speed", type=float, default=1.0, show_default=True, metavar="N", help="Playback speed (2 = twice as fast)."
 )
@@ -50,27 +58,29 @@ def replay(
     as_claude: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Replay a captured conversation at the recorded pace.
+    """Replay a captured conversation at the recorded pace, by default the newest one.
 
     Prints what was printed, byte for byte. A session that was never captured is replayed as the lines that Claude Code
     would have printed.
 
     \b
-    reread replay latest
+    reread replay
     reread replay latest --speed 4 --max-gap 2s --pretty
     reread replay latest --instant | jq .type
     reread replay latest --as-claude -p "a recorded prompt"
     """
     if as_claude:
+        others = ("--max-gap", "--from", "--to", "--run", "--pretty", "--full")
+        refuse_with(ctx, AS_CLAUDE, others, "the fake client answers from the whole recording")
         ctx.exit(_run_fake_claude(ctx, conversation, root))
-    if conversation is None:
-        raise click.UsageError("Missing argument 'CONVERSATION'.", ctx)
+    refuse_with(ctx, "--instant", ("--speed", "--max-gap"), "it does not wait at all")
+    refuse_without(ctx, "--full", "--pretty", "without it, everything is printed as recorded")
     from reread.base.times import parse_duration, parse_position
     from reread.recording.player import INSTANT
     from reread.recording.player import replay as play
 
     lines = play(
-        conversation,
+        conversation or LATEST,
         speed=INSTANT if instant else speed,
         max_gap=parse_duration(max_gap) if max_gap is not None else None,
         start=parse_position(start) if start is not None else None,

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from reread.cli._options import SESSION
+from reread.cli._options import LATEST, SESSION
 from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
 from reread.errors import Misuse
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("conversation", type=SESSION)
+@click.command()
+@click.argument("conversation", type=SESSION, required=False, default=LATEST, metavar="[SESSION]")
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--print", "only_print", is_flag=True, help="Print the command instead of running it.")
 @click.option("--title", metavar="TEXT", help="Give the conversation a title.")

@@ -6,15 +6,29 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SESSION, format_option, open_session, root_options, selection_from, selection_options
+from reread.cli._options import (
+    SELECTION_OPTIONS,
+    format_option,
+    open_session,
+    refuse_with,
+    root_options,
+    selection_from,
+    selection_options,
+    session_argument,
+)
+from reread.cli._output import print_notice
+
+if TYPE_CHECKING:
+    from reread.model.conversation import Call
+    from reread.session.session import Session
 
 
 @click.command()
-@click.argument("name", type=SESSION, metavar="SESSION")
+@session_argument
 @format_option("terminal", "markdown", "json", default="terminal", help="Print in this format.")
 @selection_options
 @click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
@@ -22,18 +36,31 @@ from reread.cli._options import SESSION, format_option, open_session, root_optio
 @root_options
 @click.pass_context
 def show(
-    ctx: click.Context, name: str, form: str, raw: bool, no_pager: bool, root: tuple[Path, ...], **options: Any
+    ctx: click.Context,
+    name: str,
+    project: tuple[str, ...],
+    form: str,
+    raw: bool,
+    no_pager: bool,
+    root: tuple[Path, ...],
+    **options: Any,
 ) -> None:
-    """Read a session in the terminal.
+    """Read a session in the terminal, by default the newest one.
 
     \b
-    reread show latest
+    reread show
+    reread show --project shop --only answers
     reread show latest --turns -3 --full
+    reread show latest --errors
+    reread show latest --tool edit --file src/app.py
     reread show latest --format markdown > session.md
     reread show latest --format json | jq '.turns[].prompt.text'
     """
-    session = open_session(ctx, name, root)
-    selection = selection_from(options)
+    refuse_with(ctx, "--raw", ("--format", *SELECTION_OPTIONS), "it prints the whole file as it is")
+    selection = selection_from(ctx, options)
+    session = open_session(ctx, name, root, project)
+    if selection.chooses_calls and not selection.has_call(_all_calls(session)):
+        print_notice("No such calls. Run `reread show` without --tool, --file and --errors to see all.")
     if raw:
         sys.stdout.buffer.writelines(line.raw for line in session.lines)
     elif form == "json":
@@ -55,6 +82,12 @@ def show(
 
         pictures = picture_protocol() if no_pager and sys.stdout.isatty() else None
         _print_items(TerminalView(selection, pictures=pictures).session(session), pager=not no_pager)
+
+
+def _all_calls(session: Session) -> Iterator[Call]:
+    yield from session.calls
+    for agent in session.agents.values():
+        yield from agent.calls
 
 
 def _print_items(items: Iterator[Any], *, pager: bool) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, full_option, open_session, root_options
+from reread.cli._options import full_option, open_session, refuse_with, root_options, session_argument
 from reread.cli._output import echo_json
 
 
 @click.command()
-@click.argument("name", type=SESSION, metavar="SESSION")
+@session_argument
 @click.option(
     "--format",  # without -f, which means something else in `tail`
     "form",
@@ -33,24 +33,34 @@ from reread.cli._output import echo_json
 @full_option
 @root_options
 @click.pass_context
-def tail(ctx: click.Context, name: str, form: str, last: int, full: bool, root: tuple[Path, ...]) -> None:
-    """Follow a session live, including its agents.
+def tail(
+    ctx: click.Context,
+    name: str,
+    project: tuple[str, ...],
+    form: str,
+    last: int,
+    full: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Follow a session live, including its agents; by default the newest one.
 
     Press Ctrl-C to stop.
 
     With --format json, prints one change per line: the fate of a record, and the message or call that it changed.
 
     \b
-    reread tail latest
+    reread tail
+    reread tail --project . -n 3
     reread tail ./session.jsonl --format json
     """
     from reread.catalog.resolve import missing_path
     from reread.session.follow import follow
 
-    session = open_session(ctx, name, root) if missing_path(name) is None else None
+    session = open_session(ctx, name, root, project) if missing_path(name) is None else None
     if session is not None:
         session.load_lines()  # a last line without an end is still being written
     if form == "json":
+        refuse_with(ctx, "--format", ("--last", "--full"), "JSON has every change from now on, in full")
         from reread.base import jsontext
         from reread.render.json import change_value
 

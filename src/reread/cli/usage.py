@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, project_option, root_options, since_option
+from reread.cli._options import (
+    SESSION,
+    json_option,
+    merged_roots,
+    project_option,
+    refuse_with,
+    root_options,
+    since_option,
+    until_option,
+)
 from reread.cli._output import print_json, progress
 from reread.errors import Misuse
 
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="Group by these.")
 @since_option
-@click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")
+@until_option
 @click.option(
     "--tz", metavar="ZONE", help="Time zone for grouping by day: local (default), UTC, +02:00, Europe/Berlin."
 )
@@ -72,6 +81,7 @@ def usage(
         raise Misuse("Cannot print both JSON and CSV; use --json or --csv.")
     table = current_prices(price_file)
     if prices:
+        refuse_with(ctx, "--prices", ("--csv", "--by", "--since", "--until"), "it counts nothing")
         _print_prices(table, as_json)
         return
     with progress("reading", None) as step:

@@ -29,6 +29,8 @@ SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"
 _WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder name of a project on Windows starts."""
 AGENT_PREFIX = "agent-"
+_PATH_MARK = re.compile(r"[/\\:~]|^\.+$")
+"""What a path has and the name of a project has not."""
 _SESSION_ID = re.compile(r"[\w-]+")
 
 
@@ -46,15 +48,33 @@ def expand_path(path: str | Path) -> Path:
 
 
 def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
-    """Return one or several folders as typed by a person, with `~` expanded and links resolved."""
+    """Return one or several folders as typed by a person, with `~` expanded and links resolved.
+
+    A word that is no folder here is the name of a project, and is kept as it is.
+    """
     paths = [folders] if isinstance(folders, str | Path) else folders or ()
-    return tuple(os.path.realpath(expand_path(path)).rstrip("/\\") for path in paths)
+    return tuple(
+        path if isinstance(path, str) and _is_name(path) else os.path.realpath(expand_path(path)).rstrip("/\\")
+        for path in paths
+    )
+
+
+def _is_name(folder: str) -> bool:
+    return folder != "" and not _PATH_MARK.search(folder) and not os.path.isdir(folder)
 
 
 def is_within(project: str | None, folders: Sequence[str]) -> bool:
-    """True if a project is one of the folders or below one of them."""
+    """True if a project is one of the folders or below one of them; a folder may be given by its name alone."""
     name = (project or "").rstrip("/\\")
-    return any(name == folder or name.startswith((folder + "/", folder + "\\")) for folder in folders)
+    return any(
+        name == folder or name.startswith((folder + "/", folder + "\\")) or _has_name(name, folder)
+        for folder in folders
+    )
+
+
+def _has_name(project: str, name: str) -> bool:
+    """True if a project's folder, or one above it, has this name in any case."""
+    return bool(name) and not _PATH_MARK.search(name) and name.lower() in re.split(r"[/\\]", project.lower())
 
 
 def config_folders() -> list[Path]:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from reread.base import jsontext
 from reread.base.text import plural
 from reread.base.version import __version__
-from reread.errors import Unreadable
+from reread.errors import Misuse, Unreadable
 from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS
 from reread.reader import schema
@@ -105,7 +105,14 @@ def session_html(
     home: str | None = None,
 ) -> Iterator[bytes]:
     """A session as an HTML page, in pieces; at most one chunk is in memory. `home` is the link to the index."""
+    refuse_chosen_messages(selection)
     return _PageWriter(session, selection, assets=assets or inline_assets(), home=home).pieces()
+
+
+def refuse_chosen_messages(selection: Selection) -> None:
+    """Raise Misuse if a selection chooses calls or answers, which a page cannot do."""
+    if selection.chooses_messages:
+        raise Misuse("Cannot choose calls or answers in an HTML page; use -f markdown or -f json.")
 
 
 class _PageWriter:

@@ -18,7 +18,7 @@ from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_atomic
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable
-from reread.reader.html_export import Assets, reader_file, session_html, shared_assets
+from reread.reader.html_export import Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
 from reread.reader.session_keys import session_key
@@ -68,6 +68,7 @@ def write_site(
     progress: Callable[[int], None] = lambda _: None,
 ) -> SiteResult:
     """Write a page for each session and an index of all; pages of deleted sessions are kept."""
+    refuse_chosen_messages(selection)
     try:
         return _SiteWriter(folder, selection).write(sessions, progress)
     except OSError as error:

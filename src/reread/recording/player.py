@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base.format import duration_text
 from reread.base.text import plural
 from reread.catalog.store import stores
 from reread.catalog.stored_conversation import StoredConversation
@@ -74,7 +75,8 @@ def replay(
     """Yield the printed lines, each when its time has come; a `speed` of infinity does not wait.
 
     `start` and `stop` choose a part: seconds into the recording, or points in time. `run` is the number of one run,
-    from 1. A session that was never captured is replayed as the lines that Claude Code would have printed.
+    from 1. Raises Misuse if no line lies in that part. A session that was never captured is replayed as the lines that
+    Claude Code would have printed.
     """
     if not speed > 0:
         raise Misuse("--speed must be greater than 0.")
@@ -82,8 +84,9 @@ def replay(
     if run is not None:
         _check_run(recording, run)
     due = time.monotonic()
-    started = False
+    started, length = False, None
     for line, step in _with_steps(_printed_lines(recording), speed, max_gap):
+        length = step.elapsed
         if run not in (None, line.run) or _is_before(line, step, start):
             continue
         if stop is not None and not _is_before(line, step, stop):
@@ -94,6 +97,8 @@ def replay(
         if due > now:
             sleep(due - now)
         yield line
+    if not started and length is not None and (start is not None or stop is not None):
+        raise Misuse(f"No line lies in that part; the recording takes {duration_text(length)}.")
 
 
 def _with_steps(

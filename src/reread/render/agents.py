@@ -23,7 +23,11 @@ def is_shown_at_end(agent: Agent) -> bool:
 
 def agents_at_end(session: Session, selection: Selection) -> Iterator[tuple[Agent, str]]:
     """The agents shown at the end, each with the reason; the client's warm-up agents only with `full`."""
+    if selection.only is not None or selection.turns != (1, None):
+        return
     for agent in session.agents.values():
+        if selection.chooses_calls and not selection.has_call(agent.calls):
+            continue
         if agent.call is None and agent.parent is None:
             if selection.full or not agent.warmup:
                 yield agent, "not linked to a call"

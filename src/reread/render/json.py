@@ -24,13 +24,27 @@ def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterato
     yield from _pairs(_session_fields(session))
     yield from _conversation(session.conversation, selection, turns)
     yield b',\n"agents": {'
-    agents = agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls))
-    for n, agent in enumerate(agents if selection.shows(TOOLS) else ()):
+    for n, (agent, chosen) in enumerate(_agents(session, selection, turns)):
         yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
         yield from _pairs(_agent_fields(agent))
-        yield from _conversation(agent, selection, None)
+        yield from _conversation(agent, selection, chosen)
         yield b"}"
     yield b"}}\n"
+
+
+def _agents(
+    session: Session, selection: Selection, turns: Sequence[Turn] | None
+) -> Iterator[tuple[Agent, Sequence[Turn] | None]]:
+    """The agents that are shown; if only some calls are, each with the turns that have them."""
+    if not selection.shows(TOOLS):
+        return
+    if selection.chooses_calls:
+        for agent in session.agents.values():
+            if chosen := selected_turns(agent, selection.for_agents):
+                yield agent, chosen
+        return
+    for agent in agents_below(session, None if turns is None else (call for turn in turns for call in turn.calls)):
+        yield agent, None
 
 
 def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
@@ -80,7 +94,7 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
     messages = conversation.messages if turns is None else [message for turn in turns for message in turn.messages]
     calls = conversation.calls if turns is None else [call for turn in turns for call in turn.calls]
     yield from _array("messages", (value for m in messages if (value := _selected_value(m, selection)) is not None))
-    shown = calls if selection.shows(TOOLS) else ()
+    shown = [call for call in calls if selection.shows_call(call)] if selection.shows(TOOLS) else ()
     yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
     yield from _array("turns", map(turn_value, conversation.turns if turns is None else turns), last=turns is not None)
     if turns is None:

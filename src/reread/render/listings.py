@@ -1,36 +1,122 @@
-"""Lists of sessions, findings and unknown fields as lines of plain text."""
+"""Lists of sessions, findings and unknown fields as lines of text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from reread.base.format import date_text, size_text
-from reread.base.text import pad, plural, truncate
+from reread.base.text import cell_width, pad, plural, truncate
 from reread.catalog.summaries import Header
 from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.reports.check_report import CheckReport
 
-ID, TITLE = 8, 60
-"""Widths of columns."""
+MIN_ID, WHOLE_ID = 8, 20
+"""How much of an id is shown at least; an id that is not longer than the second is never cut."""
+MIN_TITLE = 30
+"""If a title would have fewer columns, the facts after it are left out."""
+MAX_PROJECT, MAX_FACTS = 16, 36
+WHEN, SIZE = 16, 8
+GAP = "  "
+
+PLAIN, STRONG, QUIET, NAME = "plain", "strong", "quiet", "name"
+Span = tuple[str, str]
+"""A style and a text."""
 
 
-def header_lines(headers: Sequence[Header]) -> Iterator[str]:
-    """Sessions grouped by project, in the order in which they are given."""
+def header_lines(
+    headers: Sequence[Header], *, ids: Mapping[str, str], width: int | None = None, flat: bool = False
+) -> Iterator[list[Span]]:
+    """Yield sessions in the order in which they are given, grouped by project, or with `flat` one after the other.
+
+    `ids` has what to call each session, by its path. Without a width nothing is cut.
+    """
+    table = _SessionTable(headers, ids, width, flat)
+    if flat:
+        yield from map(table.line, headers)
+        return
     by_project: dict[str, list[Header]] = {}
     for header in headers:
         by_project.setdefault(header.project, []).append(header)
     for project, group in by_project.items():
         guess = " (guessed from the folder name)" if group[0].project_guessed else ""
-        yield safe(f"{project}{guess}")
-        for header in group:
-            id = truncate(safe(header.id), ID, ellipsis="")
-            when = date_text(header.updated)
-            title = truncate(safe(" ".join(header.title.split())), TITLE)
-            facts = (header.git_branch, model_text(header.model), "captured" * header.captured)
-            known = safe("  ".join(fact for fact in facts if fact))
-            size = size_text(header.size)
-            yield f"  {pad(id, ID)}  {when:16}  {size:>8}  {pad(title, TITLE)}  {known}".rstrip()
+        yield [(STRONG, safe(project)), (QUIET, guess)]
+        yield from map(table.line, group)
+
+
+class _SessionTable:
+    """The widths of the columns; if there is little room, the facts are left out, then titles are cut."""
+
+    def __init__(self, headers: Sequence[Header], ids: Mapping[str, str], width: int | None, flat: bool) -> None:
+        self._ids = ids
+        self._indent = "" if flat else GAP
+        self._id = _widest(safe(ids[header.path]) for header in headers)
+        self._project = min(MAX_PROJECT, _widest(map(_project_name, headers))) if flat else 0
+        self._title, self._facts = _widest(map(_title, headers)), _widest(map(_facts, headers))
+        if width is None:
+            return
+        room = width - len(self._indent) - self._id - WHEN - SIZE - 3 * len(GAP)
+        room -= self._project + len(GAP) if flat else 0
+        facts = min(self._facts, MAX_FACTS) + len(GAP)
+        if room - facts < MIN_TITLE:
+            facts = 0
+        self._title = max(1, min(self._title, room - facts))
+        self._facts = room - self._title - len(GAP) if facts else 0
+
+    def line(self, header: Header) -> list[Span]:
+        """Return one session."""
+        facts = truncate(_facts(header), self._facts) if self._facts > 0 else ""
+        title = truncate(_title(header), self._title)
+        project = truncate(_project_name(header), self._project) if self._project else ""
+        return [
+            (NAME, self._indent + pad(safe(self._ids[header.path]), self._id)),
+            (QUIET, f"{GAP}{date_text(header.updated):{WHEN}}{GAP}{size_text(header.size):>{SIZE}}{GAP}"),
+            (STRONG, f"{pad(project, self._project)}{GAP}" if self._project else ""),
+            (PLAIN, pad(title, self._title) if facts else title),
+            (QUIET, f"{GAP}{facts}" if facts else ""),
+        ]
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max(map(cell_width, texts), default=0)
+
+
+def _facts(header: Header) -> str:
+    facts = ("captured" * header.captured, header.git_branch, model_text(header.model))
+    return safe(GAP.join(fact for fact in facts if fact))
+
+
+def _project_name(header: Header) -> str:
+    return safe(header.project.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or header.project)
+
+
+def _title(header: Header) -> str:
+    return safe(" ".join(header.title.split()))
+
+
+def short_ids(headers: Iterable[Header]) -> dict[str, str]:
+    """Return the shortest name of each session that no other one begins with, by its path."""
+    owners = [(header.path, dict.fromkeys([header.id, *header.sessions, Path(header.path).stem])) for header in headers]
+    names = sorted((name, path) for path, own in owners for name in own)
+    needed: dict[tuple[str, str], int] = {}
+    for one, other in itertools.pairwise(names):
+        same = _shared_length(one[0], other[0]) + 1
+        needed[one] = max(needed.get(one, 0), same)
+        needed[other] = same
+    return {path: _shortened(next(iter(own)), needed.get((next(iter(own)), path), 0)) for path, own in owners}
+
+
+def _shared_length(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _shortened(id: str, needed: int) -> str:
+    if len(id) <= WHOLE_ID:
+        return id
+    return id[: max(MIN_ID, needed)]
 
 
 def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:

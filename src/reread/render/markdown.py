@@ -47,9 +47,9 @@ def session_markdown(session: Session, selection: Selection) -> Iterator[str]:
         facts.append(usage_text(session.usage))
     yield " · ".join(inline(fact) for fact in facts if fact)
     yield from sequence_markdown(items, selection)
-    if selection.only is None and selection.turns == (1, None):
-        for agent, reason in agents_at_end(session, selection):
-            yield from _agent(agent, selection, f"agent {agent.id}: {reason}")
+    for agent, reason in agents_at_end(session, selection):
+        yield from _agent(agent, selection, f"agent {agent.id}: {reason}")
+    if selection.shows_totals:
         for result in session.results:
             yield ""
             yield f"*{inline(result_text(result))}*"

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, cast
 
 import msgspec
 
 from reread.base.text import plural
 from reread.errors import Misuse
-from reread.model.conversation import Conversation, Turn
-from reread.model.parts import PROMPTS, TEXT, THINKING, TOOLS
+from reread.model.conversation import Call, Conversation, Turn
+from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS
+from reread.tools.outcome import FAILED
+
+ANSWERS = "answers"
+ONLY = (PROMPTS, ANSWERS, TEXT, TOOLS)
+"""What a selection can be limited to."""
+PATH_ARGUMENTS = ("file_path", "notebook_path", "path", "filePath", "file_paths", "target_file", "relative_path")
+"""The arguments of tools that name a file."""
 
 _RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
 
@@ -25,7 +34,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     thinking: bool = True
     tools: bool = True
     only: str | None = None
-    """prompts, text (which includes prompts) or tools; None for everything."""
+    """prompts, answers (prompts and final answers), text (prompts and all answers) or tools; None for everything."""
+    tool_names: tuple[str, ...] = ()
+    """Only calls of these tools, as glob patterns in any case."""
+    files: tuple[str, ...] = ()
+    """Only calls that name one of these files: a path, its end, or a glob pattern."""
+    errors: bool = False
+    """Only what failed."""
     full: bool = False
     """Whether long output is shown in full."""
     images: bool = True
@@ -33,13 +48,28 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_excerpt(self) -> bool:
-        """True if some turns or another branch are selected."""
-        return self.turns != (1, None) or self.branch is not None
+        """True if some turns or messages, or another branch, are selected."""
+        return self.turns != (1, None) or self.branch is not None or self.chooses_messages
+
+    @property
+    def chooses_calls(self) -> bool:
+        """True if only some calls are shown, with the prompts of their turns."""
+        return bool(self.tool_names or self.files or self.errors)
+
+    @property
+    def chooses_messages(self) -> bool:
+        """True if only some messages of a turn are shown."""
+        return self.chooses_calls or self.only == ANSWERS
+
+    @property
+    def shows_totals(self) -> bool:
+        """True if all turns and all kinds are shown, so that the session's end belongs to it."""
+        return self.only is None and self.turns == (1, None) and not self.chooses_calls
 
     @property
     def every_kind(self) -> bool:
         """True if no kind of part is left out."""
-        return self.thinking and self.tools and self.only is None
+        return self.thinking and self.tools and self.only is None and not self.chooses_calls
 
     @property
     def for_agents(self) -> Selection:
@@ -59,7 +89,33 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         """True if parts of this kind are shown: prompts, text, thinking, tools or notices."""
         if (kind == THINKING and not self.thinking) or (kind == TOOLS and not self.tools):
             return False
-        return self.only is None or kind == self.only or (self.only == TEXT and kind == PROMPTS)
+        if self.chooses_calls:
+            return kind in (PROMPTS, TOOLS) or (kind == NOTICES and self.errors)
+        return self.only is None or kind == self.only or (self.only in (TEXT, ANSWERS) and kind in (PROMPTS, TEXT))
+
+    def shows_call(self, call: Call) -> bool:
+        """True if a call, or one that its agents made, is selected."""
+        return not self.chooses_calls or self.has_call([call])
+
+    def has_call(self, calls: Iterable[Call]) -> bool:
+        """True if one of these calls, or one that their agents made, is selected."""
+        waiting, seen = list(calls), set[str]()
+        while waiting:
+            call = waiting.pop()
+            if self._is_chosen(call):
+                return True
+            for agent in call.agents:
+                if agent.id not in seen:
+                    seen.add(agent.id)
+                    waiting += agent.calls
+        return False
+
+    def _is_chosen(self, call: Call) -> bool:
+        return (
+            (not self.tool_names or matches_tool(call.name, self.tool_names))
+            and (not self.errors or is_failed(call))
+            and (not self.files or any(_names_file(path, self.files) for path in call_files(call)))
+        )
 
 
 EVERYTHING = Selection()
@@ -87,7 +143,59 @@ def selected_turns(conversation: Conversation, selection: Selection) -> Sequence
             raise Misuse(no_branch_text(conversation, selection.branch))
         turns = branch.turns
     numbers = selection.turn_numbers(len(turns))
-    return turns[numbers.start - 1 : numbers.stop - 1]
+    chosen = turns[numbers.start - 1 : numbers.stop - 1]
+    if not selection.chooses_messages:
+        return chosen
+    narrow = _with_calls if selection.chooses_calls else _with_answer
+    return [narrowed for turn in chosen if (narrowed := narrow(turn, selection)) is not None]
+
+
+def _with_answer(turn: Turn, selection: Selection) -> Turn | None:
+    """A turn with its prompt and its final answer: the last response that says something and calls no tool."""
+    said = [message for message in turn.messages if message.kind == "response" and message.text.strip()]
+    final = next((message for message in reversed(said) if not message.calls), said[-1] if said else None)
+    kept = [message for message in turn.messages if message is turn.prompt or message is final]
+    return Turn(turn.index, turn.prompt, kept) if kept else None
+
+
+def _with_calls(turn: Turn, selection: Selection) -> Turn | None:
+    """A turn with its prompt and the messages that have selected calls; None if there are none."""
+    found = {
+        message.index
+        for message in turn.messages
+        if selection.has_call(message.calls) or (selection.errors and message.kind == "error")
+    }
+    kept = [message for message in turn.messages if message is turn.prompt or message.index in found]
+    return Turn(turn.index, turn.prompt, kept) if found else None
+
+
+def is_failed(call: Call) -> bool:
+    """True if a call failed."""
+    return call.state == FAILED
+
+
+def matches_tool(name: str, patterns: Iterable[str]) -> bool:
+    """True if a tool's name, or that of an MCP tool without its server, matches one of some glob patterns."""
+    names = {name.lower(), name.lower().rpartition("__")[2]}
+    return any(fnmatchcase(own, pattern.lower()) for pattern in patterns for own in names)
+
+
+def call_files(call: Call) -> Iterator[str]:
+    """Yield the paths that a call's input names."""
+    given: Any = call.input
+    for name in PATH_ARGUMENTS if isinstance(given, dict) else ():
+        value = cast(dict[str, Any], given).get(name)
+        listed = cast(list[Any], value) if isinstance(value, list) else [value]
+        yield from (path for path in listed if isinstance(path, str))
+
+
+def _names_file(path: str, files: Iterable[str]) -> bool:
+    """True if a path is one of some files: the same, ending in it, or matching it as a glob pattern."""
+    slashed = path.replace("\\", "/")
+    return any(
+        slashed == file or slashed.endswith(f"/{file.removeprefix('./')}") or fnmatchcase(slashed, file)
+        for file in (file.replace("\\", "/") for file in files)
+    )
 
 
 def no_branch_text(conversation: Conversation, branch: int) -> str:

@@ -19,6 +19,7 @@ from reread.model.parts import (
     MessageAside,
     MessageAttachment,
     MessageBlocks,
+    MessageCall,
     MessagePart,
     MessageText,
     MetaContext,
@@ -108,7 +109,7 @@ def turn_sequence(
 def message_sequence(message: Message, selection: Selection = EVERYTHING) -> Iterator[SequenceItem]:
     """One message."""
     yield from (part for part in message_parts(message) if is_drawn(part, selection))
-    if message.kind == "response" and selection.only is None:
+    if message.kind == "response" and selection.only is None and not selection.chooses_calls:
         yield ResponseEnd(message)
 
 
@@ -116,7 +117,7 @@ def is_drawn(part: MessagePart, selection: Selection) -> bool:
     """True if the terminal and Markdown views show a part."""
     if isinstance(part, LEFT_OUT) or (isinstance(part, MessageBlocks) and part.kind == NOTICES):
         return False
-    return selection.shows(part.kind)
+    return selection.shows(part.kind) and not (isinstance(part, MessageCall) and not selection.shows_call(part.call))
 
 
 def notice_text(part: MessageText | CommandOutput, *, full: bool) -> str:
@@ -172,7 +173,7 @@ def _with_forks(
 ) -> Iterator[SequenceItem]:
     for message in messages:
         yield from message_sequence(message, selection)
-        if message.index in forks:
+        if message.index in forks and not selection.chooses_messages:
             yield forks[message.index]
 
 

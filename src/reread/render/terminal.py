@@ -94,11 +94,11 @@ class TerminalView:
         yield Text(safe(" · ".join(_facts(session))), style="quiet")
         for item in items:
             yield from self.item(item)
-        if self.selection.only is None and self.selection.turns == (1, None):
-            for agent, reason in agents_at_end(session, self.selection):
-                yield Text()
-                yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {reason}"))
-                yield from self._nested(agent)
+        for agent, reason in agents_at_end(session, self.selection):
+            yield Text()
+            yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {reason}"))
+            yield from self._nested(agent)
+        if self.selection.shows_totals:
             yield from _totals(session)
 
     def item(self, item: SequenceItem) -> Iterator[RenderableType]:
