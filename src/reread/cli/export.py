@@ -64,7 +64,7 @@ def export(
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Export a session, by default the newest one, to a file, or several to a folder of pages.
+    """Export a session to a file, or several to a folder of pages.
 
     An HTML page contains the reader and the session, and needs no network. Several sessions, or a folder of them,
     become a folder of pages with an index; pages of unchanged sessions are not written again.

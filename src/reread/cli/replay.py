@@ -58,7 +58,7 @@ def replay(
     as_claude: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Replay a captured conversation at the recorded pace, by default the newest one.
+    """Replay a captured conversation at the recorded pace.
 
     Prints what was printed, byte for byte. A session that was never captured is replayed as the lines that Claude Code
     would have printed.

@@ -45,7 +45,7 @@ def show(
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Read a session in the terminal, by default the newest one.
+    """Read a session in the terminal, by default the newest.
 
     \b
     reread show

@@ -42,7 +42,7 @@ def tail(
     full: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Follow a session live, including its agents; by default the newest one.
+    """Follow a session live, including its agents.
 
     Press Ctrl-C to stop.
 
