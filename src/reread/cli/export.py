@@ -72,7 +72,7 @@ def export(
     \b
     reread export latest -o session.html
     reread export latest --turns -3 --no-thinking -o session.md
-    reread export --project shop --only answers -o answers.md
+    reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
     reread export ~/.claude -f html -o ./sessions
     """

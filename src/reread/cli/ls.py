@@ -76,7 +76,7 @@ def ls(
 
     \b
     reread ls --project . --since 7d
-    reread ls --project shop --grep login
+    reread ls --project harbor --grep login
     reread ls --since tuesday --until thursday --flat
     reread ls --tool bash --errors --json
     reread ls --sort size -n 5

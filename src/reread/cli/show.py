@@ -49,7 +49,7 @@ def show(
 
     \b
     reread show
-    reread show --project shop --only answers
+    reread show --project harbor --only answers
     reread show latest --turns -3 --full
     reread show latest --errors
     reread show latest --tool edit --file src/app.py
