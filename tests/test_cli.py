@@ -318,6 +318,20 @@ def test_check_drift_lists_unknown_types_and_fields(tmp_path: Path) -> None:
     assert "No unknown types" in run("check", str(HARBOR), "--drift").stdout
 
 
+def test_check_drift_as_json_lists_drift_only() -> None:
+    rules = Path(__file__).parent / "fixtures" / "rules"
+    report = json.loads(run("check", str(rules), "--drift", "--json").stdout)
+    codes = {finding["code"] for file in report["files"] for finding in file["findings"]}
+    assert codes == {
+        *("unknown-type", "unknown-subtype", "unknown-block", "unknown-field", "unknown-tool"),
+        *("changed-type", "wrong-type"),
+    }
+    assert all(file["findings"] for file in report["files"])
+    assert report["totals"]["infos"] == sum(
+        finding["level"] == "info" for file in report["files"] for finding in file["findings"]
+    )
+
+
 def test_check_schema_is_a_json_schema() -> None:
     schema = json.loads(run("check", "--schema").stdout)
     assert "anyOf" in schema and "$defs" in schema

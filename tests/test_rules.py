@@ -39,11 +39,13 @@ BROKEN = {
     "spliced-line": [2],
     "nul-bytes": [2],
     "invalid-utf8": [1],
-    "missing-field": [3],
+    "missing-field": [3, 4, 5],
+    "wrong-type": [2, 2, 3, 4, 5],
     "bad-timestamp": [2],
     "bad-content": [1, 3, 4],
     "bad-image": [1, 1, 3],
     "sidechain-marker": [4],
+    "no-active-branch": [2],
     "repeated-uuid": [3, 4],
     "dangling-parent": [3],
     "parent-cycle": [1, 3],
@@ -60,7 +62,9 @@ BROKEN = {
     "unknown-type": [2, 5],
     "unknown-subtype": [2, 3],
     "unknown-block": [2],
+    "unknown-tool": [2],
     "unknown-field": [2],
+    "changed-type": [2, 2, 3],
     "lone-surrogate": [1],
     "loose-json": [2],
     "byte-order-mark": [1],
@@ -72,14 +76,17 @@ BROKEN = {
 
 BROKEN_EARLY = {
     "bad-content": [4],
-    "bad-image": [4],
+    "bad-image": [4, 5],
     "dangling-parent": [4],
-    "missing-field": [4, 5],
+    "missing-field": [4, 5, 6, 7],
+    "no-active-branch": [4],
     "orphan-result": [4],
     "parent-cycle": [1],
     "repeated-uuid": [4],
     "result-before-call": [2],
     "sidechain-marker": [4],
+    "unnamed-result": [3],
+    "wrong-type": list(range(5, 22)),
 }
 """The same, in the dialect of which a broken rule is an error."""
 
@@ -165,7 +172,7 @@ class TestFindings:
         assert [f for f in found(path) if f.code != "foreign-dialect"] == []
 
     def test_a_file_without_a_native_record_is_held_to_its_own_rules_throughout(self) -> None:
-        undated = (RULES / "early" / "missing-field.jsonl").read_bytes().splitlines()[-1]
+        undated = (RULES / "early" / "missing-field.jsonl").read_bytes().splitlines()[4]
         native = (RULES / "healthy" / "native.jsonl").read_bytes()
         early = (RULES / "healthy" / "early.jsonl").read_bytes()
         assert [f.level for f in reread.check(early + undated) if f.code == "missing-field"] == ["error"]
@@ -178,6 +185,15 @@ class TestFindings:
         hologram, none = found(RULES / "unknown-type.jsonl")
         assert hologram.text == "type hologram: 2 records, version 2.1.76"
         assert none.text.startswith("type (none)")
+
+    def test_a_tool_of_a_server_or_a_failed_call_is_no_drift(self) -> None:
+        told = (RULES / "changed-type.jsonl").read_bytes()
+        assert (
+            "changed-type" not in lines_of(list(reread.check(told.replace(b'"Bash"', b'"mcp__a__b"'))))["changed-type"]
+        )
+        failed = told.replace(b'"content":"a"', b'"content":"a","is_error":true')
+        texts = [finding.text for finding in reread.check(failed) if finding.code == "changed-type"]
+        assert not any("Bash.input" in text for text in texts)
 
     def test_a_repeat_says_what_it_repeats(self) -> None:
         same, other = found(RULES / "repeated-uuid.jsonl")
@@ -276,7 +292,7 @@ class TestReports:
             assert all(list(finding) == ["code", "level", "line", "text"] for finding in file["findings"])
         assert list(value["totals"]) == [
             *("files", "lines", "records", "fates", "errors", "warnings", "infos"),
-            *("types", "tools", "unknown_types", "unknown_fields"),
+            *("types", "tools", "unknown_types", "unknown_fields", "changed_types"),
         ]
 
     def test_a_sessions_own_file_comes_first_then_its_agents_each_once(self) -> None:
@@ -306,6 +322,13 @@ class TestReports:
         assert totals.types["hologram"] == 2
         assert totals.unknown_types == {"hologram": 2, "": 1, "system/eclipse": 1, "attachment/perfume": 1}
         assert totals.unknown_fields == {"assistant.mood": 2}
+        totals = self.report("unknown-tool.jsonl", "changed-type.jsonl").totals
+        assert totals.unknown_types == {"tool/Hologram": 1}
+        assert totals.changed_types == {
+            "assistant.message.usage.input_tokens is a string, not an integer": 1,
+            "tool/Bash.input.command is a number, not a string": 1,
+            "tool/Bash.result.stdout is a number, not a string": 1,
+        }
         assert self.report("healthy/sidechain.jsonl").totals.tools == {"Task": 1, "LS": 1}
 
     def test_copies_are_told_with_the_file_they_come_from(self) -> None:
@@ -373,7 +396,7 @@ def test_healthy_sessions_of_every_version_have_no_error(root: Path) -> None:
     assert [(f.path, x) for f in report.files for x in f.findings if x.level == "error"] == []
     assert all(sum(file.fates.values()) == file.records for file in report.files)
     assert all(file.lines == Path(file.path).read_bytes().count(b"\n") for file in report.files)
-    assert (report.totals.unknown_types, report.totals.unknown_fields) == ({}, {})
+    assert (report.totals.unknown_types, report.totals.unknown_fields, report.totals.changed_types) == ({}, {}, {})
 
 
 def test_the_only_warnings_about_the_real_client_are_of_what_it_wrote_twice() -> None:

@@ -16,7 +16,7 @@ OK, FOUND_ERRORS = 0, 1
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @json_option
-@click.option("--drift", is_flag=True, help="Show only the types, subtypes and fields that reread does not know.")
+@click.option("--drift", is_flag=True, help="Show only types, tools and fields that reread does not know.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and tools and exit.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show info-level findings.")
 @root_options
@@ -48,7 +48,7 @@ def check(
 
         return print_json(json_schema(tool_types()))
     from reread.disk.layout import session_folders
-    from reread.reports.check_report import check_report
+    from reread.reports.check_report import check_report, drift_report
 
     roots = merged_roots(ctx, root) or None
     names = sessions or [str(folder) for folder in session_folders(roots)]
@@ -57,7 +57,7 @@ def check(
     with progress("checking", None) as step:
         report = check_report(names, root=roots, progress=lambda _: step(1))
     if as_json:
-        print_json(report)
+        print_json(drift_report(report) if drift else report)
     else:
         from reread.render.listings import drift_lines, report_lines
 

@@ -30,6 +30,12 @@ Content: TypeAlias = Annotated[
 ]
 """A string, a block or a list of blocks, as written; `to_blocks` converts it."""
 
+T = TypeVar("T")
+Needed: TypeAlias = Annotated[T, Meta(extra={"needed": True})]
+"""A field that a healthy record has."""
+Name: TypeAlias = Annotated[str, Meta(min_length=1, extra={"needed": True})]
+"""A field that a healthy record has, and that is not empty."""
+
 CONVERT_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError)
 """What a strict conversion may raise; a lone surrogate in a key, for example, raises UnicodeError."""
 
@@ -109,7 +115,7 @@ class Text(Block, frozen=True, kw_only=True):
     """Text of a message."""
 
     type: str = "text"
-    text: str | None = None
+    text: Needed[str] | None = None
     citations: list[Citation] | None = None
 
 
@@ -117,7 +123,7 @@ class Thinking(Block, frozen=True, kw_only=True):
     """The model's thinking; the text is empty, with a signature, if it was not recorded."""
 
     type: str = "thinking"
-    thinking: str | None = None
+    thinking: Needed[str] | None = None
     signature: str | None = None
 
 
@@ -131,9 +137,9 @@ class RedactedThinking(Block, frozen=True, kw_only=True):
 class CallBlock(Block, frozen=True, kw_only=True):
     """Base of all blocks that call a tool."""
 
-    id: str | None = None
-    name: str | None = None
-    input: Any = None
+    id: Name | None = None
+    name: Name | None = None
+    input: Needed[Any] = None
 
 
 class ToolUse(CallBlock, frozen=True, kw_only=True):
@@ -527,7 +533,8 @@ def to_struct(value: dict[str, Any], struct: type[StructT]) -> StructT:
 
 def to_type(value: Any, hint: Any) -> Any:
     """Convert the objects in a value to the structs that a type has for them; keep all other values as written."""
-    for option in union_members(hint):
+    for member in union_members(hint):
+        option = get_args(member)[0] if get_origin(member) is Annotated else member
         origin, args = get_origin(option), get_args(option)
         if isinstance(value, list) and origin is list:
             return [to_type(item, args[0]) for item in cast(list[Any], value)]

@@ -134,10 +134,11 @@ def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]
 
 
 def drift_lines(report: CheckReport) -> Iterator[str]:
-    """Unknown record types and fields, the most frequent first."""
+    """Unknown types, tools and fields, and values of other types, the most frequent first."""
     totals = report.totals
-    unknown = {**totals.unknown_types, **totals.unknown_fields}
+    unknown = {**totals.unknown_types, **totals.unknown_fields, **totals.changed_types}
     for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
         yield safe(f"{count:8,}  {name}")
     if not unknown:
-        yield f"No unknown types or fields in {plural(totals.records, 'record')} of {plural(totals.files, 'file')}."
+        read = f"{plural(totals.records, 'record')} of {plural(totals.files, 'file')}"
+        yield f"No unknown types, tools or fields in {read}."

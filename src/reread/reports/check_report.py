@@ -21,7 +21,7 @@ from reread.model.ledger import FATES
 from reread.session import session
 from reread.session.checked_file import CheckedRecord, FileTally, printable
 from reread.session.loader import Loader
-from reread.session.rules import ERROR, INFO, WARNING, Finding, Rule, check_file
+from reread.session.rules import DRIFT_RULES, ERROR, INFO, WARNING, Finding, Rule, check_file
 from reread.session.session import Session
 
 Progress = Callable[[Path], None]
@@ -62,6 +62,7 @@ class Totals(msgspec.Struct):
     tools: dict[str, int]
     unknown_types: dict[str, int]
     unknown_fields: dict[str, int]
+    changed_types: dict[str, int]
 
 
 class CheckReport(msgspec.Struct):
@@ -99,6 +100,17 @@ def check_report(
     work.tell_copies()
     files = [file for item in [*mains, *rest] for file in reports[item.path]]
     return CheckReport(files, _totals(files, work.tallies))
+
+
+def drift_report(report: CheckReport) -> CheckReport:
+    """Return the part of a report that says what differs from the known types."""
+    files: list[FileReport] = []
+    for file in report.files:
+        findings = [finding for finding in file.findings if finding.code in DRIFT_RULES]
+        files += [msgspec.structs.replace(file, findings=findings)] if findings else []
+    levels = Counter(finding.level for file in files for finding in file.findings)
+    errors, warnings, infos = levels[ERROR], levels[WARNING], levels[INFO]
+    return CheckReport(files, msgspec.structs.replace(report.totals, errors=errors, warnings=warnings, infos=infos))
 
 
 def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> Iterator[Item]:
@@ -271,6 +283,7 @@ def _totals(files: Sequence[FileReport], tallies: Sequence[FileTally]) -> Totals
         tools=_sum([tally.tools for tally in tallies]),
         unknown_types=_sum([tally.unknown_types for tally in tallies]),
         unknown_fields=_sum([tally.unknown_fields for tally in tallies]),
+        changed_types=_sum([tally.changed_types for tally in tallies]),
     )
 
 

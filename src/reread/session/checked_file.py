@@ -6,31 +6,47 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from reread.base import jsontext
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import plural
-from reread.model.conversation import Conversation
+from reread.model.conversation import Call, Conversation
 from reread.model.ledger import FATES
 from reread.model.record_kinds import CALL_BLOCKS, TREE_TYPES
 from reread.records import dialects
 from reread.records.decode import Record
 from reread.records.envelope import RecordEnvelope
 from reread.records.lines import Line, Lines
-from reread.records.types import FAMILIES, SYSTEMS, unknown_fields
+from reread.records.types import (
+    BLOCK,
+    CHANGED,
+    EMPTY,
+    FIELD,
+    MISSING,
+    SUBTYPE,
+    TOOL,
+    TYPE,
+    Deviation,
+    EarlyRecord,
+    deviations,
+)
+from reread.tools.drift import input_deviations, result_deviations
 
 STRICT = dialects.early.NAME
 """The dialect that was specified as rules: a record of it that breaks one is an error."""
 SPOKEN = frozenset({"user", "assistant"})
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MOST_SHOWN = 80
-NESTED: dict[str, Any] = {**FAMILIES, "system": SYSTEMS}
-"""The families whose members have types of their own, as the paths of unknown things name them."""
+UNKNOWN = (TYPE, SUBTYPE, BLOCK, TOOL, FIELD)
+DRIFT = (*UNKNOWN, CHANGED)
+"""The differences that are reported once per file, with their number."""
 
 _decode = msgspec.json.Decoder().decode
 
+K = TypeVar("K", str, Deviation)
 Spot = tuple[int, str]
 """A line, and what was found there."""
 
@@ -43,9 +59,11 @@ class FileTally(msgspec.Struct, frozen=True):
     """Calls by tool name."""
     dialects: Counter[str]
     unknown_types: Counter[str]
-    """Records by unknown type: `new-type`, `system/new`, `attachment/new`, `block/new`."""
+    """Records by unknown type: `new-type`, `system/new`, `attachment/new`, `block/new`, `tool/New`."""
     unknown_fields: Counter[str]
-    """Records by the path of an unknown field, such as `user.newField`."""
+    """Records by the path of an unknown field, such as `user.newField` or `tool/Bash.result.newField`."""
+    changed_types: Counter[str]
+    """Records by the path of a value of another type, and what it is: `user.cwd is a number, not a string`."""
 
 
 class CheckedRecord(NamedTuple):
@@ -64,6 +82,8 @@ class CheckedRecord(NamedTuple):
     """The object as written; empty if there is none."""
     native: dict[str, Any]
     """The object in the native format."""
+    deviations: list[Deviation]
+    """How the object differs from the known types; in the strict dialect, how it does as written."""
 
     @property
     def is_json(self) -> bool:
@@ -116,7 +136,7 @@ class CheckedFile:
         self.types: Counter[str] = Counter()
         self.tools: Counter[str] = Counter()
         self.dialects: dict[str, Sighting] = {}
-        self.unknown: dict[str, Sighting] = {}
+        self.drift: dict[Deviation, Sighting] = {}
         self.version: str | None = None
         self.blank: list[int] = []
         self.returns: list[int] = []
@@ -134,7 +154,7 @@ class CheckedFile:
         self.strict: set[int] = set()
         """Lines that must obey the rules of the strict dialect."""
         self.undated: set[int] = set()
-        """Lines that are native only by default: without a timestamp a record does not show its dialect."""
+        """Lines that are native only by default: without a type or a timestamp a record does not show its dialect."""
         self.is_native = False
         """True once a record was certainly native."""
         self.parents = array("i")
@@ -146,6 +166,8 @@ class CheckedFile:
         """Records whose parent did not come before them."""
         self.borrowed: set[str] = set()
         """Records in another file that this one says it continues."""
+        self.inactive: set[int] = set()
+        """Records that are marked as not active."""
         self.sidechain: set[str] = set()
         """The uuids of sidechain records."""
         self.calls: dict[str, CheckedCall] = {}
@@ -194,19 +216,21 @@ class CheckedFile:
                 self.broken.append((seen.at, seen.fault))
             return
         self.version = envelope.version or self.version
-        for path in unknown_fields(seen.native):
-            _note_sighting(self.unknown, path, seen.line, self.version)
+        for one in seen.deviations:
+            if one.kind != MISSING:
+                _note_sighting(self.drift, one, seen.line, self.version)
         if seen.dialect == STRICT:
             self.strict.add(seen.line)
-        elif envelope.type in TREE_TYPES and seen.dialect == dialects.NATIVE:
-            if "timestamp" in seen.written:
-                self.is_native = True
-            else:
+        elif seen.dialect == dialects.NATIVE and (envelope.type in TREE_TYPES or not envelope.type):
+            if not envelope.type or "timestamp" not in seen.written:
                 self.undated.add(seen.line)
+            else:
+                self.is_native = True
         if envelope.type == "fork-context-ref":
             self.borrowed.add(str(seen.native.get("parentLastUuid")))
         if self._add_to_tree(seen.at, envelope, is_echo=seen.native.get("isReplay") is True):
             self._add_calls(seen.at, envelope)
+            self._compare_tools(seen)
 
     def _add_to_tree(self, index: int, envelope: RecordEnvelope, *, is_echo: bool) -> bool:
         """Find the record's place in the tree; False if it came before."""
@@ -219,6 +243,8 @@ class CheckedFile:
             return False
         if envelope.isSidechain:
             self.sidechain.add(envelope.uuid)
+        if envelope.is_active is False:
+            self.inactive.add(index)
         if envelope.parentUuid is not None:
             parent = self.first.get(envelope.parentUuid, index)
             if parent == index:
@@ -242,6 +268,26 @@ class CheckedFile:
                     self.unnamed_results.append(index)
             elif self.results.setdefault(block.tool_use_id, index) != index:
                 self.more_results.append((index, block.tool_use_id))
+
+    def _compare_tools(self, seen: CheckedRecord) -> None:
+        """Compare inputs and results with the types of their tools; the input of a failed call proves nothing."""
+        blocks = [as_dict(block) for block in as_list(seen.content)]
+        results = [block for block in blocks if block.get("type") == "tool_result"]
+        found: list[Deviation] = []
+        for block in blocks:
+            name = as_str(block.get("name"))
+            if name is not None and as_str(block.get("type")) in CALL_BLOCKS:
+                call = self._find_call(block.get("id"))
+                found += input_deviations(name, block.get("input")) if call is None or not call.is_error else []
+        if len(results) == 1 and "toolUseResult" in seen.native:
+            call = self._find_call(results[0].get("tool_use_id"))
+            found += result_deviations(call.name, seen.native["toolUseResult"]) if call is not None else []
+        for one in found:
+            _note_sighting(self.drift, one, seen.line, self.version)
+
+    def _find_call(self, id: Any) -> Call | None:
+        everywhere = (conversation.find_call(id) for conversation in (*self.conversations(), *self.relatives))
+        return next((call for call in everywhere if call is not None), None) if isinstance(id, str) else None
 
     @property
     def torn(self) -> int:
@@ -295,19 +341,26 @@ class CheckedFile:
         yield self.conversation
         yield from (agent for agent in self.conversation.inline_agents.values() if not agent.from_progress)
 
-    def unknowns(self, level: str) -> Iterator[Spot]:
-        """Yield the unknown types, subtypes, blocks or fields."""
-        for path, sighting in self.unknown.items():
-            if unknown_level(path) == level:
-                name = path.removeprefix("type/").removeprefix("block/")
-                yield sighting.line, f"{level} {shown(name) or '(none)'}: {sighting}"
+    def sightings(self, kind: str) -> Iterator[Spot]:
+        """Yield the unknown or changed things of a kind."""
+        for one, sighting in self.drift.items():
+            if one.kind == kind:
+                name = one.path.removeprefix("type/").removeprefix("block/").removeprefix("tool/")
+                what = f"{shown(name)} {one.text}" if one.text else f"{kind} {shown(name) or '(none)'}"
+                yield sighting.line, f"{what}: {sighting}"
 
     def tally(self) -> FileTally:
         """Return what the file holds."""
-        fields = {path: seen.count for path, seen in self.unknown.items() if unknown_level(path) == "field"}
-        kinds = {path.removeprefix("type/"): s.count for path, s in self.unknown.items() if path not in fields}
-        counts = {name: sighting.count for name, sighting in self.dialects.items()}
-        return FileTally(self.types, self.tools, Counter(counts), Counter(kinds), Counter(fields))
+        dialects = {name: sighting.count for name, sighting in self.dialects.items()}
+        fields, kinds, changed = Counter[str](), Counter[str](), Counter[str]()
+        for one, sighting in self.drift.items():
+            if one.text:
+                changed[f"{one.path} {one.text}"] += sighting.count
+            elif one.kind == FIELD:
+                fields[one.path] += sighting.count
+            else:
+                kinds[one.path.removeprefix("type/")] += sighting.count
+        return FileTally(self.types, self.tools, Counter(dialects), kinds, fields, changed)
 
 
 def _checked(index: int, record: Record) -> CheckedRecord:
@@ -323,27 +376,38 @@ def _checked(index: int, record: Record) -> CheckedRecord:
     written = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     native = written if record.dialect == dialects.NATIVE else dialects.translate(written)[1]
     return CheckedRecord(
-        index, record.line, body, record.envelope, record.dialect, record.fault, refusal, written, native
+        index,
+        record.line,
+        body,
+        record.envelope,
+        record.dialect,
+        record.fault,
+        refusal,
+        written,
+        native,
+        _deviations(record, written, native) if record.fault is None else [],
     )
 
 
-def _note_sighting(sightings: dict[str, Sighting], name: str, line: int, version: str | None = None) -> None:
+def _deviations(record: Record, written: dict[str, Any], native: dict[str, Any]) -> list[Deviation]:
+    """Compare a record with its type; a dialect without a specification may leave out what only files have."""
+    found = deviations(native)
+    if record.dialect == STRICT:
+        unknown = [one for one in found if one.kind in UNKNOWN]
+        return unknown + [one for one in deviations(written, EarlyRecord, "early") if one.kind not in UNKNOWN]
+    if record.dialect == dialects.NATIVE:
+        return found
+    own = [one for one in found if one.text != EMPTY and (one.kind != MISSING or one.path.endswith(".message"))]
+    return own + [one for one in found if one not in own and one.path.startswith("block/")]
+
+
+def _note_sighting(sightings: dict[K, Sighting], name: K, line: int, version: str | None = None) -> None:
     sighting = sightings.get(name)
     if sighting is None:
         sighting = sightings[name] = Sighting(line)
     sighting.count += 1
     if version is not None:
         sighting.versions[version] = None
-
-
-def unknown_level(path: str) -> str:
-    """Return whether the path of something unknown names a type, subtype, block or field."""
-    family, _, rest = path.partition("/")
-    if path.startswith("type/"):
-        return "type"
-    if path.startswith(f"{family}/") and family in NESTED and rest.split(".")[0] not in NESTED[family]:
-        return "block" if family == "block" else "subtype"
-    return "field"
 
 
 def shown(value: str) -> str:

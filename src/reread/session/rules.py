@@ -17,9 +17,9 @@ from reread.base.text import plural
 from reread.base.times import parse_timestamp
 from reread.model.conversation import Conversation
 from reread.model.ledger import DUPLICATE
-from reread.model.record_kinds import TREE_TYPES
 from reread.records import dialects
 from reread.records.lines import Line, Lines
+from reread.records.types import BLOCK, CHANGED, FIELD, MISSING, SUBTYPE, TOOL, TYPE, WRONG, kind_of
 from reread.session.checked_file import (
     BYTE_ORDER_MARK,
     SPOKEN,
@@ -33,9 +33,6 @@ from reread.session.checked_file import (
 
 LEVELS = ERROR, WARNING, INFO = ("error", "warning", "info")
 
-ENVELOPE = ("uuid", "parentUuid", "sessionId", "timestamp")
-"""The fields that every record of the tree must have; the parent of a root is null."""
-KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
 
 _WHOLE_PAIR = re.compile(rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -120,45 +117,43 @@ def loose_json(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
 
 
 def missing_field(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
-    required: tuple[str, ...] = ()
-    if seen.dialect == STRICT or (seen.dialect == dialects.NATIVE and seen.envelope.type in TREE_TYPES):
-        required = ENVELOPE
-    if seen.dialect == STRICT or seen.envelope.type in SPOKEN:
-        required += ("message",)
-    held = seen.written if seen.dialect == STRICT else seen.native
-    roots = {"parentUuid"} & held.keys()
-    absent = [name for name in required if held.get(name) is None and name not in roots]
+    absent = [_field_name(one.path) for one in seen.deviations if one.kind == MISSING]
     if absent:
         yield f"has no {', '.join(absent)}"
 
 
+def wrong_type(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
+    for one in seen.deviations:
+        if one.kind == WRONG:
+            yield f"its {shown(_field_name(one.path))} {one.text}"
+
+
 def bad_timestamp(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     stamp = seen.native.get("timestamp")
-    if stamp is not None and (not isinstance(stamp, str) or parse_timestamp(stamp) is None):
+    untranslated = seen.dialect == STRICT and isinstance(stamp, int | float)
+    if untranslated or (isinstance(stamp, str) and parse_timestamp(stamp) is None):
         yield f"its timestamp is no time: {shown(jsontext.dumps(stamp).decode())}"
 
 
 def bad_content(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     message = seen.written.get("message", seen.native.get("message"))
-    if message is None or not (seen.envelope.type in SPOKEN or seen.dialect == STRICT):
-        return
-    if not isinstance(message, dict):
-        yield f"its message is {_kind(message)}, no object"
+    if not isinstance(message, dict) or not (seen.envelope.type in SPOKEN or seen.dialect == STRICT):
         return
     content = cast(dict[str, Any], message).get("content")
     if isinstance(content, list):
         blocks = cast(list[Any], content)
         odd = [n for n, block in enumerate(blocks, 1) if not (isinstance(block, dict) and "type" in block)]
         if odd:
-            yield f"its content has {_kind(blocks[odd[0] - 1])} without a type in place of block {odd[0]}"
+            yield f"its content has {kind_of(blocks[odd[0] - 1])} without a type in place of block {odd[0]}"
     elif not isinstance(content, str):
-        yield f"its content is {_kind(content)}, neither a string nor a list"
+        yield f"its content is {kind_of(content)}, neither a string nor a list"
 
 
 def bad_image(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     for image in _images(seen.content):
         source = image.get("source", {"data": image.get("data"), "media_type": image.get("mimeType")})
-        fault = _image_fault(cast(dict[str, Any], source)) if isinstance(source, dict) else "has no source"
+        is_encoded = seen.dialect == STRICT
+        fault = _image_fault(cast(dict[str, Any], source), is_encoded) if isinstance(source, dict) else "has no source"
         if fault:
             yield f"an image {fault}"
 
@@ -166,6 +161,16 @@ def bad_image(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
 def sidechain_marker(file: CheckedFile, seen: CheckedRecord) -> Iterator[str]:
     if seen.envelope.parentUuid in file.sidechain and not seen.envelope.isSidechain:
         yield "hangs under a sidechain record and is not marked as one"
+
+
+def no_active_branch(file: CheckedFile) -> Iterator[Spot]:
+    if not file.inactive:
+        return
+    continued = {parent for index, parent in enumerate(file.parents) if index not in file.inactive}
+    for index in sorted(file.inactive):
+        parent = file.parents[index]
+        if parent not in file.inactive and parent not in continued:
+            yield file.records.line(index), "is marked inactive, and no record beside it is active"
 
 
 def repeated_uuid(file: CheckedFile) -> Iterator[Spot]:
@@ -262,19 +267,27 @@ def foreign_dialect(file: CheckedFile) -> Iterator[Spot]:
 
 
 def unknown_type(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.unknowns("type")
+    yield from file.sightings(TYPE)
 
 
 def unknown_subtype(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.unknowns("subtype")
+    yield from file.sightings(SUBTYPE)
 
 
 def unknown_block(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.unknowns("block")
+    yield from file.sightings(BLOCK)
+
+
+def unknown_tool(file: CheckedFile) -> Iterator[Spot]:
+    yield from file.sightings(TOOL)
 
 
 def unknown_field(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.unknowns("field")
+    yield from file.sightings(FIELD)
+
+
+def changed_type(file: CheckedFile) -> Iterator[Spot]:
+    yield from file.sightings(CHANGED)
 
 
 LineRule = Callable[[CheckedFile, Line, list[CheckedRecord]], Iterator[str]]
@@ -302,10 +315,12 @@ RULES = (
     Rule("nul-bytes", WARNING, "A line holds NUL bytes.", line=nul_bytes),
     Rule("invalid-utf8", WARNING, "A record is not valid UTF-8.", record=invalid_utf8),
     Rule("missing-field", WARNING, "A record lacks what its kind must have.", record=missing_field),
+    Rule("wrong-type", WARNING, "A field has a value of another type.", record=wrong_type),
     Rule("bad-timestamp", WARNING, "A timestamp is no time.", record=bad_timestamp),
     Rule("bad-content", WARNING, "A message's content is neither text nor blocks.", record=bad_content),
     Rule("bad-image", WARNING, "An image is not encoded as images are.", record=bad_image),
     Rule("sidechain-marker", WARNING, "A record of a sidechain is not marked so.", record=sidechain_marker),
+    Rule("no-active-branch", WARNING, "Only inactive records follow a record.", file=no_active_branch),
     Rule("repeated-uuid", WARNING, "A uuid stands in the file twice.", file=repeated_uuid),
     Rule("dangling-parent", WARNING, "A record's parent is not in the file.", file=dangling_parent),
     Rule("parent-cycle", WARNING, "A record is its own ancestor.", file=parent_cycle),
@@ -322,7 +337,9 @@ RULES = (
     Rule("unknown-type", INFO, "Records have a type that is not known.", file=unknown_type),
     Rule("unknown-subtype", INFO, "Records or their payloads have an unknown subtype.", file=unknown_subtype),
     Rule("unknown-block", INFO, "Messages have a content block that is not known.", file=unknown_block),
+    Rule("unknown-tool", INFO, "Calls name a tool that is not known.", file=unknown_tool),
     Rule("unknown-field", INFO, "Records have a field that is not known.", file=unknown_field),
+    Rule("changed-type", INFO, "Parts of records or tools have a value of another type.", file=changed_type),
     Rule("lone-surrogate", INFO, "A record holds half of a surrogate pair.", record=lone_surrogate),
     Rule("loose-json", INFO, "A record is JSON that only lenient readers read.", record=loose_json),
     Rule("byte-order-mark", INFO, "A line begins with a byte order mark.", line=byte_order_mark),
@@ -339,14 +356,30 @@ WRITTEN_RULES = frozenset(
         "bad-image",
         "dangling-parent",
         "missing-field",
+        "no-active-branch",
         "orphan-result",
         "parent-cycle",
         "repeated-uuid",
         "result-before-call",
         "sidechain-marker",
+        "unnamed-result",
+        "wrong-type",
     }
 )
 """The rules that the strict dialect was specified with; a record of it that breaks one is an error."""
+
+DRIFT_RULES = frozenset(
+    {
+        "changed-type",
+        "unknown-block",
+        "unknown-field",
+        "unknown-subtype",
+        "unknown-tool",
+        "unknown-type",
+        "wrong-type",
+    }
+)
+"""The rules that find what differs from the known types."""
 
 _LINE_RULES = [(n, rule.line) for n, rule in enumerate(RULES) if rule.line]
 _RECORD_RULES = [(n, rule.record) for n, rule in enumerate(RULES) if rule.record]
@@ -398,11 +431,10 @@ def findings(conversation: Conversation, lines: Lines, *, relatives: Sequence[Co
     yield from check_file(conversation, lines, relatives=relatives).findings
 
 
-def _kind(value: Any) -> str:
-    for kind, words in KINDS.items():
-        if isinstance(value, kind):
-            return words
-    return "null" if value is None else "a number"
+def _field_name(path: str) -> str:
+    """Return the name of a field without the type of its record: `message.role`, `tool_use.id`."""
+    family, slash, rest = path.partition("/")
+    return rest if slash and family != "system" else path.partition(".")[2]
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -428,8 +460,11 @@ def _images(content: Any) -> Iterator[dict[str, Any]]:
                 yield from _images(held.get("content"))
 
 
-def _image_fault(source: dict[str, Any]) -> str | None:
+def _image_fault(source: dict[str, Any], is_encoded: bool) -> str | None:
+    """Return what is wrong with the source of an image, which may have to be encoded in the file."""
     if source.get("type", "base64") != "base64":
+        if is_encoded:
+            return f"is not encoded: its source is {shown(jsontext.dumps(source['type']).decode())}"
         return None if source.get("url") or source.get("file_id") else "has neither data, URL nor file"
     kind, data = source.get("media_type"), source.get("data")
     if not (isinstance(kind, str) and kind.startswith("image/")):

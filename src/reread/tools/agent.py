@@ -124,6 +124,9 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     tmux_pane_id: str | None = None
     is_splitpane: bool | None = None
     plan_mode_required: bool | None = None
+    harnessNoteCount: int | None = None
+    harnessSectionHash: str | None = None
+    harnessTailCount: int | None = None
 
 
 class BatchInvocation(Struct, frozen=True, kw_only=True):

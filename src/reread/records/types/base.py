@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
-from reread.records.blocks import BlockPart, Number
+from reread.records.blocks import BlockPart, Name, Needed, Number
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"contains": "entry"})]
 """A record or a list of records inside another record, as written."""
@@ -99,15 +99,16 @@ class CompactMetadata(BlockPart, frozen=True, kw_only=True):
 class TreeRecord(Entry, frozen=True, kw_only=True):
     """Base of all records that have a parent, and so a place in the conversation tree."""
 
-    uuid: str | None = None
-    parentUuid: str | None = None
+    uuid: Name | None = None
+    parentUuid: Annotated[str, Meta(extra={"needed": "key"})] | None = None
+    """Null at a root."""
     logicalParentUuid: str | None = None
     """The parent, if a compaction set `parentUuid` to null."""
-    sessionId: str | None = None
+    sessionId: Name | None = None
     session_id: str | None = None
     """The session that the process or lineage started with, which often differs from `sessionId`."""
-    timestamp: str | Number | None = None
-    """ISO 8601 in all real files."""
+    timestamp: Needed[str] | None = None
+    """ISO 8601."""
     isSidechain: bool | None = None
     isMeta: bool | None = None
     userType: str | None = None
@@ -138,7 +139,7 @@ class StateRecord(Entry, frozen=True, kw_only=True):
 
     sessionId: str | None = None
     uuid: str | None = None
-    timestamp: str | Number | None = None
+    timestamp: str | None = None
     agentId: str | None = None
 
 
@@ -148,7 +149,7 @@ class StreamRecord(Entry, frozen=True, kw_only=True):
     sessionId: str | None = None
     uuid: str | None = None
     parentToolUseID: str | None = None
-    timestamp: str | Number | None = None
+    timestamp: str | None = None
 
 
 class System(TreeRecord, frozen=True, kw_only=True):

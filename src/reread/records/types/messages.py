@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import field
 
-from reread.records.blocks import Block, BlockPart, Content, Number, to_blocks
+from reread.records.blocks import Block, BlockPart, Content, Needed, Number, to_blocks
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import TreeRecord
 from reread.records.types.usage import ContextUsage, UsageInfo
@@ -98,7 +98,7 @@ class User(TreeRecord, frozen=True, kw_only=True):
     """A prompt, a tool result, or a message added in the user's name."""
 
     type: str = "user"
-    message: Prompt | None = None
+    message: Needed[Prompt] | None = None
     toolUseResult: Any = None
     """The tool's structured result, in any shape: an object, a list, a string or null."""
     sourceToolAssistantUUID: str | None = None
@@ -164,7 +164,7 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
     """One or more blocks of a model response."""
 
     type: str = "assistant"
-    message: Response | None = None
+    message: Needed[Response] | None = None
     requestId: str | None = None
     requestRef: str | None = None
     requestedModel: str | None = None
