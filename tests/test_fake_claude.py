@@ -29,7 +29,7 @@ FAKE_CLAUDE = [str(Path(sys.executable).with_name("reread-claude"))]
 STREAM = ["--output-format", "stream-json", "--verbose"]
 TALK = [*STREAM, "--input-format", "stream-json"]
 PLAIN = "What is this?"
-SETTINGS = ("REREAD_REPLAY", "REREAD_HOME", "REREAD_MATCH", "REREAD_PLAYED", "REREAD_SPEED")
+SETTINGS = set(re.findall(r"REREAD_\w+", client.HELP))
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -666,6 +666,7 @@ def test_help_names_every_setting(claude: Any) -> None:
         ({"speed": "fast"}, b"use 1 for the recorded pace"),
         ({"speed": "inf"}, b"use 1"),
         ({"speed": "-1"}, b"use 1"),
+        ({"record": "always"}, b"use once"),
     ],
 )
 def test_an_invalid_setting_is_rejected(process: Any, settings: dict[str, str], words: bytes) -> None:
@@ -688,16 +689,7 @@ def test_replay_as_claude(environment: dict[str, str]) -> None:
     assert b"Missing argument" in call("replay").stderr
 
 
-def test_the_example_in_the_docs_runs(environment: dict[str, str], tmp_path: Path) -> None:
-    text = (HERE.parent / "docs" / "fake-claude.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (tmp_path / "test_example.py").write_text(code)
-    path = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
-    done = subprocess.run(command, cwd=tmp_path, env={**environment, "PATH": path}, capture_output=True, text=True)
-    assert "2 passed" in done.stdout, done.stdout
-
-
 def test_every_setting_is_documented() -> None:
     text = (HERE.parent / "docs" / "fake-claude.md").read_text()
+    assert len(SETTINGS) > 7
     assert all(f"| `{setting}` |" in text for setting in SETTINGS)

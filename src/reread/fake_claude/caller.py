@@ -55,6 +55,10 @@ class CallerMessages:
         """The answers to the client's requests, by request id."""
         self.initialize_request: Message = {}
         self.interrupts = 0
+        self.answered: list[str] = []
+        """The ids of the requests that were answered."""
+        self._lines: list[bytes] = []
+        """What was read so far."""
         self._reader = LineReader(descriptor)
         self._reply = reply
 
@@ -64,7 +68,22 @@ class CallerMessages:
         if line is None:
             self.is_gone = True
         elif line.strip():
+            self._lines.append(line)
             self._accept(_parse(line))
+
+    def forward(self, send: Callable[[bytes], None], close: Callable[[], None]) -> None:
+        """Send everything that was read, and what is still to come, to another program in the background."""
+
+        def copy() -> None:
+            with contextlib.suppress(OSError):  # the other program has closed its input
+                for line in self._lines:
+                    send(line)
+                while not self.is_gone and (line := self._reader.next_line()) is not None:
+                    send(line)
+            with contextlib.suppress(OSError):
+                close()
+
+        threading.Thread(target=copy, daemon=True).start()
 
     def _accept(self, message: Message) -> None:
         kind = message.get("type")
@@ -82,6 +101,7 @@ class CallerMessages:
             self.initialize_request = message["request"]
         elif subtype == "interrupt":
             self.interrupts += 1
+        self.answered.append(request_id(message))
         self._reply(message)
 
 

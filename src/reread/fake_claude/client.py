@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
-from reread.base.claude_argv import STREAM_JSON, Invocation, parse_invocation
+from reread.base.claude_argv import STREAM_JSON, parse_invocation
 from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.errors import RereadError
@@ -33,6 +33,9 @@ from reread.fake_claude.output import (
 )
 from reread.fake_claude.script import Frame, RecordedTurn, frame_of, prompt_text
 from reread.fake_claude.usage_errors import ClaudeUsageError, check_usage
+
+if TYPE_CHECKING:
+    from reread.fake_claude.record_once import RealClient
 
 NOT_RECORDED = 3
 """The exit code if no recording has the answer; the real program never uses it."""
@@ -59,6 +62,9 @@ It takes the arguments of the real program, and these environment variables:
   REREAD_MATCH    prompt (default): prompts and answers must be the recorded ones;
                   order: play the next turn, whatever the caller sends
   REREAD_PLAYED   a folder that records what was played, so that the next process gets the next recording
+  REREAD_PATTERNS a JSON file: patterns of prompts, such as "Fix *", each with the name of its recording
+  REREAD_RECORD   once: run the real program for what was not recorded, and record it
+  REREAD_CLAUDE   the real program (default: the next `claude` on PATH)
   REREAD_SPEED    playback speed: 1 is the recorded pace, 4 is four times as fast (default: do not wait)
 
 If no recording has the answer, it explains what is missing and exits with 3.
@@ -84,14 +90,17 @@ class FakeClient:
     """One process of the fake client."""
 
     def __init__(
-        self, invocation: Invocation, settings: FakeClaudeSettings, pipes: Pipes, *, reads_state: bool = False
+        self, arguments: Sequence[str], settings: FakeClaudeSettings, pipes: Pipes, *, reads_state: bool = False
     ) -> None:
-        self._invocation = invocation
+        self._arguments = arguments
+        self._invocation = parse_invocation(arguments)
         self._settings = settings
         self._pipes = pipes
         self._reads_state = reads_state
         """True if the caller wants messages about the session's state."""
         self._matcher = Matcher([])
+        self._piped = b""
+        """The part of the prompt that came on standard input."""
         self._caller: CallerMessages | None = None
         self._turn: RecordedTurn | None = None
         self._expected_interrupts = 0
@@ -134,7 +143,17 @@ class FakeClient:
 
     def _answer_prompt(self) -> int:
         """Answer the prompt of the command line, in the chosen output format."""
-        turn = self._first_turn(self._read_prompt())
+        prompt = self._read_prompt()
+        try:
+            turn = self._first_turn(prompt)
+        except (NotRecorded, UnknownSession):
+            if self._turn is not None or not self._settings.record_once:
+                raise
+            code = self._real_client().record_prompt(self._piped)
+            if code is not None:
+                return self._fail("reread: The real claude gave no result, so that nothing was recorded.", code)
+            self._matcher = self._settings.matcher()
+            turn = self._first_turn(prompt)
         if any(frame.stream == OUT and frame.kind == "control_request" for frame in turn.frames):
             raise NotRecorded(f"{turn.name} asks its caller for answers; play it with --input-format stream-json.")
         collected: list[bytes] = []
@@ -146,8 +165,8 @@ class FakeClient:
     def _read_prompt(self) -> str:
         if not self._invocation.has("--print") and os.isatty(self._pipes.stdin) and self._pipes.stdout.isatty():
             raise NotRecorded("The interactive terminal is not supported; use -p, or run it from a program.")
-        piped = b"" if os.isatty(self._pipes.stdin) else self._read_stdin()
-        parts = (self._invocation.prompt, piped.decode("utf-8", "replace").strip())
+        self._piped = b"" if os.isatty(self._pipes.stdin) else self._read_stdin()
+        parts = (self._invocation.prompt, self._piped.decode("utf-8", "replace").strip())
         prompt = "\n".join(part for part in parts if part).strip()
         if not prompt:
             raise ClaudeUsageError(NO_PROMPT)
@@ -166,11 +185,17 @@ class FakeClient:
     def _answer_messages(self) -> int:
         """Answer prompts as they come, until the caller closes standard input."""
         caller = self._caller = CallerMessages(self._pipes.stdin, self._reply)
-        self._matcher.check_session(self._invocation)
+        if not self._settings.record_once:
+            self._matcher.check_session(self._invocation)
         code = 0
         while (message := _next_prompt(caller)) is not None:
             prompt = prompt_text(message["message"])
-            turn = self._first_turn(prompt) if self._turn is None else self._matcher.next_turn(self._turn, prompt)
+            try:
+                turn = self._first_turn(prompt) if self._turn is None else self._matcher.next_turn(self._turn, prompt)
+            except (NotRecorded, UnknownSession):
+                if self._turn is not None or not self._settings.record_once:
+                    raise
+                return self._real_client().record_messages(caller, self._print)
             self._turn = turn
             self._check_hooks(turn, caller.initialize_request)
             if self._invocation.has("--replay-user-messages") and not any(_is_echo(f, turn) for f in turn.frames):
@@ -179,6 +204,11 @@ class FakeClient:
             if turn.result is None and turn.next is None:
                 break
         return code
+
+    def _real_client(self) -> RealClient:
+        from reread.fake_claude.record_once import RealClient  # most calls are answered from recordings
+
+        return RealClient(self._settings.sources, self._arguments, os.environ)
 
     def _reply(self, message: Message) -> None:
         self._print(message_line(reply_to(message, self._turn, self._matcher.turns)))
@@ -302,12 +332,12 @@ class FakeClient:
 
 def run_fake_claude(arguments: Sequence[str], settings: FakeClaudeSettings, pipes: Pipes | None = None) -> int:
     """Answer one call of `claude`, by default on the process's own pipes, and return the exit code."""
-    invocation, pipes = parse_invocation(arguments), pipes or Pipes()
-    if invocation.has("--help"):
+    pipes = pipes or Pipes()
+    if parse_invocation(arguments).has("--help"):
         pipes.stdout.write(HELP.encode())
         return 0
     reads_state = bool(os.environ.get(READS_STATE_VARIABLE))
-    return FakeClient(invocation, settings, pipes, reads_state=reads_state).run()
+    return FakeClient(arguments, settings, pipes, reads_state=reads_state).run()
 
 
 def main() -> NoReturn:

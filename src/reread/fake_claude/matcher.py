@@ -8,16 +8,21 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, cast
 
 from reread.base.claude_argv import Invocation
 from reread.base.text import plural
-from reread.errors import Misuse, NotFound
+from reread.disk.layout import expand_path
+from reread.errors import Misuse, NotFound, Unreadable
 from reread.fake_claude.script import RecordedTurn, recorded_turns
 from reread.fake_claude.script_sources import read_recordings
 from reread.fake_claude.usage_errors import is_session_id
 
 MATCH_PROMPT, MATCH_ORDER = MATCH_MODES = ("prompt", "order")
+RECORD_ONCE = "once"
+RECORD_MODES = ("", RECORD_ONCE)
 MAX_LISTED = 20
 """How many recordings an error lists."""
 MAX_PROMPT_LENGTH = 60
@@ -43,6 +48,10 @@ class FakeClaudeSettings:
     """A folder that records which turns were played, so that the next process gets the next one."""
     speed: float | None = None
     """Playback speed (2 = twice as fast); None does not wait at all."""
+    patterns: tuple[tuple[str, str], ...] = ()
+    """Patterns of prompts, as in a shell, each with the recording that answers them."""
+    record_once: bool = False
+    """True if the real program answers what was not recorded, and is recorded."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> FakeClaudeSettings:
@@ -55,12 +64,16 @@ class FakeClaudeSettings:
             strict=mode == MATCH_PROMPT,
             played_folder=Path(played) if played else None,
             speed=_parse_speed(environment.get("REREAD_SPEED", "")),
+            patterns=_read_patterns(environment.get("REREAD_PATTERNS", "")),
+            record_once=_parse_record(environment.get("REREAD_RECORD", "")),
         )
 
     def matcher(self) -> Matcher:
         """Read the recordings."""
-        turns = recorded_turns(read_recordings(self.sources))
-        return Matcher(turns, strict=self.strict, played_folder=self.played_folder)
+        turns = recorded_turns(read_recordings(self.sources, may_be_missing=self.record_once))
+        if self.record_once:  # a run that was killed is recorded again
+            turns = [turn for turn in turns if turn.result is not None]
+        return Matcher(turns, strict=self.strict, played_folder=self.played_folder, patterns=self.patterns)
 
 
 def _parse_speed(text: str) -> float | None:
@@ -73,21 +86,48 @@ def _parse_speed(text: str) -> float | None:
     return speed or None
 
 
+def _parse_record(text: str) -> bool:
+    if text not in RECORD_MODES:
+        raise Misuse(f"Invalid REREAD_RECORD {text!r}; use once, or leave it unset.")
+    return text == RECORD_ONCE
+
+
+def _read_patterns(path: str) -> tuple[tuple[str, str], ...]:
+    if not path:
+        return ()
+    try:
+        value = json.loads(expand_path(path).read_bytes())
+    except OSError as error:
+        raise Unreadable.at(path, error) from error
+    except ValueError as error:
+        raise Misuse(f"Cannot read the patterns in {path}: {error}.") from None
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in cast(dict[str, Any], value).values()):
+        raise Misuse(f"Cannot read the patterns in {path}: use an object of patterns and names of recordings.")
+    return tuple(cast(dict[str, str], value).items())
+
+
 class Matcher:
     """The recorded turns, and the rules by which one is chosen."""
 
     def __init__(
-        self, turns: Sequence[RecordedTurn], *, strict: bool = True, played_folder: Path | None = None
+        self,
+        turns: Sequence[RecordedTurn],
+        *,
+        strict: bool = True,
+        played_folder: Path | None = None,
+        patterns: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.turns = turns
         self.strict = strict
         self._played_folder = played_folder
+        self._patterns = patterns
 
     def first_turn(self, invocation: Invocation, prompt: str) -> RecordedTurn:
         """Return the turn that answers the first prompt of a process."""
         self.check_session(invocation)
         matches = [turn for turn in self._candidates(invocation) if self._answers(turn, prompt)]
-        matches.sort(key=lambda turn: (turn.prompt is None, turn.is_fork != invocation.has("--fork-session")))
+        forks = invocation.has("--fork-session")
+        matches.sort(key=lambda turn: (turn.prompt != prompt, turn.prompt is None, turn.is_fork != forks))
         for turn in matches:
             if self._claim(turn, invocation):
                 return turn
@@ -143,7 +183,12 @@ class Matcher:
         yield from (turn for turn in self.turns if not turn.resumed_session)
 
     def _answers(self, turn: RecordedTurn, prompt: str) -> bool:
-        return not self.strict or turn.prompt is None or turn.prompt == prompt
+        return not self.strict or turn.prompt is None or turn.prompt == prompt or self._fits(turn, prompt)
+
+    def _fits(self, turn: RecordedTurn, prompt: str) -> bool:
+        """True if the first pattern that a prompt fits names the recording of a turn."""
+        names = (name for pattern, name in self._patterns if fnmatchcase(prompt, pattern))
+        return next(names, None) in (turn.name, turn.recording.name, turn.recording.source.stem)
 
     def _claim(self, turn: RecordedTurn, invocation: Invocation) -> bool:
         """Record that a turn is played; False if it has been played already."""
@@ -184,7 +229,7 @@ class Matcher:
             )
         else:
             position = "next" if invocation.resumed_session else "first"
-            reason = f"Needed: a recording whose {position} prompt is this one."
+            reason = f"Needed: a recording whose {position} prompt is this one, or a pattern in REREAD_PATTERNS."
         return f"No recording answers {_shorten(prompt)}.\n{reason}\n{self.list_recordings()}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -23,7 +24,7 @@ from reread.records.dialects import stream_json
 UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-def read_recordings(sources: Sequence[str]) -> Iterator[Recording]:
+def read_recordings(sources: Sequence[str], *, may_be_missing: bool = False) -> Iterator[Recording]:
     """Yield the recordings in files, folders and captured conversations; everything in the store if none is named."""
     if not sources:
         yield from _from_store(Store())
@@ -35,7 +36,8 @@ def read_recordings(sources: Sequence[str]) -> Iterator[Recording]:
             for file in transcripts_in(path):
                 yield from _from_source(file)
         else:
-            yield from _from_source(path if os.path.isfile(path) else source)
+            with suppress(*[NotFound] if may_be_missing else []):
+                yield from _from_source(path if os.path.isfile(path) else source)
 
 
 def _from_store(store: Store) -> Iterator[Recording]:
