@@ -438,6 +438,31 @@ def test_input_format_and_terminal_are_read_from_a_command() -> None:
     assert wants_terminal(["claude"]) and not wants_terminal(["claude", "-p", "hi"])
 
 
+class TestAnswers:
+    """`--text` prints the answers, and the stream is recorded all the same."""
+
+    ANSWER = b'{"type":"result","subtype":"success","session_id":"s-1","result":"It works.\\n"}\n'
+
+    @pytest.mark.parametrize(
+        ("data", "printed"),
+        [
+            (INIT + ANSWER, b"It works.\n"),
+            (INIT + ANSWER.rstrip(), b"It works.\n"),
+            (INIT + b"no json\n" + ANSWER + ANSWER, b"no json\nIt works.\nIt works.\n"),
+            (ANSWER.replace(b"It works", b"\\u001b]0;x\\u0007"), b"\\x1b]0;x\\x07.\n"),
+        ],
+    )
+    def test_only_answers_and_what_is_no_message_are_printed(self, data: bytes, printed: bytes) -> None:
+        done = run("capture", "--text", "--", *python(f"import sys; sys.stdout.buffer.write({data!r})"))
+        assert done.stdout == printed and recorded() == data
+        assert run("replay", "latest", "--instant", "--text").stdout == printed
+
+    def test_an_error_says_how_it_ended(self) -> None:
+        data = b'{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s-1","num_turns":3}\n'
+        done = run("capture", "-q", "--text", "-", input=data)
+        assert done.stdout == b"" and b"ended: error max turns" in done.stderr
+
+
 @POSIX
 class TestResume:
     @pytest.fixture

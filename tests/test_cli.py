@@ -105,7 +105,7 @@ class TestDemo:
         done = run("--demo", "capture", "--", "echo", "hi")
         assert done.returncode == 2 and "leave out --demo" in done.stderr
         assert sorted(SAMPLES.rglob("*")) == before
-        assert "claude --resume 1d5e92c7" in run("--demo", "resume", "latest", "--print").stdout
+        assert "claude --resume 1d5e92c7" in run("--demo", "resume", "7a3d", "--print").stdout
 
 
 OWN_HELP = {

@@ -22,7 +22,7 @@ from reread.cli._options import SAMPLES
 from reread.disk import layout
 from reread.disk.atomic import write_atomic
 from reread.errors import Misuse
-from reread.recording.resume_command import resume_command
+from reread.recording.resume_command import resumption
 from reread.reports.check_report import check_report
 from reread.session.follow import follow
 
@@ -428,8 +428,8 @@ class TestResuming:
     @pytest.mark.parametrize("session", ["--dangerously-skip-permissions", "-x", ESCAPES, "a b", "a;b"])
     def test_takes_no_option_from_a_file(self, session: str, tmp_path: Path) -> None:
         with pytest.raises(Misuse, match="no Claude Code session"):
-            resume_command(self.conversation(tmp_path, session))
+            resumption(self.conversation(tmp_path, session).path)
 
     def test_takes_the_program_only_from_the_own_store(self, tmp_path: Path) -> None:
-        assert resume_command(self.conversation(tmp_path / "theirs", "s-1"))[0][0] == "claude"
-        assert resume_command(self.conversation(layout.default_store(), "s-1"))[0][0] == "/elsewhere/claude"
+        assert resumption(self.conversation(tmp_path / "theirs", "s-1").path).program == "claude"
+        assert resumption(self.conversation(layout.default_store(), "s-1").path).program == "/elsewhere/claude"

@@ -155,9 +155,16 @@ def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pretty_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --pretty and --full, for verbs that print a stream."""
+    """Add --pretty, --full and --text, for verbs that print a stream."""
     pretty = click.option("--pretty", is_flag=True, help="Format the output as `reread tail` does.")
-    return pretty(full_option(command))
+    text = click.option("--text", is_flag=True, help="Print only the answers, as `claude -p` does.")
+    return pretty(text(full_option(command)))
+
+
+def check_pretty_options(ctx: click.Context) -> None:
+    """Raise Misuse if one of those options would be ignored."""
+    refuse_with(ctx, "--text", ("--pretty",), "it prints only the answers")
+    refuse_without(ctx, "--full", "--pretty", "everything is printed as it came")
 
 
 def tool_option(help: str) -> Callable[..., Any]:

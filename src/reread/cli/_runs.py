@@ -14,12 +14,14 @@ import click
 
 from reread.base.claude_argv import takes_stream_json, wants_terminal
 from reread.base.stdio import discard_output
-from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options, refuse_without
+from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options
 from reread.cli._output import print_notice
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.catalog.store import Store
+    from reread.cli._answers import AnswerPrinter
+    from reread.cli._pretty import PrettyPrinter
     from reread.recording.recorder import Capture, Recorder
 
 NOT_RECORDED = 74
@@ -50,11 +52,6 @@ def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def check_run_options(ctx: click.Context) -> None:
-    """Raise Misuse if an option would be ignored."""
-    refuse_without(ctx, "--full", "--pretty", "without it, everything is printed as it comes")
 
 
 def chosen_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:
@@ -97,6 +94,7 @@ def run_and_record(
     *,
     title: str | None,
     pretty: bool,
+    text: bool,
     full: bool,
     pty: bool | None,
     cwd: str | None = None,
@@ -108,8 +106,8 @@ def run_and_record(
     if list(command) == [STDIN]:
         with _ignore_first_interrupt():
             run = Capture(sys.stdin.fileno(), recorder, title=title)
-            return _print_output(run, pretty, full)
-    on_terminal = os.name == "posix" and all(os.isatty(fd) for fd in (0, 1)) and not pretty
+            return _print_output(run, pretty, text, full)
+    on_terminal = os.name == "posix" and all(os.isatty(fd) for fd in (0, 1)) and not (pretty or text)
     terminal = (on_terminal and wants_terminal(command)) if pty is None else pty
     run = Capture(
         command,
@@ -128,16 +126,14 @@ def run_and_record(
             stack.enter_context(forward_keys(run.child.master))
         if run.child is not None:
             stack.enter_context(forward_signals(run.child.send, shares_terminal=not terminal))
-        return _print_output(run, pretty, full)
+        return _print_output(run, pretty, text, full)
 
 
-def _print_output(run: Capture, pretty: bool, full: bool) -> int:
+def _print_output(run: Capture, pretty: bool, text: bool, full: bool) -> int:
     """Print the output as it comes, and return the exit code."""
     try:
-        if pretty:
-            from reread.cli._pretty import PrettyPrinter
-
-            printer = PrettyPrinter(full=full)
+        if pretty or text:
+            printer = make_printer(text=text, full=full)
             for chunk in run.chunks():
                 printer.feed(chunk)
             printer.flush()
@@ -151,6 +147,17 @@ def _print_output(run: Capture, pretty: bool, full: bool) -> int:
         run.stop_reading()
         discard_output(sys.stdout)
     return run.exit_code or (NOT_RECORDED if run.recorder.error is not None else 0)
+
+
+def make_printer(*, text: bool, full: bool) -> PrettyPrinter | AnswerPrinter:
+    """Return what prints a stream: its messages, or with `text` only its answers."""
+    if text:
+        from reread.cli._answers import AnswerPrinter
+
+        return AnswerPrinter()
+    from reread.cli._pretty import PrettyPrinter
+
+    return PrettyPrinter(full=full)
 
 
 @contextmanager

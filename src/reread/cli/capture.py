@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from reread.cli._runs import STDIN, capture_options, check_run_options, chosen_store, open_recorder, run_and_record
+from reread.cli._options import check_pretty_options
+from reread.cli._runs import STDIN, capture_options, chosen_store, open_recorder, run_and_record
 from reread.errors import Misuse
 
 
@@ -41,16 +42,18 @@ def capture(
     """Run a command, pass its output on, and record every line.
 
     Adds --output-format stream-json --verbose to `claude -p`, unless an output format is given. The exit code is the
-    command's own. With `-` instead of a command, reads a pipe.
+    command's own. With --text, only the answer is printed, and the whole stream is still recorded. With `-` instead of
+    a command, reads a pipe.
 
     \b
     reread capture -- claude -p "Why do the tests fail?"
+    reread capture --text -- claude -p "Why do the tests fail?"
     reread capture --pretty --title "Fix login" -- claude -p "Fix the login"
     claude -p "…" --output-format stream-json --verbose | reread capture -
     """
     from reread.recording.recorder import new_id
 
-    check_run_options(ctx)
+    check_pretty_options(ctx)
     if list(command) == [STDIN] and (options["pty"] is not None or options["keep_input"] is not None):
         raise Misuse("Cannot use --pty or --keep-input with a pipe: no command is run.")
     store = chosen_store(ctx, root)

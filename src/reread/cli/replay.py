@@ -11,10 +11,10 @@ from click.core import ParameterSource
 from reread.cli._options import (
     LATEST,
     SESSION,
+    check_pretty_options,
     merged_roots,
     pretty_options,
     refuse_with,
-    refuse_without,
     root_options,
 )
 
@@ -54,6 +54,7 @@ def replay(
     stop: str | None,
     run: int | None,
     pretty: bool,
+    text: bool,
     full: bool,
     as_claude: bool,
     root: tuple[Path, ...],
@@ -70,11 +71,11 @@ def replay(
     reread replay latest --as-claude -p "a recorded prompt"
     """
     if as_claude:
-        others = ("--max-gap", "--from", "--to", "--run", "--pretty", "--full")
+        others = ("--max-gap", "--from", "--to", "--run", "--pretty", "--text", "--full")
         refuse_with(ctx, AS_CLAUDE, others, "the fake client answers from the whole recording")
         ctx.exit(_run_fake_claude(ctx, conversation, root))
     refuse_with(ctx, "--instant", ("--speed", "--max-gap"), "it does not wait at all")
-    refuse_without(ctx, "--full", "--pretty", "without it, everything is printed as recorded")
+    check_pretty_options(ctx)
     from reread.base.times import parse_duration, parse_position
     from reread.recording.player import INSTANT
     from reread.recording.player import replay as play
@@ -88,10 +89,10 @@ def replay(
         run=run,
         root=merged_roots(ctx, root) or None,
     )
-    if pretty:
-        from reread.cli._pretty import PrettyPrinter
+    if pretty or text:
+        from reread.cli._runs import make_printer
 
-        printer = PrettyPrinter(full=full)
+        printer = make_printer(text=text, full=full)
         for line in lines:
             printer.feed(line.raw + line.end)
         return printer.flush()

@@ -1,4 +1,4 @@
-"""The command that resumes a captured conversation, quoted for a shell."""
+"""The command that resumes a session in Claude Code, quoted for a shell."""
 
 from __future__ import annotations
 
@@ -7,41 +7,121 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
+
+import msgspec
 
 from reread.catalog.stored_conversation import StoredConversation
+from reread.catalog.summaries import read_header
 from reread.disk import layout
 from reread.errors import Misuse
 
 CLAUDE = "claude"
-_PLAIN_ID = re.compile(r"\w[\w-]*")
+_PLAIN_ID = re.compile(r"\w[\w-]*", re.ASCII)
 _CMD_SPECIAL = re.compile(r'[()%!^"<>&|]')
+_PRINTABLE = re.compile(r"[ -~]|[^\W_]")
+"""What stands for itself between quotes: ASCII, and the letters and digits of any script."""
 
 
-def resume_command(stored: StoredConversation, prompt: str = "") -> tuple[list[str], str | None]:
-    """Return the command that resumes a conversation's last session, and the folder to run it in.
+class Resumption(msgspec.Struct, frozen=True):
+    """How to continue a session: with its id, in the folder where it ran."""
+
+    session: str
+    cwd: str | None
+    """The folder; None if the file names none."""
+    program: str
+    trusted: bool
+    """True if the file is in Claude Code's folders or this machine's own store. Any other file can name any folder."""
+    captured: bool
+    """True if the file is a captured conversation."""
+
+    def command(self, prompt: str = "") -> list[str]:
+        """Return the command; with a prompt it prints the answer."""
+        words = [self.program, "--resume", self.session]
+        if not prompt:
+            return words
+        return [*words, "-p", *(["--"] if prompt.startswith("-") else []), prompt]
+
+
+def resumption(path: Path) -> Resumption:
+    """Return how to continue the session in a file, or the last session of a captured conversation.
 
     The program's path is taken only from files in this machine's own store, and a session id that looks like an option
     is ignored: a file from elsewhere must not choose what runs.
     """
-    session_ids = [id for id in stored.session_ids if _PLAIN_ID.fullmatch(id)]
-    if not session_ids:
-        raise Misuse(f"Cannot resume {stored.id!r}: it contains no Claude Code session.")
-    runs = [run for run in stored.runs if run.argv] if stored.root == layout.default_store().absolute() else []
-    programs = [run.argv[0] for run in runs if PurePath(run.argv[0]).stem.lower() == CLAUDE]
-    argv = [programs[-1] if programs else CLAUDE, "--resume", session_ids[-1], *(["-p", prompt] if prompt else [])]
-    return argv, next((run.cwd for run in reversed(stored.runs) if run.cwd), None)
+    header = read_header(path)
+    stored = StoredConversation(path)
+    if header.captured:
+        ids, runs = stored.session_ids, stored.runs
+        cwd = next((run.cwd for run in reversed(runs) if run.cwd), None)
+        id = stored.id
+    else:
+        ids, runs, id = sorted(header.sessions, key=lambda session: session == path.stem), [], header.id
+        cwd = None
+    session = next((id for id in reversed(ids) if _PLAIN_ID.fullmatch(id)), None)
+    if session is None:
+        raise Misuse(f"Cannot resume {id!r}: it contains no Claude Code session.")
+    own = _is_below(path, [layout.default_store()])
+    programs = [run.argv[0] for run in runs if own and run.argv and PurePath(run.argv[0]).stem.lower() == CLAUDE]
+    return Resumption(
+        session=session,
+        cwd=cwd or (header.project if not header.project_guessed or os.path.isdir(header.project) else None),
+        program=programs[-1] if programs else CLAUDE,
+        trusted=own or _is_below(path, layout.config_folders()),
+        captured=header.captured,
+    )
+
+
+def _is_below(path: Path, folders: Sequence[Path]) -> bool:
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
 def quote_command(argv: Sequence[str], cwd: str | None = None, *, windows: bool = os.name == "nt") -> str:
-    """Quote a command, with a change to its folder, for a POSIX shell or for `cmd`."""
-    quote = _quote_for_cmd if windows else shlex.join
+    """Quote a command, with a change to its folder, for a POSIX shell or for `cmd`; the text is safe to print."""
+    quote = _quote_for_cmd if windows else _quote_for_shell
     command = quote(argv)
     if cwd is None:
         return command
-    return f"{'cd /d' if windows else 'cd'} {quote([cwd])} && {command}"
+    folder = f"./{cwd}" if cwd.startswith("-") else cwd  # `cd -` goes elsewhere
+    return f"{'cd /d' if windows else 'cd'} {quote([folder])} && {command}"
+
+
+def _quote_for_shell(words: Sequence[str]) -> str:
+    """Quote words; characters that could act on a terminal are written as escapes."""
+    return " ".join(shlex.quote(word) if _is_printable(word) else _escaped(word) for word in words)
+
+
+def _escaped(word: str) -> str:
+    """Quote a word as bash, zsh and ksh read it, with everything unusual as bytes."""
+    pieces = (
+        f"\\{character}"
+        if character in "\\'"
+        else character
+        if _PRINTABLE.fullmatch(character)
+        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
+        for character in word
+    )
+    return f"$'{_apart(list(pieces))}'"
+
+
+def _apart(pieces: Sequence[str]) -> str:
+    """Join pieces; a byte before a hexadecimal digit ends its quotes, as ksh would read on."""
+    out: list[str] = []
+    for piece in pieces:
+        if out and out[-1].startswith("\\x") and piece[0] in "0123456789abcdefABCDEF":
+            out.append("'$'")
+        out.append(piece)
+    return "".join(out)
+
+
+def _is_printable(word: str) -> bool:
+    return all(_PRINTABLE.fullmatch(character) for character in word)
 
 
 def _quote_for_cmd(words: Sequence[str]) -> str:
     """Quote for the program, then escape for `cmd`, which interprets its special characters even between quotes."""
+    for word in words:
+        if not word.isprintable():
+            raise Misuse(f"Cannot write {word!r} as a command for cmd; it contains characters that cannot be quoted.")
     return _CMD_SPECIAL.sub(r"^\g<0>", subprocess.list2cmdline(words))
