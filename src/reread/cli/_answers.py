@@ -7,7 +7,7 @@ import sys
 from reread.cli._output import print_notice
 from reread.records.decode import Decoder, Record
 from reread.render.format import result_text
-from reread.session.results import read_result
+from reread.session.results import turn_result
 
 
 class AnswerPrinter:
@@ -30,7 +30,7 @@ class AnswerPrinter:
         if record.type == "malformed":
             sys.stdout.write(record.raw.decode("utf-8", "replace") + "\n")
         elif record.type == "result":
-            result = read_result(record.line, record.native)
+            result = turn_result(record.line, record.native)
             if result.text:
                 sys.stdout.write(result.text.rstrip("\n") + "\n")
             if result.is_error:

@@ -44,7 +44,7 @@ def turn_results(conversation: Conversation) -> list[TurnResult]:
     for index in sorted([*metadata.results, *metadata.runs]):
         native = conversation.bodies.native(index)
         if index in results:
-            out.append(read_result(conversation.records.line(index), native))
+            out.append(turn_result(conversation.records.line(index), native))
             ended = True
             continue
         run = as_dict(native.get("run"))
@@ -62,7 +62,7 @@ def _started(conversation: Conversation, start: int) -> bool:
     return any(start < index < after for index in conversation.metadata.inits)
 
 
-def read_result(line: int, native: dict[str, Any]) -> TurnResult:
+def turn_result(line: int, native: dict[str, Any]) -> TurnResult:
     """Return how a turn ended, from its result record."""
     errors = native.get("errors")
     answer = native.get("result")
