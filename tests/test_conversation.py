@@ -1035,7 +1035,7 @@ class TestUserText:
     def test_system_records_speak_by_kind(self) -> None:
         session = read(
             system("local_command", "<local-command-stdout>x</local-command-stdout>"),
-            system("stop_hook_summary"),
+            system("stop_hook_summary", preventedContinuation=True),
             system("api_error"),
             system("scheduled_task_fire", "tick"),
             system("informational", "by the way"),

@@ -96,7 +96,10 @@ def test_a_call_whose_block_was_replaced_is_still_a_part() -> None:
         ),
         (user("context", isMeta=True), [("MetaContext", "notices")]),
         (system("informational", "note"), [("MessageText", "notices"), ("NoticeDetails", "notices")]),
-        (attachment("hook_success", {"stdout": "ok"}), [("MessageText", "notices"), ("NoticeDetails", "notices")]),
+        (
+            attachment("hook_cancelled", {"hookName": "Stop"}),
+            [("MessageText", "notices"), ("NoticeDetails", "notices")],
+        ),
         (reply("API Error", isApiErrorMessage=True), [("MessageText", "notices")]),
         (
             reply("API Error", thinking("hm"), use("a"), isApiErrorMessage=True),

@@ -158,11 +158,39 @@ def test_a_long_run_is_cut() -> None:
 def test_client_additions_are_closed_parts() -> None:
     view = view_of(user("<system-reminder>be nice</system-reminder>hello"), user("context", isMeta=True), reply("hi"))
     assert kinds(view) == ["prompt", "response"]
-    typed, *closed = view.page(0, 1).items[0].parts
+    typed, closed = view.page(0, 1).items[0].parts
     assert typed == schema.TextPart(text="hello")
-    assert [(part.title, part.nodes[0].text) for part in closed] == [
+    assert (closed.title, closed.folded) == ("2 context records", True)
+    assert [(section.title, section.nodes[0].text) for section in closed.nodes] == [
         ("system reminder", "be nice"),
         ("context", "context"),
+    ]
+
+
+def test_hooks_and_context_are_one_closed_part_and_files_their_own() -> None:
+    view = view_of(
+        attachment("hook_success", {"hookName": "SessionStart", "stdout": "{}"}),
+        user("go"),
+        attachment("deferred_tools_delta", {"addedNames": ["x" * 30_000]}),
+        attachment("file", {"filename": "a.py", "content": "x"}),
+        attachment("date", {"date": "today"}),
+        reply("ok"),
+    )
+    typed, file, folded = view.page(0, 1).items[0].parts
+    assert (typed.text, file.title, folded.title) == ("go", "file a.py", "1 hook, 2 context records")
+    assert [section.title for section in folded.nodes] == ["hook success SessionStart", "deferred tools delta", "date"]
+    assert [cut.path for cut in folded.cut] == [[1, 0]]
+
+
+def test_a_notice_is_named_by_who_sent_it() -> None:
+    failed = {"hookName": "Stop", "stderr": "boom", "exitCode": 1}
+    view = view_of(
+        user("go"), user("hi", origin={"kind": "peer", "from": "ann"}), attachment("hook_non_blocking_error", failed)
+    )
+    assert [(item.author, item.label) for item in view.page(0, 9).items] == [
+        ("person", ""),
+        ("peer", "message from ann"),
+        ("hook", "hook Stop failed"),
     ]
 
 
@@ -179,7 +207,7 @@ def test_the_kinds_of_client_messages() -> None:
         user("<local-command-stdout>Set to opus</local-command-stdout>"),
         user("go"),
         attachment("queued_command", {"prompt": "and this"}),
-        attachment("hook_success", {"stdout": "linted"}),
+        attachment("hook_success", {"stdout": "linted", "exitCode": 1}),
         system("api_error", error={"message": "overloaded"}),
         user("[Request interrupted by user]"),
         user("<task-notification><summary>built</summary><result>ok</result></task-notification>"),
@@ -263,7 +291,7 @@ def test_the_outline_has_a_letter_for_each_call() -> None:
 
 
 def test_a_turn_without_a_prompt_is_named_after_its_first_answer() -> None:
-    hook = {"type": "system", "subtype": "hook_response", "uuid": "h", "output": "68 tests collected"}
+    hook = {"type": "system", "subtype": "hook_response", "uuid": "h", "output": "68 tests collected", "exit_code": 2}
     (turn,) = view_of(hook, reply(small_use("a"), id="m"), reply("I'll look at `it`.", id="n")).outline(0, 10).turns
     assert turn.title == "I'll look at it."
     assert view_of(hook).outline(0, 10).turns[0].title == view_of(hook).session.messages[0].text

@@ -23,8 +23,8 @@ export const matchesFilter = (item: TimelineItem, filter: Filter): boolean =>
 /** The parts that match; all of them if none does. */
 export function matchingParts(item: TimelineItem, filter: Filter | null): Part[] {
   if (!filter || isEmpty(filter)) return item.parts;
-  const matching = itemTexts(item).filter((text) => matches(text, item, filter)).map(({ part }) => part);
-  return matching.length ? matching : item.parts;
+  const matching = new Set(itemTexts(item).filter((text) => matches(text, item, filter)).map(({ part }) => part));
+  return matching.size ? [...matching] : item.parts;
 }
 
 /** True if the text is of one of the kinds or of a call to one of the tools, and, if the filter asks for errors, is one. */

@@ -22,7 +22,10 @@ export const itemTexts = (item: TimelineItem, bodies: Record<string, CallBody> =
   item.parts.flatMap((part, at) => {
     if (part.part === "fork") return [];
     const call = part.part === "call" ? part : null;
-    return [{ kind: kindOf(part, item), part, at, call, text: () => textOf(part, item, bodies) }];
+    const kind = kindOf(part, item);
+    if (part.part === "nodes" && part.folded)
+      return part.nodes.map((node) => ({ kind, part, at, call, text: () => sectionTexts(node).join("\n") }));
+    return [{ kind, part, at, call, text: () => textOf(part, item, bodies) }];
   });
 
 /** The kind of a part's text. Collapsed parts, such as system reminders, are notices whatever the item is. */
@@ -55,6 +58,9 @@ function newTexts(nodes: Node[], item: TimelineItem): string[] {
   const shown = item.parts.map((part) => (part.part === "text" ? part.text : "")).join("\n");
   return nodes.flatMap(nodeTexts).filter((text) => !shown.includes(text));
 }
+
+/** The texts of a folded part, without the title under which it is folded. */
+const sectionTexts = (node: Node): string[] => (node.node === "section" ? node.nodes : [node]).flatMap(nodeTexts);
 
 function nodeTexts(node: Node): string[] {
   if (node.node === "data") return stringsIn(node.value, NOT_TEXT);

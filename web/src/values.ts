@@ -303,6 +303,7 @@ export interface NodesPart {
   nodes: Node[];
   title: string;
   cut: CutNode[];
+  folded: boolean;
 }
 
 /** A compaction. */
@@ -334,11 +335,13 @@ export interface TimelineItem {
   index: number;
   key: string;
   kind: string;
+  author: string;
   turn: number;
   line: number;
   time: string | null;
   parts: Part[];
   title: string;
+  label: string;
   model: string | null;
   flags: string[];
   figures: Figures | null;

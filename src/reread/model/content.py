@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list
+from reread.model.hooks import hook_words
 from reread.model.prompt_text import prompt_kind
 from reread.records import blocks as b
 from reread.records.envelope import BlockEnvelope
@@ -24,7 +25,9 @@ def content_blocks(native: dict[str, Any]) -> list[b.Block]:
     kind = native.get("type")
     if kind == "attachment":
         payload = as_dict(native.get("attachment"))
-        return b.to_blocks(_as_content(next((payload[name] for name in ATTACHMENT_TEXT if payload.get(name)), None)))
+        text = hook_words(payload) or next((payload[name] for name in ATTACHMENT_TEXT if payload.get(name)), None)
+        inner = as_dict(text).get("blockingError")
+        return b.to_blocks(_as_content(inner or text))
     if kind == "system":
         return b.to_blocks(system_text(native))
     if kind == "progress":
@@ -35,7 +38,8 @@ def content_blocks(native: dict[str, Any]) -> list[b.Block]:
 
 def system_text(native: dict[str, Any]) -> Any:
     """Return the text of a system record, or a text that describes it."""
-    text = next((native[name] for name in SYSTEM_TEXT if native.get(name)), None)
+    said = hook_words(native) if native.get("subtype") == "hook_response" else None
+    text = said or next((native[name] for name in SYSTEM_TEXT if native.get(name)), None)
     if text is not None:
         return _as_content(text)
     describe = _DESCRIBE.get(_as_text(native.get("subtype")))

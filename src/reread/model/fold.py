@@ -6,11 +6,12 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.model import hooks
 from reread.model.authors import HUMAN, origin_kind, user_kind
+from reread.model.compactions import add_boundary, add_summary
 from reread.model.content import first_text, raw_value
-from reread.model.conversation import Agent, Compaction, Conversation, Message
+from reread.model.conversation import Agent, Conversation, Message
 from reread.model.ledger import (
     AGENT,
     ATTACHED,
@@ -39,8 +40,9 @@ from reread.model.record_kinds import (
     SYSTEM_KINDS,
     TREE_TYPES,
     TURN_STARTERS,
+    response_kind,
 )
-from reread.records.decode import Record
+from reread.records.decode import Record, inner_record
 from reread.records.envelope import (
     AttachmentEnvelope,
     BlockEnvelope,
@@ -49,7 +51,6 @@ from reread.records.envelope import (
     ProgressEnvelope,
     RecordEnvelope,
     decode_payload,
-    to_envelope,
 )
 
 METADATA_LISTS = {"init": "inits", "result": "results", "run": "runs", "pr-link": "pr_links"}
@@ -91,6 +92,8 @@ class Fold:
         """The last message that is no compaction boundary."""
         self._last_boundary = -1
         self._model: str | None = None
+        self._early: list[int] = []
+        """Records to attach that came before the first message."""
         self._caveats: set[int] = set()
         """The records that introduce local commands; commands of several times may hang below one."""
         self._typed_command: str | None = None
@@ -184,7 +187,7 @@ class Fold:
         if kind == "meta" and is_caveat(text):
             self._caveats.add(index)
         elif kind == "summary":
-            self._add_summary(message)
+            add_summary(message)
         elif kind == "notification":
             self._notify_call(message, parse_prompt(text).fields.get("tool-use-id"))
 
@@ -219,7 +222,7 @@ class Fold:
         self._typed_command = None
         message = self._messages_by_id.get(api.id) if api.id else None
         if message is None:
-            message = self._add_message(index, envelope, "assistant", _response_kind(envelope, api))
+            message = self._add_message(index, envelope, "assistant", response_kind(envelope, api))
             fate = SHOWN
             if api.id:
                 self._name_response(message, api.id)
@@ -298,11 +301,19 @@ class Fold:
             conversation=conversation,
         )
         self._messages.append(message)
+        if self._early:
+            self._attach_early(message)
         if kind == "compaction":
             self._last_boundary = index
         else:
             self._last_message = message.index
         return message
+
+    def _attach_early(self, first: Message) -> None:
+        """Attach what came before the first message to it."""
+        for index in self._early:
+            self._ledger.change(index, ATTACHED, first.index)
+        first.attached, self._early = self._early, []
 
     def _describe(self, message: Message, api: MessageEnvelope) -> None:
         """Set the model of a response and how it ended."""
@@ -325,39 +336,32 @@ class Fold:
             if subtype in METADATA_LISTS:
                 self._metadata.of(METADATA_LISTS[subtype]).append(index)
             return
+        if subtype in hooks.QUIET_TESTS and self._is_quiet(index, subtype):
+            self._attach(index, envelope.toolUseID)
+            return
         role = "system"
-        if subtype == "local_command" and prompt_kind(text := self._content(index)) == "command":
-            role, kind = "user", self._command_kind(text)
+        if subtype == "local_command":
+            text = as_str(self.conversation.records[index].native.get("content")) or ""
+            if prompt_kind(text) == "command":
+                role, kind = "user", self._command_kind(text)
         message = self._add_message(index, envelope, role, kind)
         self._add(SHOWN, message.index)
         if kind == "compaction":
-            self._add_compaction(message, micro=subtype.startswith("micro"))
+            add_boundary(message, micro=subtype.startswith("micro"), after=self._last_message)
         elif subtype == "task_notification":
             self._notify_call(message, as_str(self.conversation.records[index].native.get("tool_use_id")))
 
-    def _content(self, index: int) -> str:
-        return as_str(self.conversation.records[index].native.get("content")) or ""
+    def _is_quiet(self, index: int, subtype: str) -> bool:
+        """True if a record says only that hooks have run, or repeats the feedback before it."""
+        last = self._messages[-1] if self._messages else None
+        if subtype == "stop_hook_summary" and last is not None and (last.role, last.kind) == ("user", "hook"):
+            return True
+        return hooks.QUIET_TESTS[subtype](self.conversation.records[index].native)
 
     def fold_notice(self, index: int, envelope: RecordEnvelope) -> None:
         """Add a record of the tree that has no fold of its own."""
         if self._place(index, envelope) != REPEATED:
             self._add(SHOWN, self._add_message(index, envelope, "system", NOTICE).index)
-
-    def _add_compaction(self, boundary: Message, *, micro: bool) -> None:
-        """Add a compaction, unless the boundary repeats the last one."""
-        last = self.conversation.compactions[-1] if self.conversation.compactions else None
-        repeats = last is not None and last.summary is None and not (last.micro or micro)
-        if last is not None and repeats and last.boundary is not None and self._last_message < last.boundary.index:
-            return
-        self.conversation.compactions.append(Compaction(self.conversation, boundary, micro=micro))
-
-    def _add_summary(self, summary: Message) -> None:
-        compactions = self.conversation.compactions
-        last = next((compaction for compaction in reversed(compactions) if not compaction.micro), None)
-        if last is None or last.summary is not None:
-            last = Compaction(self.conversation)
-            compactions.append(last)
-        last.summary = summary
 
     def _notify_call(self, message: Message, tool_use_id: str | None) -> None:
         call = self._calls_by_id.get(tool_use_id or "")
@@ -371,10 +375,17 @@ class Fold:
         payload = decode_payload(envelope.attachment, AttachmentEnvelope)
         if payload.type == "queued_command":
             self._add_queued(index, envelope, payload)
-        elif payload.type.startswith(HOOK_ATTACHMENTS):
+        elif payload.type.startswith(HOOK_ATTACHMENTS) and not self._hook_is_quiet(envelope):
             self._add(SHOWN, self._add_message(index, envelope, "system", "hook").index)
         else:
             self._attach(index, payload.toolUseID)
+
+    def _hook_is_quiet(self, envelope: RecordEnvelope) -> bool:
+        """True if what a hook left says nothing, or only what the hook before it said."""
+        payload = as_dict(raw_value(envelope.attachment))
+        last = self._messages[-1] if self._messages else None
+        said = payload.get("content") if last is not None and last.kind == "hook" else None
+        return hooks.is_quiet(payload) or (last is not None and bool(said) and said == last.text)
 
     def _add_queued(self, index: int, envelope: RecordEnvelope, payload: AttachmentEnvelope) -> None:
         """Add what a person typed while a turn ran, or what a task reported meanwhile."""
@@ -399,6 +410,8 @@ class Fold:
         if self._messages:
             message = self._messages[-1]
             message.attached = _appended(message.attached, index)
+        else:
+            self._early.append(index)
         self._add(ATTACHED, len(self._messages) - 1)
 
     def fold_progress(self, index: int, envelope: RecordEnvelope) -> None:
@@ -411,7 +424,7 @@ class Fold:
             return
         agent = self._agent(payload.agentId, call=envelope.parentToolUseID, from_progress=True)
         if payload.message and agent._depth < DEEPEST:
-            agent.push(_inner_record(self.conversation.records[index], bytes(payload.message)))
+            agent.push(inner_record(self.conversation.records[index], bytes(payload.message)))
         self._add(AGENT, agent._number)
 
     def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
@@ -488,27 +501,12 @@ class Fold:
         self._streaming = None
 
 
-def _inner_record(record: Record, message: bytes) -> Record:
-    """Return the message inside a progress record as a record of its own."""
-    envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
-    at = record.body.find(message)
-    if at < 0:
-        return Record(record.line, record.offset, record.body, envelope.type, envelope)
-    return Record(record.line, record.offset + at, message, envelope.type, envelope)
-
-
 def _appended(indexes: Sequence[int], index: int) -> Sequence[int]:
     """Append to a list that is an empty tuple until the first item: most messages have none."""
     if isinstance(indexes, list):
         indexes.append(index)
         return indexes
     return [index]
-
-
-def _response_kind(envelope: RecordEnvelope, api: MessageEnvelope) -> str:
-    if envelope.isApiErrorMessage:
-        return "error"
-    return NOTICE if api.model == SYNTHETIC else "response"
 
 
 _FOLDS: dict[str, Callable[[Fold, int, RecordEnvelope], None]] = {

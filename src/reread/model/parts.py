@@ -5,12 +5,14 @@ Views, search and exports choose from these parts and draw them; none of them re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
 from reread.base.coerce import as_dict
+from reread.base.text import plural
 from reread.model.content import content_blocks
 from reread.model.conversation import Call, Compaction, Message
 from reread.model.fold import BLOCK_BITS
@@ -45,6 +47,22 @@ ENVELOPE = frozenset(
     }
 )
 """The fields that every record has; they are not part of what it says."""
+
+
+HOOK, CONTEXT, PROGRESS, FILE, SELECTION = "hook", "context record", "progress record", "file", "IDE selection"
+QUIET_TYPES = {
+    "already_read_file": FILE,
+    "directory": FILE,
+    "file": FILE,
+    "image": FILE,
+    "mcp_resource": FILE,
+    "opened_file_in_ide": SELECTION,
+    "pdf_reference": FILE,
+    "selected_lines_in_ide": SELECTION,
+}
+"""What attached records are counted as by their type; those of hooks are hooks, all others context."""
+QUIET_TAGS = {"ide_opened_file": SELECTION, "ide_selection": SELECTION, "pasted_content": "pasted text"}
+"""What additions to a text are counted as by their tag."""
 
 
 class MessagePart(msgspec.Struct, frozen=True):
@@ -182,6 +200,40 @@ def quick_kinds(message: Message) -> set[str]:
         seen = {kind for kind in (TEXT, THINKING) if message.seen & BLOCK_BITS[kind]}
         found = seen if seen or message.calls else found
     return found | {NOTICES} if message.attached else found
+
+
+def quiet_noun(part: MessagePart) -> str | None:
+    """What to count a part as where views fold it away: a hook, a file, other context; None if it is no context."""
+    match part:
+        case MessageAside():
+            return QUIET_TAGS.get(part.tag, CONTEXT)
+        case MetaContext():
+            return HOOK if part.message.author == HOOK else CONTEXT
+        case MessageAttachment():
+            return payload_noun(part.payload)
+        case _:
+            return None
+
+
+def payload_noun(payload: Mapping[str, Any]) -> str:
+    """What to count an attached record as."""
+    kind = payload.get("type") or payload.get("subtype")
+    if not isinstance(kind, str):
+        return CONTEXT
+    if HOOK in kind:
+        return HOOK
+    return PROGRESS if kind.endswith("progress") else QUIET_TYPES.get(kind, CONTEXT)
+
+
+def quiet_text(nouns: Iterable[str]) -> str:
+    """Count what was folded away: `2 hooks, 7 context records`."""
+    counts = Counter(nouns)
+    return ", ".join(plural(count, noun) for noun, count in sorted(counts.items(), key=lambda item: item[0] == CONTEXT))
+
+
+def attached_nouns(call: Call) -> list[str]:
+    """What to count the records attached to a call as."""
+    return [payload_noun(_payload(call.conversation.bodies.native(index))) for index in call.attached]
 
 
 def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:

@@ -6,6 +6,7 @@ other is session state.
 
 from __future__ import annotations
 
+from reread.records.envelope import MessageEnvelope, RecordEnvelope
 from reread.records.types import RECORDS, TreeRecord
 
 TURN_STARTERS = frozenset({"prompt", "command"})
@@ -65,3 +66,10 @@ CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 """The types of block that make a call."""
 SYNTHETIC = "<synthetic>"
 """The model of what the client says in the model's name."""
+
+
+def response_kind(envelope: RecordEnvelope, message: MessageEnvelope) -> str:
+    """Return the kind of message that an assistant record becomes."""
+    if envelope.isApiErrorMessage:
+        return "error"
+    return NOTICE if message.model == SYNTHETIC else "response"

@@ -30,6 +30,8 @@ TITLE = 80
 DETAILS = "details"
 ATTACHED_SHOWN = 20
 """How many of the records attached to a call are shown."""
+FOLDED = (p.HOOK, p.CONTEXT)
+"""What is folded into one part of an item."""
 NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
 """The fields of an attachment that name it."""
 
@@ -63,12 +65,20 @@ class PartBuilder:
         self._owner = ""
         self._pictures = 0
 
-    def parts(self, message: Message) -> Iterator[schema.Part]:
-        """The selected parts of a message."""
-        self._owner, self._pictures = f"message/{message.index}", 0
-        for part in shown_parts(message):
-            if self._selection.shows(part.kind):
-                yield from self._part(part)
+    def parts(self, *messages: Message) -> list[schema.Part]:
+        """The selected parts of the messages of an item; hooks and context are folded into one part at the end."""
+        shown: list[schema.Part] = []
+        quiet: list[tuple[str, schema.NodesPart]] = []
+        for message in messages:
+            self._owner, self._pictures = f"message/{message.index}", 0
+            for part in filter(lambda part: self._selection.shows(part.kind), shown_parts(message)):
+                noun = p.quiet_noun(part)
+                for drawn in self._part(part):
+                    if noun in FOLDED and isinstance(drawn, schema.NodesPart):
+                        quiet.append((noun, drawn))
+                    else:
+                        shown.append(drawn)
+        return shown + ([part for _, part in quiet] if len(quiet) < 2 else [_folded(quiet)])
 
     def body(self, call: Call, *, full: bool = True) -> schema.CallBody:
         """The body of a call; with `full`, including recorded values that no other node shows."""
@@ -144,6 +154,20 @@ class PartBuilder:
         if picture.data is None or picture.media_type not in RASTER:
             return None
         return self._picture_url(self._owner, number, picture)
+
+
+def _folded(parts: Sequence[tuple[str, schema.NodesPart]]) -> schema.NodesPart:
+    """Closed parts as sections of one."""
+    return schema.NodesPart(
+        nodes=[n.Section(title=part.title, nodes=part.nodes, open=False) for _, part in parts],
+        title=p.quiet_text(noun for noun, _ in parts),
+        folded=True,
+        cut=[
+            schema.CutNode(path=[at, *cut.path], lines=cut.lines, chars=cut.chars)
+            for at, (_, part) in enumerate(parts)
+            for cut in part.cut
+        ],
+    )
 
 
 def run_title(messages: Sequence[Message]) -> str:
@@ -223,7 +247,7 @@ def _attached_records(call: Call) -> list[n.Node]:
         return []
     records = [call.conversation.bodies.native(index) for index in call.attached[-ATTACHED_SHOWN:]]
     payloads = [as_dict(record.get("attachment")) or as_dict(record.get("data")) for record in records]
-    title = plural(len(call.attached), "attached record")
+    title = p.quiet_text(p.attached_nouns(call))
     return [n.Section(title=title, nodes=[n.Data(value=payload) for payload in payloads], open=False)]
 
 

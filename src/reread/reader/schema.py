@@ -238,6 +238,8 @@ class NodesPart(Part, frozen=True, tag="nodes"):
     """The title of a part that is closed at first, such as an attached file; empty for one that is open."""
     cut: list[CutNode] = []
     """The nodes that were cut; `whole` requests all of them."""
+    folded: bool = False
+    """Whether it stands for several closed parts, each of them a section."""
 
 
 class CompactionPart(Part, frozen=True, tag="compaction"):
@@ -278,6 +280,8 @@ class TimelineItem(Value, frozen=True):
     kind: str
     """prompt, command, response, run or compaction; or a message from the client: output, notification, interrupt,
     hook, error, notice or meta."""
+    author: str
+    """person, model, command, hook, peer, task or client."""
     turn: int
     """Counted from 1."""
     line: int
@@ -285,6 +289,8 @@ class TimelineItem(Value, frozen=True):
     parts: list[Part]
     title: str = ""
     """The calls of a run, counted."""
+    label: str = ""
+    """Who or what sent a notice, if its kind alone does not say it."""
     model: str | None = None
     flags: list[str] = []
     """error, deleted, superseded, aborted or queued."""

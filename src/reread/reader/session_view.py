@@ -19,7 +19,7 @@ from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
 from reread.reader.thread_view import ThreadView
 from reread.reader.timeline import Timeline
-from reread.render.format import heading
+from reread.render.format import heading, notice_label
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
 from reread.render.sequence import message_sequence, turn_sequence
@@ -230,7 +230,7 @@ class SessionView:
         members = timeline.item(index)
         first = members[0]
         run = timeline.is_run(index)
-        parts = [part for message in members for part in builder.parts(message)]
+        parts = builder.parts(*members)
         for message in members:
             if message.index in timeline.forks:
                 parts.append(thread.fork(timeline, timeline.forks[message.index]))
@@ -240,6 +240,8 @@ class SessionView:
             index=index,
             key=timeline.key(index),
             kind="run" if run else _item_kind(first),
+            author=first.author,
+            label=notice_label(first) if first.kind in LABELLED else "",
             turn=turn,
             line=first.line,
             time=first.timestamp,
@@ -284,7 +286,7 @@ class SessionView:
             messages = self.thread(agent).conversation.messages
             if not 0 <= index < len(messages):
                 raise NotFound(f"No message {index}; this conversation has {plural(len(messages), 'message')}.")
-            list(builder.parts(messages[index]))
+            builder.parts(messages[index])
         if number not in found:
             raise NotFound(f"No picture {number} in this {owner}.")
         return found[number]
@@ -382,6 +384,10 @@ def _problems(session: Session) -> schema.Problems:
 def _agent_state(agent: Agent) -> tuple[int, Call | None]:
     """What an agent's entry depends on."""
     return len(agent.records), agent.call
+
+
+LABELLED = ("hook", "notification")
+"""The kinds of message that are named by what or who sent them."""
 
 
 def _item_kind(message: Message) -> str:

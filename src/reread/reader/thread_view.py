@@ -249,7 +249,7 @@ class ThreadView:
             edits=categories["edit"],
             agents=categories["agent"],
             branches=branches,
-            compacted=any(message.kind == "compaction" for message in messages),
+            compacted=any(map(_is_compaction, messages)),
         )
 
 
@@ -259,6 +259,14 @@ def _fullest(fills: list[ContextFill]) -> list[ContextFill]:
     size = max(1, -(-len(known) // MAX_FILLS))
     groups = (known[at : at + size] for at in range(0, len(known), size))
     return [max(group, key=lambda fill: fill.peak or 0) for group in groups]
+
+
+def _is_compaction(message: Message) -> bool:
+    """True for the boundary of a compaction that made a summary, not one that only cleared old results."""
+    if message.kind != "compaction":
+        return False
+    compaction = message.conversation.compaction_of(message)
+    return compaction is None or not compaction.micro
 
 
 def _first_answer(messages: Sequence[Message]) -> Message:

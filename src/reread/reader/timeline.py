@@ -21,8 +21,6 @@ VISIBLE_BITS = BLOCK_BITS["text"] | OTHER_BIT
 """The bits of a response that has more than thinking and calls."""
 RECORD = "record"
 """The first word of the key of an item whose message shares its id with another."""
-HOOK = "hook"
-"""Messages of this kind do not interrupt a run."""
 
 
 class Timeline:
@@ -193,7 +191,7 @@ class Timeline:
         end = start + 1
         while end < len(messages) and end - start < MAX_MESSAGES and not self._starts_item(end):
             message = messages[end]
-            in_run = small and (is_small(message) or message.kind == HOOK)
+            in_run = small and is_small(message)
             repeats = compaction and message.kind == first.kind
             if not in_run and not repeats and not continues_item(message):
                 break

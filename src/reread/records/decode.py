@@ -10,6 +10,7 @@ from typing import Any, cast, overload
 import msgspec
 
 from reread.base import jsontext
+from reread.base.coerce import as_dict
 from reread.records import dialects
 from reread.records.arrays import ArraySplitter, is_array
 from reread.records.envelope import RecordEnvelope, decode_envelope, to_envelope
@@ -280,3 +281,12 @@ def slow_records(body: bytes, line: int, offset: int) -> list[Record]:
     """Return every record of a line that the fast path refused; at least one, malformed if need be."""
     records = [Record(line, offset + start, body[start:end]) for start, end in split_line(body)]
     return records or [Record(line, offset, body)]
+
+
+def inner_record(record: Record, message: bytes) -> Record:
+    """Return a record that is written inside another, such as an agent's in a progress record."""
+    envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
+    at = record.body.find(message)
+    if at < 0:
+        return Record(record.line, record.offset, record.body, envelope.type, envelope)
+    return Record(record.line, record.offset + at, message, envelope.type, envelope)

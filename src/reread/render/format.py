@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reread.accounting.prices import parse_model_id
 from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
 from reread.base.text import one_line, plural
+from reread.model.hooks import hook_label
 from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ def model_text(id: str | None) -> str:
 def notice_label(message: Message) -> str:
     """Return the word before a notice: what it is, or who sent it."""
     sender = message.sender
-    return f"message from {one_line(sender, SENDER_LENGTH)}" if sender else message.kind
+    if sender:
+        return f"message from {one_line(sender, SENDER_LENGTH)}"
+    if message.kind != "hook":
+        return message.kind
+    return one_line(hook_label(message.conversation.bodies.native(message.records[0])), SENDER_LENGTH)
 
 
 def usage_text(usage: Usage) -> str:

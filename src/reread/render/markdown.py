@@ -17,6 +17,7 @@ from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
     ForkList,
+    QuietMark,
     ResponseEnd,
     SequenceItem,
     TurnStart,
@@ -30,6 +31,8 @@ from reread.tools.generic import block_node
 
 SHORT = 12
 """Lines of a result above which its call is folded."""
+LONG_NOTICE = 400
+"""Characters of a notice above which it is folded."""
 SHORT_NOTICE = 3
 """Lines of a notice above which it is folded."""
 SPEAKERS = {"prompt": "You", "command": "Command"}
@@ -90,7 +93,7 @@ def _prompt(message: Message, text: str) -> Iterator[str]:
 
 def _notice(part: p.MessageText | p.CommandOutput, selection: Selection) -> Iterator[str]:
     label, text = notice_label(part.message), notice_text(part, full=selection.full)
-    if text.count("\n") < SHORT_NOTICE:
+    if text.count("\n") < SHORT_NOTICE and len(text) <= LONG_NOTICE:
         yield f"*{inline(label)}*: {inline(' '.join(text.split()) or '(empty)')}"
     else:
         yield from folded(label, [fenced(text)])
@@ -112,6 +115,7 @@ def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
     call = part.call
     name, _, rest = call.title.partition(" ")
     took = f" · {duration_text(call.duration)}" if call.duration is not None else ""
+    took += f" · + {p.quiet_text(p.attached_nouns(call))}" if call.attached else ""
     drawn = list(nodes_markdown(call.draw(full=selection.full), selection))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
         yield from folded(f"{MARKS[call.state]} {name} {rest}{took}", drawn)
@@ -148,6 +152,10 @@ def _fork(item: ForkList, selection: Selection) -> Iterator[str]:
         yield f"- ⑂ branch {choice.branch}{state}: {inline(choice.title)}{command}"
 
 
+def _quiet(item: QuietMark, selection: Selection) -> Iterator[str]:
+    yield f"<sub>+ {inline(item.text)}</sub>"
+
+
 def _branch_start(item: BranchStart, selection: Selection) -> Iterator[str]:
     yield "---"
     yield ""
@@ -175,5 +183,6 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     p.CompactionPoint: _compaction,
     ResponseEnd: _response_end,
     ForkList: _fork,
+    QuietMark: _quiet,
     BranchStart: _branch_start,
 }

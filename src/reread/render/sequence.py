@@ -27,6 +27,8 @@ from reread.model.parts import (
     NotificationReport,
     TextCitations,
     message_parts,
+    quiet_noun,
+    quiet_text,
 )
 from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
@@ -76,7 +78,13 @@ class BranchStart(msgspec.Struct, frozen=True):
     branch: Branch
 
 
-SequenceItem: TypeAlias = MessagePart | TurnStart | ResponseEnd | ForkList | BranchStart
+class QuietMark(msgspec.Struct, frozen=True):
+    """Hooks, context and bookkeeping that are not shown, counted after the message they belong to."""
+
+    text: str
+
+
+SequenceItem: TypeAlias = MessagePart | QuietMark | TurnStart | ResponseEnd | ForkList | BranchStart
 
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
@@ -108,9 +116,7 @@ def turn_sequence(
 
 def message_sequence(message: Message, selection: Selection = EVERYTHING) -> Iterator[SequenceItem]:
     """One message."""
-    yield from (part for part in message_parts(message) if is_drawn(part, selection))
-    if message.kind == "response" and selection.only is None and not selection.chooses_calls:
-        yield ResponseEnd(message)
+    return _with_forks([message], {}, selection)
 
 
 def is_drawn(part: MessagePart, selection: Selection) -> bool:
@@ -171,10 +177,28 @@ def _first_words(messages: list[Message]) -> str:
 def _with_forks(
     messages: Iterable[Message], forks: Mapping[int, ForkList], selection: Selection
 ) -> Iterator[SequenceItem]:
+    """Messages and forks; what is folded away is counted before the next thing that is shown."""
+    quiet: list[str] = []
+    every_kind = selection.only is None and not selection.chooses_calls
     for message in messages:
-        yield from message_sequence(message, selection)
+        for part in message_parts(message):
+            if is_drawn(part, selection):
+                yield from _mark(quiet)
+                yield part
+            elif every_kind and (noun := quiet_noun(part)):
+                quiet.append(noun)
+        if message.kind == "response" and every_kind:
+            yield ResponseEnd(message)
         if message.index in forks and not selection.chooses_messages:
+            yield from _mark(quiet)
             yield forks[message.index]
+    yield from _mark(quiet)
+
+
+def _mark(quiet: list[str]) -> Iterator[QuietMark]:
+    if quiet:
+        yield QuietMark(quiet_text(quiet))
+        quiet.clear()
 
 
 def _other_branches(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:

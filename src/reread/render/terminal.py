@@ -15,7 +15,7 @@ from rich.theme import Theme
 
 from reread.base.coerce import as_dict
 from reread.base.format import date_text, duration_text, time_text
-from reread.base.text import plural
+from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
@@ -26,6 +26,7 @@ from reread.render.selection import Selection
 from reread.render.sequence import (
     BranchStart,
     ForkList,
+    QuietMark,
     ResponseEnd,
     SequenceItem,
     TurnStart,
@@ -63,6 +64,8 @@ THEME = Theme(
 )
 SHORT_TEXT = 3
 """Lines of thinking, a notice or a summary shown without `full`."""
+SHORT_LINE = 400
+"""Characters of a line of these shown without `full`."""
 STATES = {DONE: "ok", FAILED: "failed"}
 """The style of a call's mark in each state; any other is odd."""
 NOTICES = {"error": "failed", "interrupt": "odd"}
@@ -144,7 +147,11 @@ class TerminalView:
     def _short_text(self, prefix: str, text: str, style: str) -> Iterator[RenderableType]:
         """The first lines of a safe text, indented by two."""
         lines = text.split("\n")
-        shown = lines if self.selection.full else lines[:SHORT_TEXT]
+        shown = (
+            lines
+            if self.selection.full
+            else [one_line(line, SHORT_LINE) if len(line) > SHORT_LINE else line for line in lines[:SHORT_TEXT]]
+        )
         yield Text(prefix + "\n  ".join(shown), style=style)
         yield from hidden_lines(len(lines) - len(shown), 2)
 
@@ -179,6 +186,10 @@ class TerminalView:
             yield Text(safe(f"⑂ branch {choice.branch}{state}: {choice.title}"), style="odd")
             if choice.command and not choice.shown:
                 yield Text(safe(f"  {choice.command}"), style="quiet")
+
+    def quiet(self, item: QuietMark) -> Iterator[RenderableType]:
+        """What was folded away, counted."""
+        yield Text(f"  + {item.text}", style="quiet")
 
     def branch_start(self, item: BranchStart) -> Iterator[RenderableType]:
         """A horizontal rule above the messages of another branch."""
@@ -217,6 +228,7 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     p.CompactionPoint: TerminalView.compaction,
     ResponseEnd: TerminalView.response_end,
     ForkList: TerminalView.fork,
+    QuietMark: TerminalView.quiet,
     BranchStart: TerminalView.branch_start,
 }
 
@@ -230,6 +242,8 @@ def call_line(call: Call) -> Text:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {duration_text(call.duration)}", style="quiet")
+    if call.attached:
+        line.append(f"  + {p.quiet_text(p.attached_nouns(call))}", style="quiet")
     return line
 
 

@@ -315,7 +315,7 @@ class Session:
             if found.prompt is not None or read >= REACH:
                 break
             found.read(record.envelope)
-            read += len(record.body) + 1
+            read += len(record.body)
         return found
 
     def _captured_prompt(self) -> str:

@@ -4,7 +4,7 @@ import { memo, useState } from "react";
 import { useThreadStore } from "../contexts";
 import { matchingParts } from "../filter";
 import { Cost, Count, caveats } from "../kit/Figure";
-import { duration, model } from "../kit/format";
+import { capitalized, duration, model } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { KIND_NAMES } from "../kinds";
 import { useSelector } from "../kit/store";
@@ -66,7 +66,7 @@ export const Message = memo(function Message({ item, filter = null }: Props) {
 });
 
 function Labels({ item }: { item: TimelineItem }) {
-  const kind = UNLABELLED.has(item.kind) ? null : (KIND_NAMES[item.kind] ?? item.kind);
+  const kind = UNLABELLED.has(item.kind) ? null : capitalized(item.label) || (KIND_NAMES[item.kind] ?? item.kind);
   const flags = item.flags.map((flag) => FLAGS[flag] ?? flag);
   if (!kind && !flags.length) return null;
   return (

@@ -151,6 +151,13 @@ class SilentTurnReminderAttachment(AttachmentPayload, frozen=True, kw_only=True)
     text: str | None = None
 
 
+class CriticalSystemReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
+    """A reminder that the client repeats with each prompt."""
+
+    type: str = "critical_system_reminder"
+    content: str | None = None
+
+
 class TaskReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
     """The open tasks."""
 
