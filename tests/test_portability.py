@@ -2,14 +2,19 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
+import msgspec
 import pytest
+from test_real_client import TRANSCRIPTS, name
 
 import reread
+from reread.base.paths import program_name
 from reread.cli._options import SAMPLES
 from reread.disk import layout
 
@@ -22,7 +27,7 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
         ("-home-sam-code", "/home/sam/code"),
         ("-Users-sam-code", "/Users/sam/code"),
         ("C--Users-sam-code", "C:\\Users\\sam\\code"),
-        ("d--work", "d:\\work"),
+        ("d--work", "D:\\work"),
         ("code", "code"),
     ],
 )
@@ -37,6 +42,115 @@ def test_a_windows_project_path_is_kept(tmp_path: Path) -> None:
     path.write_bytes(json.dumps(record).encode())
     session = reread.open(path)
     assert session.project == cwd
+
+
+@pytest.mark.parametrize(
+    ("project", "folder", "within"),
+    [
+        ("C:\\Users\\sam\\code", "c:/users/sam", True),
+        ("C:\\Users\\sam\\code", "C:\\Users\\sam\\code\\", True),
+        ("C:\\Users\\sam\\code", "C:\\Users\\sam\\co", False),
+        ("C:\\Users\\sam\\code", "D:\\Users\\sam\\code", False),
+        ("C:\\Users\\sam\\code", "C:\\", True),
+        ("\\\\server\\share\\code", "\\\\SERVER\\share", True),
+        ("C:\\Users\\sam\\code", "Code", True),
+        ("/home/sam/code", "/home/sam", True),
+        ("/home/sam/Code", "/home/sam/code", False),
+        ("/home/sam/a\\b", "b", False),
+        ("/home/sam", "/", True),
+    ],
+)
+def test_a_project_of_any_system_is_found_by_its_folder(project: str, folder: str, within: bool) -> None:
+    assert layout.is_within(project, layout.expand_folders(folder)) is within
+
+
+def test_a_folder_of_another_system_is_not_looked_for_on_this_one() -> None:
+    assert layout.expand_folders("C:\\code" if os.name != "nt" else "/code")[0] in ("C:\\code", "/code")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("C:\\Program Files\\nodejs\\Claude.EXE", "claude"),
+        ("C:\\Users\\sam\\AppData\\Roaming\\npm\\claude.cmd", "claude"),
+        ("/usr/local/bin/claude", "claude"),
+        ("claude", "claude"),
+        ("/odd\\claude", "odd\\claude"),
+    ],
+)
+def test_a_program_of_any_system_has_a_name(path: str, name: str) -> None:
+    assert program_name(path) == name
+
+
+def windows_session(folder: Path, name: str, cwd: str) -> Path:
+    """Write a short session of Windows, as it lies in a folder that was copied here."""
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    base = {"cwd": cwd, "sessionId": name, "timestamp": "2026-11-01T10:00:00Z", "version": "2.1.0"}
+    user = {**base, "type": "user", "uuid": "u", "message": {"role": "user", "content": "Look\r\nhere\r"}}
+    said = {"role": "assistant", "id": f"msg_{name}", "model": "claude-sonnet-5", "content": "ok", "usage": usage}
+    path = folder / "projects" / "C--Users-sam-code" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    answer = {
+        **base,
+        "type": "assistant",
+        "uuid": "a",
+        "requestId": name,
+        "message": {**said, "stop_reason": "end_turn"},
+    }
+    path.write_bytes(b"".join(json.dumps(record).encode() + b"\r\n" for record in (user, answer)))
+    return path
+
+
+def test_a_project_whose_drive_letter_is_written_in_two_ways_is_one(tmp_path: Path) -> None:
+    windows_session(tmp_path, "one", "c:\\Users\\sam\\code")
+    windows_session(tmp_path, "two", "C:\\Users\\sam\\code\\")
+    assert {header.project for header in reread.sessions(root=tmp_path)} == {"C:\\Users\\sam\\code"}
+    (row,) = reread.usage(root=tmp_path, by="project", cache=False).rows
+    assert (row["project"], row["responses"]) == ("C:\\Users\\sam\\code", 2)
+    for folder in ("c:\\users\\sam", "C:/Users/sam/code", "code"):
+        assert len(list(reread.sessions(root=tmp_path, project=folder))) == 2
+        assert reread.usage(root=tmp_path, project=folder, cache=False).totals.responses == 2
+
+
+HOME = "C:\\work\\proj"
+
+
+def on_windows(value: Any, cwd: str) -> Any:
+    """Return a record as it would be in a session of Windows: with other paths below the working folder."""
+    if isinstance(value, dict):
+        return {on_windows(key, cwd): on_windows(inner, cwd) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [on_windows(inner, cwd) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(rf"{re.escape(cwd)}((?:/[\w.-]+)*/?)", lambda found: HOME + found[1].replace("/", "\\"), value)
+
+
+def back_here(value: Any, cwd: str) -> Any:
+    """Undo `on_windows`."""
+    if isinstance(value, dict):
+        return {back_here(key, cwd): back_here(inner, cwd) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [back_here(inner, cwd) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(rf"{re.escape(HOME)}((?:\\[\w.-]+)*\\?)", lambda found: cwd + found[1].replace("\\", "/"), value)
+
+
+def drawn(records: list[Any]) -> list[Any]:
+    """What a session shows of its calls."""
+    session = reread.open(b"\n".join(json.dumps(record).encode() for record in records))
+    calls = [call for conversation in (session, *session.agents.values()) for call in conversation.calls]
+    shown = [[call.title, msgspec.to_builtins(call.draw(full=True))] for call in calls]
+    return [session.title, session.project, *shown]
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)
+def test_a_session_shows_the_same_with_paths_of_windows(path: Path) -> None:
+    records = [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
+    cwd = next((record["cwd"] for record in records if record.get("cwd")), None)
+    if cwd is not None:
+        assert back_here(drawn(on_windows(records, cwd)), cwd) == drawn(records)
 
 
 def test_crlf_lines_read_the_same(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import shared from "../../tests/fixtures/format.json";
-import { ago, duration, folder, model, money, plural, size, tokens } from "../src/kit/format";
+import { ago, duration, folder, inProject, model, money, nameStart, plural, size, tokens } from "../src/kit/format";
 
 type Cases = Record<"duration" | "size" | "tokens" | "money", [number, string][]>;
 
@@ -17,6 +17,13 @@ test("counts and names", () => {
   expect(folder("/home/sam/code")).toBe("~/code");
   expect(folder("/homes/sam")).toBe("/homes/sam");
   expect(model("claude-sonnet-4-5-20250929")).toBe("sonnet-4-5");
+});
+
+test("paths of any system", () => {
+  expect(folder("C:\\Users\\sam\\code")).toBe("~\\code");
+  expect(inProject("Read C:\\code\\src\\a.py", "C:\\code")).toBe("Read src\\a.py");
+  expect(inProject("Read /code/src/a.py", "/code")).toBe("Read src/a.py");
+  expect(["/a/b.py", "C:\\a\\b.py", "src\\b.py", "/a/odd\\name", "src/", "b.py"].map(nameStart)).toEqual([3, 5, 4, 3, 0, 0]);
 });
 
 test("how long ago", () => {

@@ -14,6 +14,7 @@ from reread.accounting.billing import Usage, UsageSum
 from reread.accounting.digest import SLOT_MS
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices, parse_model_id
+from reread.base.paths import normalize_folder
 from reread.disk import layout
 from reread.errors import Misuse
 
@@ -199,7 +200,7 @@ def _block_key(clock: ZoneClock, entries: Iterable[UsageEntry]) -> Key:
 _TIME_KEYS: dict[str, Callable[[ZoneClock], Key]] = {"day": _day_key, "week": _week_key, "month": _month_key}
 _KEYS: dict[str, Key] = {
     "session": lambda entry: entry.session,
-    "project": lambda entry: entry.project,
+    "project": lambda entry: normalize_folder(entry.project) if entry.project else entry.project,
     "model": lambda entry: entry.model,
     "branch": lambda entry: entry.branch,
     "agent": lambda entry: entry.agent or MAIN,

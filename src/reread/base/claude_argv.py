@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+
+from reread.base.paths import program_name
 
 PROGRAMS = ("claude", "reread-claude")
 STREAM_JSON = "stream-json"
@@ -91,19 +92,19 @@ def find_invocation(argv: Sequence[str]) -> Invocation | None:
     """Parse the call of `claude` in a recorded command, which may start with other programs' names."""
     if not argv:
         return None
-    at = next((n for n, word in enumerate(argv) if PurePath(word).stem in PROGRAMS), 0)
+    at = next((n for n, word in enumerate(argv) if program_name(word) in PROGRAMS), 0)
     return parse_invocation(argv[at + 1 :])
 
 
 def prompt_in_command(argv: Sequence[str]) -> str | None:
     """Return the prompt that a command gives to `claude`; None if there is none, or it runs another program."""
-    invocation = find_invocation(argv) if any(PurePath(word).stem in PROGRAMS for word in argv) else None
+    invocation = find_invocation(argv) if any(program_name(word) in PROGRAMS for word in argv) else None
     return invocation.prompt if invocation is not None else None
 
 
 def with_stream_json(argv: list[str]) -> list[str]:
     """Make `claude -p` print its messages, unless its arguments choose another output format."""
-    if not argv or PurePath(argv[0]).stem.lower() != "claude" or not any(_PRINT.fullmatch(word) for word in argv):
+    if not argv or program_name(argv[0]) != "claude" or not any(_PRINT.fullmatch(word) for word in argv):
         return argv
     added: list[str] = []
     output_format = _option_value(argv, "--output-format")

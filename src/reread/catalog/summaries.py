@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
@@ -102,7 +103,7 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
         path=str(path),
         title=title or guess or NO_TITLE[size > 0],
         title_guessed=bool(guess),
-        project=cwd or layout.guess_project(Path(path)),
+        project=normalize_folder(cwd) if cwd else layout.guess_project(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
         version=last.version or first.version,

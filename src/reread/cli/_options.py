@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -75,10 +74,11 @@ class ProjectName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
     name = "project"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.base.paths import path_name
         from reread.render.sanitize import safe
 
         projects = dict.fromkeys(header.project for header in _known_sessions(ctx))
-        names = dict.fromkeys(re.split(r"[/\\]", project.rstrip("/\\"))[-1] for project in projects)
+        names = dict.fromkeys(map(path_name, projects))
         found = [CompletionItem(safe(name)) for name in names if name.startswith(incomplete)]
         return [*found[:MAX_COMPLETIONS], CompletionItem(incomplete, type="dir")]
 

@@ -221,12 +221,12 @@ def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[st
 def _unknown_project(projects: Iterable[str], known: Iterable[Header]) -> str | None:
     """Say which project may have been meant by one that has no sessions."""
     import difflib
-    import re
 
+    from reread.base.paths import path_parts
     from reread.disk.layout import expand_folders, is_within
 
     folders = {header.project for header in known}
-    names = {name.lower(): name for folder in folders for name in re.split(r"[/\\]", folder) if name}
+    names = {name.lower(): name for folder in folders for name in path_parts(folder)}
     for project in projects:
         if not any(is_within(folder, expand_folders(project)) for folder in folders):
             close = difflib.get_close_matches(project.lower(), names, n=1)

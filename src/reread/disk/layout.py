@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from reread.base import jsontext
+from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
 
@@ -54,7 +55,9 @@ def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[s
     """
     paths = [folders] if isinstance(folders, str | Path) else folders or ()
     return tuple(
-        path if isinstance(path, str) and _is_name(path) else os.path.realpath(expand_path(path)).rstrip("/\\")
+        path
+        if isinstance(path, str) and (_is_name(path) or is_foreign(path))
+        else normalize_folder(os.path.realpath(expand_path(path)))
         for path in paths
     )
 
@@ -65,16 +68,14 @@ def _is_name(folder: str) -> bool:
 
 def is_within(project: str | None, folders: Sequence[str]) -> bool:
     """True if a project is one of the folders or below one of them; a folder may be given by its name alone."""
-    name = (project or "").rstrip("/\\")
-    return any(
-        name == folder or name.startswith((folder + "/", folder + "\\")) or _has_name(name, folder)
-        for folder in folders
-    )
+    name = comparable_path(project or "")
+    above = [comparable_path(folder).rstrip("/") + "/" for folder in folders]
+    return f"{name}/".startswith(tuple(above)) or any(_has_name(name, folder) for folder in folders)
 
 
 def _has_name(project: str, name: str) -> bool:
     """True if a project's folder, or one above it, has this name in any case."""
-    return bool(name) and not _PATH_MARK.search(name) and name.lower() in re.split(r"[/\\]", project.lower())
+    return bool(name) and not _PATH_MARK.search(name) and name.lower() in path_parts(project.lower())
 
 
 def config_folders() -> list[Path]:
@@ -314,5 +315,5 @@ def project_from_folder(folder: str, name: str) -> str:
     if folder == CONVERSATIONS:
         return name.replace("_", "/")
     if _WINDOWS_DRIVE.match(name):
-        return f"{name[0]}:\\" + name[3:].replace("-", "\\")
+        return normalize_folder(f"{name[0]}:\\" + name[3:].replace("-", "\\"))
     return name.replace("-", "/") if name.startswith("-") else name

@@ -7,10 +7,11 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import msgspec
 
+from reread.base.paths import program_name
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.summaries import read_header
 from reread.disk import layout
@@ -62,7 +63,7 @@ def resumption(path: Path) -> Resumption:
     if session is None:
         raise Misuse(f"Cannot resume {id!r}: it contains no Claude Code session.")
     own = _is_below(path, [layout.default_store()])
-    programs = [run.argv[0] for run in runs if own and run.argv and PurePath(run.argv[0]).stem.lower() == CLAUDE]
+    programs = [run.argv[0] for run in runs if own and run.argv and program_name(run.argv[0]) == CLAUDE]
     return Resumption(
         session=session,
         cwd=cwd or (header.project if not header.project_guessed or os.path.isdir(header.project) else None),

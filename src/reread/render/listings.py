@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reread.base.format import date_text, size_text
+from reread.base.paths import path_name
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.catalog.summaries import Header
 from reread.render.format import model_text
@@ -89,7 +90,7 @@ def _facts(header: Header) -> str:
 
 
 def _project_name(header: Header) -> str:
-    return safe(header.project.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or header.project)
+    return safe(path_name(header.project))
 
 
 def _title(header: Header) -> str:

@@ -15,6 +15,7 @@ from reread.accounting.billing import Usage
 from reread.accounting.collect import Inputs, total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
+from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import parse_timestamp
 from reread.catalog.resolve import STDIN, resolve_session
@@ -327,7 +328,7 @@ class Session:
     def project(self) -> str:
         """The folder the session worked in; a guess by the file's folder if no record says."""
         if self.metadata.cwds:
-            return self.metadata.cwds[0]
+            return normalize_folder(self.metadata.cwds[0])
         return layout.guess_project(self.path) if self.path is not None else ""
 
     @property

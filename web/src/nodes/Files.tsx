@@ -1,4 +1,5 @@
 import { Lines } from "../kit/Lines";
+import { nameStart } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import type { Files as FilesNode } from "../values";
 import { useCut, type NodeProps } from "./nodeProps";
@@ -16,7 +17,7 @@ export function Files({ node, place }: NodeProps<FilesNode>) {
       line={(index) => {
         const entry = node.entries[index];
         if (!entry) return null;
-        const name = entry.path.lastIndexOf("/", entry.path.length - 2) + 1;
+        const name = nameStart(entry.path);
         return (
           <div className="line" key={index}>
             <code>

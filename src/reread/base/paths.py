@@ -1,0 +1,48 @@
+"""Paths as transcripts have them: of any system, whatever system this is."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
+_SEPARATORS = re.compile(r"[\\/]+")
+
+
+def is_windows_path(path: str) -> bool:
+    """True for a path with a drive letter, or of a share."""
+    return _DRIVE.match(path) is not None or path.startswith("\\\\")
+
+
+def is_foreign(path: str) -> bool:
+    """True for an absolute path of another kind of system than this one."""
+    return path.startswith("/") if os.name == "nt" else is_windows_path(path)
+
+
+def path_parts(path: str) -> list[str]:
+    """Return the folders and the name in a path; in one of POSIX, a backslash is part of a name."""
+    return [part for part in (path.split("/") if path.startswith("/") else _SEPARATORS.split(path)) if part]
+
+
+def path_name(path: str) -> str:
+    """Return the last part of a path; the path itself if it has no parts."""
+    parts = path_parts(path)
+    return parts[-1] if parts else path
+
+
+def program_name(path: str) -> str:
+    """Return the name of a program in lower case, without its folder and without `.exe` or `.cmd`."""
+    return re.sub(r"\.(?:exe|cmd|bat)$", "", path_name(path).lower())
+
+
+def normalize_folder(path: str) -> str:
+    """Return a folder's path so that equal ones are written alike: a capital drive letter, no separator at the end."""
+    if _DRIVE.match(path):
+        path = path[0].upper() + path[1:]
+    return path.rstrip("\\/") if is_windows_path(path) and len(path) > 3 else path.rstrip("/") or path
+
+
+def comparable_path(path: str) -> str:
+    """Return a path to be compared with others: on Windows, case and the kind of separator do not count."""
+    path = normalize_folder(path)
+    return path.replace("\\", "/").lower() if is_windows_path(path) else path
