@@ -26,6 +26,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 MODEL = ("Turn", "Message", "Call", "Agent", "Branch", "Compaction", "Conversation", "Fate", "Record", "Line")
 ORDER = {
     "Reading": ("open", "Session", "sessions", "Header"),
+    "Searching": ("search", "types.Hit"),
     "The model": MODEL,
     "Tools": ("tool_types",),
     "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
+    from reread.index.find import search
     from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
     from reread.model.ledger import Fate
     from reread.reader.export_formats import export
@@ -55,6 +56,7 @@ _MODULES = {
     "follow": "session.follow",
     "open": "session.session",
     "replay": "recording.player",
+    "search": "index.find",
     "sessions": "catalog.summaries",
     "usage": "reports.usage_report",
 }
@@ -90,6 +92,7 @@ __all__ = [
     "follow",
     "open",
     "replay",
+    "search",
     "sessions",
     "usage",
 ]

@@ -432,6 +432,40 @@ export interface SearchHits {
   total: number;
 }
 
+/** A text of a session that a search over all sessions found. */
+export interface FoundText {
+  link: string;
+  kind: string;
+  turn: number | null;
+  agent: string | null;
+  call: string | null;
+  tool: string | null;
+  file: string | null;
+  time: string | null;
+  before: string;
+  match: string;
+  after: string;
+}
+
+/** A session with texts that a search found. */
+export interface FoundSession {
+  key: string;
+  id: string;
+  title: string;
+  project: string;
+  hits: FoundText[];
+}
+
+/** What a search over all sessions found. */
+export interface LibrarySearch {
+  titles: LibraryRow[];
+  sessions: FoundSession[];
+  total: number;
+  next: number | null;
+  note: string;
+  pending: number;
+}
+
 /** The items found so far that match a filter. */
 export interface FilterResult {
   indices: number[];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +20,9 @@ from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, gone_files
+from reread.disk.derived import Derived, gone_files, sweep
 from reread.errors import NotFound, Unreadable
 
-WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
-"""Folders that belong to a session and contain no records."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 """A file with such a name is that of this session, although its first rows may be copied from another one."""
 CACHED_FROM = 8 << 20
@@ -65,9 +62,7 @@ class Inputs:
         """Add all files below a folder."""
         whole = str(folder.absolute())
         self.folders.append(whole)
-        for path, _ in layout.jsonl_files(whole, skip=WITHOUT_RECORDS):
-            if os.path.basename(path) not in layout.NON_SESSION_FILES:
-                self.add_file(path)
+        self.files |= dict(sweep(whole))
 
     def add_file(self, path: str) -> None:
         """Add one file by its absolute path."""

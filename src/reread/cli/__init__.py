@@ -25,7 +25,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
 HEADINGS = {
-    "Read": ("serve", "ls", "show", "tail"),
+    "Read": ("serve", "ls", "search", "show", "tail"),
     "Check and count": ("check", "usage"),
     "Keep and share": ("capture", "resume", "replay", "export"),
     "Set up": ("completion",),
@@ -106,6 +106,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     \b
     reread                         read sessions in the browser
     reread ls                      list sessions, newest first
+    reread search login timeout    find what was said in any session
     reread show                    read the newest session
     reread show --project .        read the newest one of this folder
     reread tail                    follow it live

@@ -7,10 +7,12 @@ whether the file is unchanged, was appended to, or was rewritten since. Values c
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 
 import msgspec
 
+from reread.disk import layout
 from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
 
 PROOF = 64
@@ -18,6 +20,8 @@ PROOF = 64
 FEW_PATHS = 200
 """Up to this many values are fetched one by one, more with one query for all."""
 
+WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
+"""Folders that belong to a session and contain no records."""
 COLUMNS = (
     "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
     " offset INTEGER, proof BLOB, value BLOB"
@@ -111,3 +115,11 @@ def gone_files(known: Iterable[str], present: Collection[str], folders: Iterable
     tops = tuple(os.path.join(folder, "") for folder in folders)
     missing = (path for path in known if path not in present and path.startswith(tops))
     return [path for path in missing if not os.path.exists(path)]
+
+
+def sweep(folder: str) -> Iterator[tuple[str, FileState]]:
+    """Yield every transcript below a folder, of sessions and agents, with its state."""
+    for path, _ in layout.jsonl_files(folder, skip=WITHOUT_RECORDS):
+        if os.path.basename(path) not in layout.NON_SESSION_FILES:
+            with suppress(OSError):  # deleted in the meantime
+                yield path, FileState.at(path)

@@ -357,10 +357,10 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             result = getattr(call.result, "content", None)
             yield "\n".join([call.title, *strings(call.input), *strings(result), *strings(call.data)])
         case MessageBlocks():
-            yield from map(_block_text, part.blocks)
+            yield from map(block_text, part.blocks)
         case MetaContext():
             yield part.text
-            yield from map(_block_text, part.blocks)
+            yield from map(block_text, part.blocks)
         case CompactionPoint(compaction=compaction):
             yield from (compaction.boundary.text,) if compaction.boundary is not None else ()
             yield part.summary
@@ -377,7 +377,8 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             raise TypeError(f"Unknown part: {type(part).__name__}")
 
 
-def _block_text(block: b.Block) -> str:
+def block_text(block: b.Block) -> str:
+    """The text of a block that is neither text, thinking nor a call."""
     node = block_node(block)
     if isinstance(node, Links):
         return "\n".join(target.url for target in node.targets)

@@ -409,6 +409,52 @@ class SearchHits(Value, frozen=True):
     total: int
 
 
+class FoundText(Value, frozen=True):
+    """A text of a session that a search over all sessions found."""
+
+    link: str
+    """The address of the place, from `#` on."""
+    kind: str
+    """prompt, text, thinking, input, result, notice or title."""
+    turn: int | None
+    agent: str | None
+    call: str | None
+    tool: str | None
+    file: str | None
+    time: datetime | None
+    before: str
+    match: str
+    after: str
+
+
+class FoundSession(Value, frozen=True):
+    """A session with texts that a search found."""
+
+    key: str
+    """Its name in URLs."""
+    id: str
+    title: str
+    project: str
+    hits: list[FoundText]
+
+
+class LibrarySearch(Value, frozen=True):
+    """What a search over all sessions found."""
+
+    titles: list[LibraryRow]
+    """Sessions whose title, project or id matches; only with the first hits."""
+    sessions: list[FoundSession]
+    """Sessions with texts that match, the best first."""
+    total: int
+    """How many texts match."""
+    next: int | None
+    """Where to continue; None if these are all."""
+    note: str
+    """What limits the answer, in words; empty if nothing does."""
+    pending: int
+    """About how many bytes are not indexed yet."""
+
+
 class FilterResult(Value, frozen=True):
     """The items found so far that match a filter."""
 

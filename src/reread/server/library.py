@@ -103,6 +103,16 @@ class SessionLibrary:
         return report_value(usage(*sources, root=None if sources else self._roots or None, **options))
 
     @property
+    def paths(self) -> list[Path]:
+        """The files that were named when the server was started."""
+        return self._paths
+
+    def keys(self) -> dict[str, str]:
+        """Return the keys of all sessions by path."""
+        with self._lock:
+            return {str(path.absolute()): entry.key for path, entry in self._entries.items()}
+
+    @property
     def roots(self) -> list[Path] | None:
         """The folders to search for files that belong to a session; None for this machine's default folders."""
         return self._roots or None

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, RereadError
+from reread.index.find import NEWEST
 from reread.reader.html_export import STATIC, session_html
 from reread.reader.search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
@@ -25,6 +26,7 @@ from reread.reader.steps import Steps
 from reread.render.selection import Selection
 from reread.server.event_bus import Listener, encode_event
 from reread.server.library import SessionLibrary
+from reread.server.library_search import SearchService
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.session.session import open  # noqa: A004
 
@@ -207,6 +209,7 @@ SESSION_ROUTES: dict[str, Handler] = {
 def make_app(library: SessionLibrary) -> Starlette:
     """Return the server's application, without the guard."""
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
+    library_search = SearchService(library)
 
     def session_endpoint(handler: Handler) -> Callable[[Request], Any]:
         def handle(request: Request) -> Any:
@@ -227,10 +230,20 @@ def make_app(library: SessionLibrary) -> Starlette:
     async def listing(request: Request) -> Response:
         return json_response(await run_in_threadpool(library.listing))
 
+    def search_all(request: Request) -> Any:
+        params = Parameters(request)
+        newest = params.text("order") == NEWEST
+        count, start = params.number("count"), params.number("start") or 0
+        return library_search.search(params.text("q") or "", start=start, count=count, newest=newest)
+
+    async def search(request: Request) -> Response:
+        return json_response(await run_in_threadpool(search_all, request))
+
     async def usage(request: Request) -> Response:
         return json_response(await run_in_threadpool(library.usage, dict(request.query_params)))
 
     async def library_events(request: Request) -> Response:
+        await run_in_threadpool(library_search.prepare)  # a browser is here, and may search
         return event_stream(library.bus.stream(Listener(None)))
 
     async def session_events(request: Request) -> Response:
@@ -242,6 +255,7 @@ def make_app(library: SessionLibrary) -> Starlette:
         Route("/api/library", listing),
         Route("/api/events", library_events),
         Route("/api/usage", usage),
+        Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
         *_static_routes(),
@@ -249,6 +263,7 @@ def make_app(library: SessionLibrary) -> Starlette:
     app = Starlette(routes=routes, exception_handlers={RereadError: _error_response})
     app.state.open_sessions = open_sessions
     app.state.library = library
+    app.state.library_search = library_search
     return app
 
 

@@ -40,12 +40,13 @@ def serve(
     port: int | None = None,
     demo: bool = False,
     open_browser: bool = True,
+    at: str = "",
     echo: Callable[[str], None] = print,
 ) -> None:
     """Serve sessions and open the browser; return after Ctrl-C.
 
     Without paths, serves all sessions below `roots` or, without those, of this machine. Any host other than loopback
-    requires a token.
+    requires a token. `at` is the place to open, as the part of an address from `#` on.
     """
     listener = bind(host, port)
     bound_port = listener.getsockname()[1]
@@ -54,7 +55,8 @@ def serve(
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
     app = make_app(library)
     names = host_names(host)
-    address = f"http://{names[0]}:{bound_port}/{f'?token={token}' if token else ''}{f'#/s/{key}' if key else ''}"
+    place = at or (f"#/s/{key}" if key else "")
+    address = f"http://{names[0]}:{bound_port}/{f'?token={token}' if token else ''}{place}"
     server = Server(app, Guard(app, port=bound_port, hosts=names, token=token))
     sys.setswitchinterval(SWITCH_SECONDS)
     if key is not None:
@@ -89,7 +91,7 @@ class Server(uvicorn.Server):
         )
         self.timed_out = False
         """True if requests were still open when the grace period ended."""
-        self._closables = (app.state.open_sessions, app.state.library)
+        self._closables = (app.state.open_sessions, app.state.library, app.state.library_search)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End every stream, then the server, and abandon requests that take longer than the grace period."""

@@ -1,0 +1,131 @@
+"""`reread search`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reread.cli._options import SAMPLES, json_option, merged_roots, project_option, root_options, since_option
+from reread.cli._output import print_json, print_notice, progress
+
+if TYPE_CHECKING:
+    from reread.render.search_results import StyledLine
+
+LIMIT = 20
+STYLES: dict[str, dict[str, Any]] = {
+    "strong": {"bold": True},
+    "match": {"bold": True, "fg": "yellow"},
+    "quiet": {"dim": True},
+}
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("--in", "kinds", metavar="KIND,...", help="Search only prompts, text, thinking, inputs, results, …")
+@click.option("--tool", "tools", multiple=True, metavar="NAME", help="Search only calls of this tool. Repeatable.")
+@click.option("--file", "path", metavar="PATH", help="Search only calls about this file, or a part of its path.")
+@click.option("--errors", is_flag=True, help="Search only what failed.")
+@click.option("--model", metavar="MODEL", help="Search only what this model or family (opus) wrote.")
+@click.option("--branch", metavar="NAME", help="Search only what was said on this git branch.")
+@project_option
+@since_option
+@click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")
+@click.option("--regex", is_flag=True, help="The query is a regular expression.")
+@click.option("--newest", is_flag=True, help="Show the newest matches first instead of the best.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=LIMIT, show_default=True, metavar="N", help="Show at most N."
+)
+@click.option("--open", "open_first", is_flag=True, help="Open the first match in the reader.")
+@json_option
+@root_options
+@click.pass_context
+def search(
+    ctx: click.Context,
+    query: tuple[str, ...],
+    kinds: str | None,
+    tools: tuple[str, ...],
+    path: str | None,
+    errors: bool,
+    model: str | None,
+    branch: str | None,
+    project: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    regex: bool,
+    newest: bool,
+    limit: int,
+    open_first: bool,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Search everything that was said in all sessions.
+
+    Words match in any order, and also as parts of identifiers and paths. "Quotes" match a phrase, handl* a prefix,
+    and -word excludes. Combine words with AND, OR and parentheses. Fields narrow the search: tool:bash file:src/app.py
+    project:shop in:thinking is:error model:opus branch:main before:tuesday after:2026-11-01.
+
+    \b
+    reread search login timeout
+    reread search '"connection refused" tool:bash is:error'
+    reread search 'parse_config OR parseConfig' --in inputs,results --newest
+    reread search --regex 'def \\w+_handler\\(' --json
+    """
+    from reread.index.find import NEWEST, RELEVANCE, find, make_filters
+    from reread.index.hits import hit_value
+
+    roots = merged_roots(ctx, root)
+    filters = make_filters(
+        project=project,
+        since=since,
+        until=until,
+        kinds=kinds,
+        tools=tools,
+        errors=errors,
+        model=model,
+        branch=branch,
+        path=path,
+    )
+    with progress("indexing", None) as step:
+        found = find(
+            " ".join(query),
+            filters,
+            order=NEWEST if newest else RELEVANCE,
+            limit=1 if open_first else limit,
+            regex=regex,
+            roots=roots or None,
+            progress=step,
+        )
+    hits = list(found.hits)
+    if found.note:
+        print_notice(found.note)
+    if open_first and hits:
+        _open(hits[0].link, roots)
+    elif as_json:
+        print_json({"hits": [hit_value(hit) for hit in hits], "total": found.total})
+    elif not hits:
+        click.echo("No matches. Use fewer or shorter words, or a prefix such as handl*.", err=True)
+    else:
+        from reread.render.search_results import result_lines
+
+        for line in result_lines(hits, found.total, command=_command(roots)):
+            click.echo(_styled(line))
+
+
+def _styled(line: StyledLine) -> str:
+    return "".join(click.style(piece.text, **STYLES.get(piece.style, {})) for piece in line)
+
+
+def _command(roots: Sequence[Path]) -> list[str]:
+    """Return how reread is called to read the same sessions."""
+    if list(roots) == [SAMPLES]:
+        return ["reread", "--demo"]
+    return ["reread", *(word for root in roots for word in ("--root", str(root)))]
+
+
+def _open(link: str, roots: Sequence[Path]) -> None:
+    from reread.server.run import serve
+
+    serve(roots=roots, demo=SAMPLES in roots, at=link, echo=lambda text: click.echo(text))

@@ -1,0 +1,225 @@
+"""Search all sessions: from the index if there is one, else by reading the files."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reread.base.times import TimeLike, parse_bound_ms
+from reread.errors import Misuse
+from reread.index import scan, update
+from reread.index.compile import compile_query
+from reread.index.hits import FoundUnit, Hit, HitBuilder, read_unit
+from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
+from reread.index.query import KIND_NAMES, And, Errors, InProject, Kinds, Node, Or, Period, named, parse_query
+from reread.index.regex import compile_pattern, required_words
+from reread.index.store import IndexReader, UnitPlace, is_available
+from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+
+RELEVANCE, NEWEST = "relevance", "newest"
+CANDIDATES = 200
+"""How many of the best matches are ranked again by recency and kind."""
+WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6}
+"""How much a match counts by its kind."""
+HALF_LIFE_DAYS = 60.0
+WAIT_SECONDS = 30.0
+"""How long a search waits for another process that updates the index."""
+
+
+class Found(NamedTuple):
+    """The answer to a search."""
+
+    total: int
+    """How many units match."""
+    hits: Iterator[Hit]
+    note: str = ""
+    """What limits the answer, in words; empty if nothing does."""
+
+
+def search(
+    query: str,
+    *,
+    project: str | Path | Sequence[str | Path] | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+    kinds: str | Sequence[str] | None = None,
+    tools: str | Sequence[str] | None = None,
+    errors: bool = False,
+    model: str | None = None,
+    branch: str | None = None,
+    path: str | None = None,
+    order: str = RELEVANCE,
+    limit: int | None = 100,
+    regex: bool = False,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> Iterator[Hit]:
+    """Search everything that is said in all sessions, and yield the places where the query matches.
+
+    A query has words, "exact phrases", prefixes (`handl*`), AND, OR, -not, parentheses and fields such as
+    `tool:bash`, `is:error` or `before:tuesday`. `kinds` are prompts, text, thinking, inputs, results, notices and
+    titles. `order` is relevance or newest. With `regex`, the query is a regular expression.
+    """
+    filters = make_filters(
+        project=project,
+        since=since,
+        until=until,
+        kinds=kinds,
+        tools=tools,
+        errors=errors,
+        model=model,
+        branch=branch,
+        path=path,
+    )
+    roots = [root] if isinstance(root, str | Path) else root
+    return find(query, filters, order=order, limit=limit, regex=regex, roots=roots).hits
+
+
+def make_filters(
+    *,
+    project: str | Path | Sequence[str | Path] | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+    kinds: str | Sequence[str] | None = None,
+    tools: str | Sequence[str] | None = None,
+    errors: bool = False,
+    model: str | None = None,
+    branch: str | None = None,
+    path: str | None = None,
+) -> list[Node]:
+    """Return the filters of a search, as if they had been typed."""
+    filters: list[Node] = []
+    if project:
+        filters.append(InProject(tuple(map(str, [project] if isinstance(project, str | Path) else project))))
+    if since is not None or until is not None:
+        filters.append(Period(parse_bound_ms(since, None), parse_bound_ms(until, None, end=True)))
+    if kinds:
+        names = [name.strip().lower() for text in _list(kinds) for name in text.split(",")]
+        if unknown := [name for name in names if name not in KIND_NAMES]:
+            raise Misuse(f"Unknown kind {unknown[0]!r}; use {', '.join(f'{kind}s' for kind in KINDS)}.")
+        filters.append(Kinds(frozenset(KIND_NAMES[name] for name in names)))
+    if tools:
+        filters.append(_any([named("tool")(name) for name in _list(tools)]))
+    if errors:
+        filters.append(Errors())
+    filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
+    return filters
+
+
+def _list(value: str | Sequence[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _any(nodes: Sequence[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
+
+
+def find(
+    query: str,
+    filters: Sequence[Node] = (),
+    *,
+    order: str = RELEVANCE,
+    limit: int | None = None,
+    start: int = 0,
+    regex: bool = False,
+    roots: Sequence[str | Path] | None = None,
+    paths: Sequence[Path] = (),
+    keys: Mapping[str, str] | None = None,
+    refresh: Callable[[update.FileSet], tuple[IndexReader | None, bool]] | None = None,
+    progress: update.Progress | None = None,
+) -> Found:
+    """Search some sessions; the index is brought up to date first, by `refresh` if that is given."""
+    if order not in (RELEVANCE, NEWEST):
+        raise Misuse(f"Unknown order {order!r}; use {RELEVANCE} or {NEWEST}.")
+    pattern = compile_pattern(query) if regex else None
+    tree = required_words(query) if regex else parse_query(query)
+    node = And((tree, *filters))
+    files = update.find_files(roots, paths)
+    reader, complete = (refresh or _refresh(progress))(files)
+    builder = HitBuilder(keys)
+    mark = _marker(tree, pattern)
+    if reader is None:
+        found = list(scan.scan(node, files, pattern))
+        found.sort(key=lambda unit: unit.time_ms, reverse=True)
+        note = "The search index cannot be used, so the files were searched." if is_available() else scan.NO_ENGINE
+        hits = _hits(builder, islice(found, start, None), mark, limit)
+        return Found(len(found), hits, note)
+    note = "" if complete else "Another process is updating the index; the newest texts may be missing."
+    compiled = compile_query(node, reader, files)
+    if pattern is not None:
+        verified = [unit for unit in _units(reader, _newest(reader, compiled, None)) if pattern.search(unit.unit.text)]
+        return Found(len(verified), _hits(builder, islice(verified, start, None), mark, limit), note)
+    total, places = _ranked(reader, compiled, order, None if limit is None else start + limit)
+    return Found(total, _hits(builder, _units(reader, places[start:]), mark, limit), note)
+
+
+def _refresh(progress: update.Progress | None) -> Callable[[update.FileSet], tuple[IndexReader | None, bool]]:
+    return lambda files: update.refresh(files, wait=WAIT_SECONDS, progress=progress)
+
+
+Mark = Callable[[FoundUnit], Snippet]
+
+
+def _marker(tree: Node, pattern: re.Pattern[str] | None) -> Mark:
+    """Return a function that finds the match in a unit."""
+    leaves = list(wanted(tree))
+
+    def mark(found: FoundUnit) -> Snippet:
+        if pattern is None:
+            return snippet(found.unit.text, leaves, found.unit.more)
+        text = composed(found.unit.text)
+        span = best_span(text, [pattern])
+        return cut(text, *span) if span is not None else Snippet(text[:160], "", "")
+
+    return mark
+
+
+def _ranked(reader: IndexReader, query: Any, order: str, count: int | None) -> tuple[int, list[UnitPlace]]:
+    """Return how many units match, and the places of the best or newest."""
+    if order == NEWEST:
+        found = reader.searcher.search(query, max(1, count or reader.searcher.num_docs), order_by_field="time")
+        return found.count, reader.places([address for _, address in found.hits])
+    wanted_count = max(CANDIDATES, count if count is not None else reader.searcher.num_docs, 1)
+    found = reader.searcher.search(query, wanted_count)
+    places = reader.places([address for _, address in found.hits])
+    now = time.time() * 1000
+    scored = [(score * _weight(place, now), place) for (score, _), place in zip(found.hits, places, strict=True)]
+    scored.sort(key=lambda pair: -pair[0])
+    return found.count, [place for _, place in scored]
+
+
+def _newest(reader: IndexReader, query: Any, count: int | None) -> list[UnitPlace]:
+    return _ranked(reader, query, NEWEST, count)[1]
+
+
+def _weight(place: UnitPlace, now_ms: float) -> float:
+    """Return how much a match counts by its kind and age."""
+    days = max(0.0, now_ms - place.time_ms) / 86_400_000
+    return WEIGHTS[KINDS[place.kind]] * (0.5 + 0.5 * 0.5 ** (days / HALF_LIFE_DAYS))
+
+
+def _units(reader: IndexReader, places: Iterable[UnitPlace]) -> Iterator[FoundUnit]:
+    """Read the units at some places; those of files that have changed meanwhile are left out."""
+    for place in places:
+        path = reader.path_of(place.file)
+        unit = read_unit(path, place.offset, place.length, place.line, place.place) if path else None
+        if path is not None and unit is not None:
+            yield FoundUnit(path, place.offset, place.length, place.line, unit, place.time_ms)
+
+
+def _hits(builder: HitBuilder, units: Iterable[FoundUnit], mark: Mark, limit: int | None) -> Iterator[Hit]:
+    """Make hits of units, each place once: a record may have been written several times."""
+    seen: set[tuple[object, ...]] = set()
+    for found in units:
+        if limit is not None and len(seen) >= limit:
+            return
+        hit = builder.hit(found, mark(found))
+        if hit is None:
+            continue
+        identity = (hit.link, hit.kind, hit.before, hit.match, hit.after)
+        if identity not in seen:
+            seen.add(identity)
+            yield hit

@@ -1,0 +1,285 @@
+"""The query language: words, phrases, prefixes, AND, OR, -not, parentheses and fields, parsed into a tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from reread.base.times import parse_bound_ms
+from reread.errors import Misuse
+from reread.index.terms import words
+from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+
+LONGEST = 2000
+DEEPEST = 50
+"""How many parentheses may be nested."""
+_FIELD = re.compile(r"([a-z]+):(?=.)", re.IGNORECASE)
+_HASH = re.compile(r"(?=[a-z]*\d)(?=\d*[a-f])[0-9a-f]{7,40}")
+"""A word that looks like the beginning of a hash."""
+
+KIND_NAMES = {
+    **{name: kind for kind in KINDS for name in (kind, f"{kind}s")},
+    "user": PROMPT,
+    "answer": TEXT,
+    "answers": TEXT,
+    "assistant": TEXT,
+    "thought": THINKING,
+    "thoughts": THINKING,
+    "call": INPUT,
+    "calls": INPUT,
+    "command": INPUT,
+    "commands": INPUT,
+    "output": RESULT,
+    "outputs": RESULT,
+    "name": TITLE,
+    "system": NOTICE,
+}
+"""The kinds of unit by the names that people use."""
+
+
+class Words(msgspec.Struct, frozen=True):
+    """Words that follow each other; one word, or a phrase."""
+
+    words: tuple[str, ...]
+    prefix: bool = False
+    """True if the last word may go on."""
+    suffix: bool = False
+    """True if something may come before the first word."""
+
+    @property
+    def is_hash(self) -> bool:
+        """True if it may be the beginning of a longer hash."""
+        return len(self.words) == 1 and bool(_HASH.fullmatch(self.words[0]))
+
+
+class Kinds(msgspec.Struct, frozen=True):
+    """One of these kinds of unit."""
+
+    kinds: frozenset[str]
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A tool, file, model or git branch with these words in its name."""
+
+    field: str
+    """tool, path, model or branch."""
+    words: tuple[str, ...]
+
+
+class Errors(msgspec.Struct, frozen=True):
+    """A result or notice of something that failed."""
+
+
+class Period(msgspec.Struct, frozen=True):
+    """From one time to before another, in milliseconds since 1970."""
+
+    since: int | None = None
+    until: int | None = None
+
+
+class InProject(msgspec.Struct, frozen=True):
+    """A session in one of these projects."""
+
+    projects: tuple[str, ...]
+
+
+class InSession(msgspec.Struct, frozen=True):
+    """A session whose id begins like this."""
+
+    id: str
+
+
+class Not(msgspec.Struct, frozen=True):
+    """Anything else."""
+
+    node: Node
+
+
+class And(msgspec.Struct, frozen=True):
+    """All of these; everything if there are none."""
+
+    nodes: tuple[Node, ...]
+
+
+class Or(msgspec.Struct, frozen=True):
+    """One of these."""
+
+    nodes: tuple[Node, ...]
+
+
+Node = Words | Kinds | Named | Errors | Period | InProject | InSession | Not | And | Or
+
+
+def parse_query(text: str) -> Node:
+    """Return the tree of a query; raise Misuse if a field has an impossible value."""
+    if len(text) > LONGEST:
+        raise Misuse(f"The query has {len(text):,} characters; use at most {LONGEST:,}.")
+    return _Parser(_tokens(text)).parse()
+
+
+class _Token(msgspec.Struct, frozen=True):
+    kind: str
+    """word, phrase, and, or, not, ( or )."""
+    text: str = ""
+    field: str = ""
+
+
+def _tokens(text: str) -> list[_Token]:
+    out: list[_Token] = []
+    at, depth = 0, 0
+    while at < len(text):
+        character = text[at]
+        if character.isspace():
+            at += 1
+        elif character == "(":
+            out.append(_Token("("))
+            at, depth = at + 1, depth + 1
+        elif character == ")":
+            out.append(_Token(")"))
+            at, depth = at + 1, max(0, depth - 1)
+        elif character == "-" and at + 1 < len(text) and not text[at + 1].isspace() and text[at + 1] != "-":
+            out.append(_Token("not"))
+            at += 1
+        else:
+            token, at = _word(text, at, in_group=depth > 0)
+            out.append(token)
+    return out
+
+
+def _word(text: str, at: int, *, in_group: bool) -> tuple[_Token, int]:
+    """Return the word or phrase that begins here, with its field, and where it ends."""
+    field = ""
+    found = _FIELD.match(text, at)
+    if found is not None and found[1].lower() in FIELDS and not text[found.end()].isspace():
+        field, at = found[1].lower(), found.end()
+    if text[at] == '"':
+        end = text.find('"', at + 1)
+        end = len(text) if end < 0 else end
+        return _Token("phrase", text[at + 1 : end], field), end + 1
+    end = at
+    while end < len(text) and not text[end].isspace() and text[end] != '"':
+        end += 1
+    word = text[at:end]
+    while in_group and word.endswith(")") and word.count(")") > word.count("("):
+        word, end = word[:-1], end - 1
+    operator = "" if field else {"AND": "and", "OR": "or", "NOT": "not"}.get(word, "")
+    return _Token(operator or "word", word, field), end
+
+
+class _Parser:
+    """Reads tokens: OR binds least, then AND, which needs no word, then NOT. What is missing is left out."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+
+    def parse(self) -> Node:
+        nodes: list[Node] = []
+        while self._at < len(self._tokens):
+            nodes += self._either(0)
+            if self._peek() == ")":
+                self._at += 1
+        return _all(nodes)
+
+    def _peek(self) -> str:
+        return self._tokens[self._at].kind if self._at < len(self._tokens) else ""
+
+    def _either(self, depth: int) -> list[Node]:
+        options = [self._sequence(depth)]
+        while self._peek() == "or":
+            self._at += 1
+            options.append(self._sequence(depth))
+        given = [_all(option) for option in options if option]
+        return [Or(tuple(given))] if len(given) > 1 else given
+
+    def _sequence(self, depth: int) -> list[Node]:
+        nodes: list[Node] = []
+        while self._peek() not in ("", "or", ")"):
+            nodes += self._one(depth)
+        return nodes
+
+    def _one(self, depth: int) -> list[Node]:
+        token = self._tokens[self._at]
+        self._at += 1
+        if token.kind == "and":
+            return []
+        if token.kind == "not":
+            negated = self._one(depth) if self._peek() not in ("", "or", ")") else []
+            return [Not(_all(negated))] if negated else []
+        if token.kind == "(":
+            if depth >= DEEPEST:
+                raise Misuse(f"The query has more than {DEEPEST} nested parentheses; use fewer.")
+            inner = self._either(depth + 1)
+            if self._peek() == ")":
+                self._at += 1
+            return inner
+        if token.field:
+            return [FIELDS[token.field](token.text)]
+        return as_words(token.text, exact=token.kind == "phrase")
+
+
+def _all(nodes: Sequence[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+
+
+def as_words(text: str, *, exact: bool = False) -> list[Node]:
+    """Return the words of a text as one node; none if it has no letters or digits."""
+    found = tuple(words(text))
+    if not found:
+        return []
+    return [Words(found, prefix=not exact and text.endswith("*"), suffix=not exact and text.startswith("*"))]
+
+
+def _kinds(text: str) -> Node:
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in KIND_NAMES]
+    if unknown or not names:
+        raise Misuse(f"Unknown kind {', '.join(unknown) or text!r}; use {', '.join(f'{kind}s' for kind in KINDS)}.")
+    return Kinds(frozenset(KIND_NAMES[name] for name in names))
+
+
+def named(field: str) -> Callable[[str], Node]:
+    """Return a function that makes a node from the name of a tool, file, model or branch, or several with commas."""
+
+    def node(text: str) -> Node:
+        options = [Named(field, found) for name in text.split(",") if (found := tuple(words(name)))]
+        if not options:
+            raise Misuse(f"Empty {field} {text!r}; name one.")
+        return options[0] if len(options) == 1 else Or(tuple(options))
+
+    return node
+
+
+def _state(text: str) -> Node:
+    word = text.lower()
+    if word in ("error", "errors", "failed", "failure"):
+        return Errors()
+    if word in KIND_NAMES:
+        return _kinds(word)
+    raise Misuse(f"Unknown state is:{text}; use is:error.")
+
+
+def _project(text: str) -> Node:
+    return InProject((text,))
+
+
+FIELDS: dict[str, Callable[[str], Node]] = {
+    "tool": named("tool"),
+    "tools": named("tool"),
+    "file": named("path"),
+    "path": named("path"),
+    "model": named("model"),
+    "branch": named("branch"),
+    "in": _kinds,
+    "kind": _kinds,
+    "is": _state,
+    "project": _project,
+    "session": lambda text: InSession(text.lower()),
+    "since": lambda text: Period(since=parse_bound_ms(text, None)),
+    "after": lambda text: Period(since=parse_bound_ms(text, None, end=True)),
+    "until": lambda text: Period(until=parse_bound_ms(text, None, end=True)),
+    "before": lambda text: Period(until=parse_bound_ms(text, None)),
+}
+"""What each field means; a word with any other before a colon is just text."""

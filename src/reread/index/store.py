@@ -1,0 +1,282 @@
+"""The search index on disk: tantivy's segments, and in the same commit how far each file was read.
+
+Nothing that a file says is stored, only where it says it. The index can always be built again, so one that is broken
+or of another format is replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reread.disk.cache import FileState, cache_folder
+from reread.disk.lock import lock
+from reread.index.engine import tantivy
+from reread.index.terms import LONGEST, camel_pieces, prepare
+from reread.index.units import KINDS, Carry, Unit
+
+FORMAT = 1
+"""Change it when units are made or indexed differently: the index is then built anew."""
+NAME = "search"
+HEAP = 48 << 20
+"""Memory for documents that are not yet in a segment."""
+TAIL_BIT = 1 << 62
+"""Marks the documents of what follows the last whole line of a file; they are replaced whenever the file grows."""
+LEDGER = "ledger"
+PLACE_FIELDS = ("file", "offset", "length", "line", "place", "kind", "time")
+"""The fields that say where a unit is; they are read by column."""
+LOCK_SECONDS = 10.0
+"""How long to wait for another process that updates the index."""
+
+
+class Cursor(msgspec.Struct, array_like=True):
+    """How far a file was read."""
+
+    state: FileState
+    offset: int
+    """Number of bytes in whole lines that are indexed."""
+    proof: bytes
+    """The last bytes before the offset; empty if the file can only be read as a whole."""
+    carry: Carry
+    cwd: str = ""
+    """The first folder that a record names."""
+
+
+class UnitPlace(NamedTuple):
+    """Where a unit is."""
+
+    file: int
+    offset: int
+    length: int
+    line: int
+    place: int
+    """Index of the unit within its record."""
+    kind: int
+    """Position in `units.KINDS`."""
+    time_ms: int
+
+
+class UnitPosition(NamedTuple):
+    """What a document says besides its unit."""
+
+    offset: int
+    length: int
+    line: int
+    place: int
+    time_ms: int
+    model: str = ""
+    branch: str = ""
+    in_tail: bool = False
+    """True if the file may still change here: its last line has no end, or a response is still streamed."""
+
+
+def file_id(path: str) -> int:
+    """Return the number that stands for a file in the index."""
+    digest = hashlib.blake2b(os.fsencode(path), digest_size=8).digest()
+    return int.from_bytes(digest, "big") & (TAIL_BIT - 1)
+
+
+def index_folder() -> Path:
+    """Return the folder of the index."""
+    return cache_folder() / f"{NAME}-{FORMAT}"
+
+
+def is_available() -> bool:
+    """True if this platform has a search engine."""
+    return tantivy is not None
+
+
+def _schema() -> Any:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="words", index_option="position")
+    builder.add_text_field("more", tokenizer_name="words", index_option="basic")
+    for name in ("path", "tool", "model", "branch"):
+        builder.add_text_field(name, tokenizer_name="words", index_option="position")
+    builder.add_unsigned_field("file", fast=True, indexed=True)
+    builder.add_unsigned_field("kind", fast=True, indexed=True)
+    builder.add_unsigned_field("error", indexed=True)
+    for name in ("offset", "length", "line", "place"):
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_integer_field("time", fast=True)
+    builder.add_text_field("role", tokenizer_name="raw", index_option="basic")
+    builder.add_bytes_field(LEDGER, stored=True)
+    return builder.build()
+
+
+def _analyzer() -> Any:
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    builder = builder.filter(tantivy.Filter.lowercase())
+    return builder.filter(tantivy.Filter.remove_long(LONGEST + 1)).build()
+
+
+def _open(folder: Path) -> Any:
+    """Open the index in a folder, or create it there; raise ValueError or OSError if it is broken."""
+    index = tantivy.Index(_schema(), str(folder), reuse=True)
+    index.register_tokenizer("words", _analyzer())
+    return index
+
+
+_decode_ledger = msgspec.msgpack.Decoder(dict[str, Cursor]).decode
+
+
+class IndexReader:
+    """The index as of its last commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.index = _open(folder)
+        self.index.reload()
+        self.schema = self.index.schema
+        self.searcher = self.index.searcher()
+        self.cursors = self._ledger()
+        self.paths = {file_id(path): path for path in self.cursors}
+
+    def _ledger(self) -> dict[str, Cursor]:
+        query = tantivy.Query.term_query(self.schema, "role", LEDGER)
+        hits = self.searcher.search(query, 1, count=False).hits
+        stored = self.searcher.doc(hits[0][1]).get_first(LEDGER) if hits else None
+        return _decode_ledger(bytes(stored)) if stored else {}
+
+    def path_of(self, file: int) -> str | None:
+        """Return the path of the file with this number."""
+        return self.paths.get(file & (TAIL_BIT - 1))
+
+    def places(self, addresses: list[Any]) -> list[UnitPlace]:
+        """Return where the units of some documents are."""
+        columns = [self.searcher.fast_field_values(name, addresses) for name in PLACE_FIELDS]
+        return [UnitPlace(*values) for values in zip(*columns, strict=True)] if addresses else []
+
+
+def open_reader() -> IndexReader | None:
+    """Open the index for searching; None if there is none, or it is broken."""
+    folder = index_folder()
+    if tantivy is None or not os.path.exists(folder / "meta.json"):
+        return None
+    for _ in range(3):  # files may be swept away between reading the list of segments and opening them
+        try:
+            return IndexReader(folder)
+        except (ValueError, OSError, msgspec.DecodeError):
+            continue
+    return None
+
+
+class IndexUpdate:
+    """A change of the index: documents are added and deleted, and all of it is committed at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.reader = IndexReader(folder)
+        self.cursors = self.reader.cursors
+        self._folder = folder
+        self._writer: Any = None
+
+    @property
+    def writer(self) -> Any:
+        """The writer, opened when first needed."""
+        if self._writer is None:
+            self._writer = self.reader.index.writer(HEAP, 1)
+        return self._writer
+
+    def add(self, file: int, unit: Unit, position: UnitPosition) -> None:
+        """Add a unit of a file."""
+        document = tantivy.Document()
+        text = prepare(unit.text)
+        document.add_text("text", text)
+        more = " ".join(camel_pieces(unit.text))
+        if more or unit.more:
+            document.add_text("more", f"{more} {prepare(unit.more)}")
+        for name, value in (("tool", unit.tool), ("model", position.model), ("branch", position.branch)):
+            if value:
+                document.add_text(name, value)
+        for path in unit.files:
+            document.add_text("path", prepare(path))
+        if unit.error:
+            document.add_unsigned("error", 1)
+        document.add_unsigned("file", file | TAIL_BIT if position.in_tail else file)
+        document.add_unsigned("kind", KINDS.index(unit.kind))
+        document.add_unsigned("offset", position.offset)
+        document.add_unsigned("length", position.length)
+        document.add_unsigned("line", position.line)
+        document.add_unsigned("place", position.place)
+        document.add_integer("time", position.time_ms)
+        self.writer.add_document(document)
+
+    def delete(self, file: int, *, tail_only: bool = False) -> None:
+        """Delete the documents of a file, or those of its last incomplete line."""
+        for number in (file | TAIL_BIT,) if tail_only else (file | TAIL_BIT, file):
+            # deleting by term does nothing for numbers (tantivy-py 0.27)
+            self.writer.delete_documents_by_query(tantivy.Query.term_query(self.reader.schema, "file", number))
+
+    def commit(self) -> None:
+        """Make the changes visible, with the cursors that vouch for them."""
+        writer = self.writer
+        writer.delete_documents_by_term("role", LEDGER)
+        document = tantivy.Document()
+        document.add_text("role", LEDGER)
+        document.add_bytes(LEDGER, msgspec.msgpack.encode(self.cursors))
+        writer.add_document(document)
+        writer.commit()
+
+    def close(self) -> None:
+        """Finish merging and release the writer."""
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
+            remove_orphans(self._folder)
+
+
+@contextmanager
+def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
+    """Open the index for a change; None if another process is changing it, or it cannot be written."""
+    folder = index_folder()
+    if tantivy is None:
+        yield None
+        return
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        yield None
+        return
+    try:
+        update = _begin(folder) if lock(descriptor, wait=wait) else None
+        try:
+            yield update
+        finally:
+            if update is not None:
+                update.close()
+    finally:
+        os.close(descriptor)
+
+
+def _begin(folder: Path) -> IndexUpdate | None:
+    """Begin a change of the index; one that is broken is built anew, and those of other formats are removed."""
+    for other in folder.parent.glob(f"{NAME}-*"):
+        if other != folder and other.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+    for _ in range(2):
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            return IndexUpdate(folder)
+        except (ValueError, msgspec.DecodeError):
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            break
+    return None
+
+
+def remove_orphans(folder: Path) -> None:
+    """Delete files that no segment of the last commit needs: a process that was killed leaves some behind."""
+    with suppress(OSError, msgspec.DecodeError):
+        meta = msgspec.json.decode((folder / "meta.json").read_bytes())
+        segments = {str(segment["segment_id"]).replace("-", "") for segment in meta["segments"]}
+        for path in folder.iterdir():
+            stem = path.name.partition(".")[0]
+            if len(stem) == 32 and stem not in segments:
+                with suppress(OSError):  # Windows keeps files that a reader has open
+                    path.unlink()

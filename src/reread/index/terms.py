@@ -1,0 +1,60 @@
+"""The words of a text, as the index and queries split it.
+
+A word is a run of letters and digits in lower case. So an identifier, a path or a flag is a phrase of its parts, and
+each part is found too. Scripts without spaces are split into characters, which also frees identifiers between them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST = 128
+"""Longer words are not indexed: they are data, such as pictures in base64."""
+CJK = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Characters of scripts without spaces, as the inside of a character class."""
+WORD = re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
+_CJK_CHARACTER = re.compile(f"[{CJK}]")
+_HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
+"""Marks capitals, other letters and digits, and the rest of ASCII."""
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[ -/]*+[0-~]?)")
+_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+def without_escapes(text: str) -> str:
+    """Return a text without the escape codes of terminals, which would stick to the words after them."""
+    return _ESCAPE.sub("", text) if "\x1b" in text else text
+
+
+def prepare(text: str) -> str:
+    """Return a text for the index's own splitter: composed characters, and spaces around those of CJK scripts."""
+    if text.isascii():
+        return text
+    return _CJK_CHARACTER.sub(r" \g<0> ", unicodedata.normalize("NFC", text))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in order."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return WORD.findall(text.lower())
+
+
+def camel_pieces(text: str) -> set[str]:
+    """Return the parts of the camelCase identifiers in a text, as written."""
+    data = text.encode("utf-8", "replace")
+    marks = data.translate(_HUMP)
+    found: set[bytes] = set()
+    for hump in (b"\2\1", b"\1\1\2"):
+        at = marks.find(hump)
+        while at >= 0:
+            end = marks.find(b"\0", at)
+            end = len(data) if end < 0 else end
+            start = marks.rfind(b"\0", 0, at) + 1
+            if end - start <= LONGEST:
+                found.add(data[start:end])
+            at = marks.find(hump, end)
+    return {piece for word in found for piece in _PIECE.findall(word.decode())}

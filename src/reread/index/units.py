@@ -1,0 +1,330 @@
+"""What one record says, as units of search: a prompt, a text, thinking, a call's input or result, a notice, a title.
+
+A record is read by itself, so that appended lines can be indexed without the lines before them. What a result needs
+of its call, and the pieces of a response that is still streamed, are carried along in `Carry`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+
+from reread.base.coerce import as_dict, as_str
+from reread.index.terms import without_escapes
+from reread.model.authors import HUMAN, user_kind
+from reread.model.call import structured_result
+from reread.model.content import content_blocks, first_text, system_text
+from reread.model.parts import ENVELOPE, block_text, strings
+from reread.model.prompt_text import parse_prompt
+from reread.model.record_kinds import CALL_BLOCKS, STATE_TYPES, SYSTEM_KINDS, TURN_STARTERS
+from reread.records import blocks as b
+from reread.records.dialects import stored
+from reread.records.envelope import to_envelope
+from reread.tools.outcome import DONE, outcome_of
+
+KINDS = PROMPT, TEXT, THINKING, INPUT, RESULT, NOTICE, TITLE = (
+    "prompt",
+    "text",
+    "thinking",
+    "input",
+    "result",
+    "notice",
+    "title",
+)
+"""The kinds of unit."""
+PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "filenames", "files")
+"""The fields of an input or a structured result that name files."""
+MOST_FILES = 200
+AUTHOR_FIELDS = (
+    "isCompactSummary",
+    "isMeta",
+    "isVisibleInTranscriptOnly",
+    "origin",
+    "promptSource",
+    "sourceToolUseID",
+)
+"""The fields of a user record that tell who wrote it."""
+ORIGINAL = "originalFile"
+"""The field of a structured result with the whole file before an edit."""
+TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary", "run": "customTitle"}
+"""The types of record that name the session, and the field with the title."""
+SPOKEN_STATE = {"pr-link": ("prUrl", "prRepository"), "task-summary": ("summary",), "agent-name": ("agentName",)}
+"""The types of session state that views show, and the fields with their texts."""
+LONG = 100
+"""Texts of at least this many characters are compared by line."""
+_LINE_NUMBER = re.compile(r"^ *+\d++(?:→|\t)", re.MULTILINE)
+"""How each line begins of a file that was read."""
+OWN_TOOL = "mcp__reread__"
+_OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\$\(|\b(?:uvx|run|-m|exec|time))\s*reread(?:\s|$)")
+"""A shell command that calls reread: such calls are left out, or every search would find earlier searches."""
+
+
+class Unit(msgspec.Struct, gc=False):
+    """One text of a record."""
+
+    kind: str
+    text: str
+    more: str = ""
+    """Text of which words are found, but no phrases: a whole file around an edit."""
+    tool: str = ""
+    files: tuple[str, ...] = ()
+    error: bool = False
+    call: str = ""
+    """The id of the call, of an input or a result."""
+
+
+class CarriedCall(msgspec.Struct, gc=False, array_like=True):
+    """A call that has no result yet."""
+
+    tool: str
+    files: tuple[str, ...] = ()
+    own: bool = False
+    """True if it calls reread."""
+
+
+class PartialBlock(msgspec.Struct, gc=False, array_like=True):
+    """A block of a response that is still streamed, and the record that the response began with."""
+
+    offset: int
+    length: int
+    line: int
+    type: str
+    text: str = ""
+    time_ms: int = 0
+
+
+class Carry(msgspec.Struct, array_like=True):
+    """What the records so far mean for those that follow."""
+
+    calls: dict[str, CarriedCall] = {}
+    partial: dict[int, PartialBlock] = {}
+    """The blocks of the streamed response by their index."""
+    line: int = 0
+    """Number of lines read."""
+    time_ms: int = 0
+    """The last time that a record stated; records without one are taken to be of the same time."""
+
+
+def record_units(native: dict[str, Any], carry: Carry) -> list[Unit]:
+    """Return the units of a record in the native format; their order does not depend on what came before."""
+    match native.get("type"):
+        case "user":
+            return list(_user(native, carry))
+        case "assistant":
+            return list(_assistant(native, carry))
+        case "system":
+            return list(_system(native))
+        case "attachment":
+            return list(_attachment(native, as_dict(native.get("attachment"))))
+        case "progress":
+            return list(_progress(native, as_dict(native.get("data")), carry))
+        case str() as type:
+            return list(_state(native, type))
+        case _:
+            return []
+
+
+def _user(native: dict[str, Any], carry: Carry) -> Iterator[Unit]:
+    blocks = content_blocks(native)
+    is_prompt = _is_prompt(native) if any(not isinstance(block, b.ResultBlock) for block in blocks) else False
+    for block in blocks:
+        if isinstance(block, b.ResultBlock):
+            yield _result(native, blocks, block, carry)
+        else:
+            yield from _typed(block, is_prompt=is_prompt)
+
+
+def _is_prompt(native: dict[str, Any]) -> bool:
+    """True if a user record is a prompt or a command; else the client says something in the user's name."""
+    envelope = to_envelope({name: native[name] for name in AUTHOR_FIELDS if name in native})
+    return user_kind(envelope, first_text(as_dict(native.get("message")).get("content"))) in TURN_STARTERS
+
+
+def _typed(block: b.Block, *, is_prompt: bool) -> Iterator[Unit]:
+    """The units of a block in the user's name: what was typed, and what the client added."""
+    kind = PROMPT if is_prompt else NOTICE
+    if not isinstance(block, b.Text):
+        yield from _units(kind, [block_text(block)])
+    elif isinstance(block.text, str):
+        prompt = parse_prompt(block.text)
+        if not is_prompt and prompt.kind in (*TURN_STARTERS, "meta"):
+            yield Unit(NOTICE, block.text)
+            return
+        yield Unit(kind if prompt.kind in TURN_STARTERS else NOTICE, prompt.text)
+        yield from _units(NOTICE, [aside.text for aside in prompt.asides])
+        yield from _units(NOTICE, [value for value in prompt.fields.values() if value != prompt.text])
+
+
+def _result(native: dict[str, Any], blocks: list[b.Block], block: b.ResultBlock, carry: Carry) -> Unit:
+    id: Any = block.tool_use_id
+    call = carry.calls.pop(id, None) if isinstance(id, str) else None
+    data = structured_result(native, blocks, id if isinstance(id, str) else "")
+    is_error = getattr(block, "is_error", None) is True or bool(native.get("isError"))
+    outcome = outcome_of(block, data, is_error=is_error, denial=as_str(native.get("toolDenialKind")))
+    files = (call.files if call is not None else ()) or named_files(data)
+    unit = Unit(RESULT, "", files=files, error=outcome.state != DONE, call=id if isinstance(id, str) else "")
+    if call is not None:
+        unit.tool = call.tool
+    if call is None or not call.own:
+        original = as_dict(data).get(ORIGINAL)
+        shown = {**data, ORIGINAL: None} if original else data
+        unit.text = _joined([*strings(getattr(block, "content", None)), *strings(shown)])
+        unit.more = original if isinstance(original, str) else ""
+    return unit
+
+
+def _assistant(native: dict[str, Any], carry: Carry) -> Iterator[Unit]:
+    is_error = bool(native.get("isApiErrorMessage"))
+    blocks = content_blocks(native)
+    for block in blocks:
+        if isinstance(block, b.CallBlock):
+            yield _call(block, carry)
+        elif isinstance(block, b.ResultBlock):
+            yield _result(native, blocks, block, carry)
+        elif isinstance(block, b.Thinking):
+            yield Unit(THINKING, block.thinking if isinstance(block.thinking, str) else "")
+        elif isinstance(block, b.Text):
+            text = block.text if isinstance(block.text, str) else ""
+            yield Unit(NOTICE if is_error else TEXT, _joined([text, *strings(block.citations)]), error=is_error)
+        else:
+            yield from _units(TEXT, [block_text(block)])
+        _complete(carry, block)
+
+
+def _call(block: b.CallBlock, carry: Carry) -> Unit:
+    id: Any = block.id
+    name = block.name if isinstance(block.name, str) else ""
+    input: Any = getattr(block, "input", None)
+    files = named_files(input)
+    own = is_own_call(name, input)
+    if isinstance(id, str):
+        carry.calls[id] = CarriedCall(name, files, own)
+    text = "" if own else _joined([name, *strings(input)])
+    return Unit(INPUT, text, tool=name, files=files, call=id if isinstance(id, str) else "")
+
+
+def is_own_call(name: str, input: Any) -> bool:
+    """True if a call runs reread."""
+    command = as_dict(input).get("command")
+    return name.startswith(OWN_TOOL) or (isinstance(command, str) and bool(_OWN_COMMAND.search(command)))
+
+
+def _complete(carry: Carry, block: b.Block) -> None:
+    """Drop the first streamed block of this type: here it is as a whole."""
+    type = getattr(block, "type", None)
+    place = next((n for n, partial in carry.partial.items() if partial.type == type), None)
+    if place is not None:
+        del carry.partial[place]
+
+
+def _system(native: dict[str, Any]) -> Iterator[Unit]:
+    kind = SYSTEM_KINDS.get(as_str(native.get("subtype")) or "", NOTICE)
+    if kind is not None:
+        own = {name: value for name, value in native.items() if name not in ENVELOPE}
+        texts = [*strings(system_text(native)), *strings(own)]
+        yield Unit(NOTICE, _joined(texts), error=kind == "error")
+
+
+def _attachment(native: dict[str, Any], payload: dict[str, Any]) -> Iterator[Unit]:
+    if payload.get("type") != "queued_command":
+        yield Unit(NOTICE, _joined(strings({key: item for key, item in payload.items() if key != "type"})))
+        return
+    is_human = as_dict(payload.get("origin")).get("kind") in (None, HUMAN)
+    automatic = payload.get("isMeta") or payload.get("commandMode") == "task-notification" or not is_human
+    for block in content_blocks(native):
+        yield from _typed(block, is_prompt=not automatic)
+
+
+def _progress(native: dict[str, Any], payload: dict[str, Any], carry: Carry) -> Iterator[Unit]:
+    """The message of an agent, or a note of its own; what a running call reports is in its result."""
+    inner = as_dict(payload.get("message"))
+    if payload.get("type") == "agent_progress" and inner:
+        yield from record_units(inner, carry)
+    elif native.get("toolUseID") not in carry.calls and native.get("parentToolUseID") not in carry.calls:
+        yield Unit(NOTICE, _joined(strings({key: item for key, item in payload.items() if key != "type"})))
+
+
+def _state(native: dict[str, Any], type: str) -> Iterator[Unit]:
+    title = native.get(TITLES.get(type, ""))
+    if isinstance(title, str):
+        yield Unit(TITLE, title)
+    if type == "run":
+        prompt = stored.run_prompt({"claudeMessage": None, "run": native.get("run")} if "run" in native else {})
+        yield from _units(PROMPT, [prompt] if prompt else [])
+    elif type in SPOKEN_STATE:
+        yield from _units(NOTICE, [_joined(strings([native.get(name) for name in SPOKEN_STATE[type]]))])
+    elif type not in STATE_TYPES and type != "stream_event":
+        yield Unit(NOTICE, _joined(strings({key: item for key, item in native.items() if key not in ENVELOPE})))
+
+
+def add_stream_event(native: dict[str, Any], carry: Carry, offset: int, length: int, line: int, time_ms: int) -> None:
+    """Add a piece of a streamed response; its text becomes a unit if no record with the whole of it comes."""
+    event = as_dict(native.get("event"))
+    place = event.get("index")
+    if not isinstance(place, int):
+        return
+    if event.get("type") == "content_block_start":
+        block = as_dict(event.get("content_block"))
+        carry.partial[place] = PartialBlock(offset, length, line, as_str(block.get("type")) or "", time_ms=time_ms)
+    elif event.get("type") == "content_block_delta" and place in carry.partial:
+        delta = as_dict(event.get("delta"))
+        piece = next((delta[name] for name in ("text", "thinking", "partial_json") if name in delta), "")
+        carry.partial[place].text += piece if isinstance(piece, str) else ""
+
+
+def is_stream_start(native: dict[str, Any]) -> bool:
+    """True if a streamed response begins: then nothing more comes of the one before."""
+    return as_dict(native.get("event")).get("type") == "message_start"
+
+
+def partial_units(carry: Carry) -> list[tuple[PartialBlock, Unit]]:
+    """Return the units of a response of which no whole record came."""
+    kinds = {"thinking": THINKING, **dict.fromkeys(CALL_BLOCKS, INPUT)}
+    return [(block, Unit(kinds.get(block.type, TEXT), block.text)) for block in carry.partial.values() if block.text]
+
+
+def _units(kind: str, texts: Iterable[str]) -> Iterator[Unit]:
+    text = _joined(texts)
+    if text:
+        yield Unit(kind, text)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Join texts as lines of one; what repeats lines of an earlier text is left out.
+
+    The same content is often recorded several times: a file with line numbers and without, an edit as text and patch.
+    """
+    kept: list[str] = []
+    lines: set[str] = set()
+    for text in dict.fromkeys(texts):
+        plain = without_escapes(text)
+        plain = _LINE_NUMBER.sub("", plain) if _LINE_NUMBER.match(plain) else plain
+        if lines and len(plain) >= LONG:
+            new = [line for line in plain.split("\n") if not _is_known(line, lines)]
+        else:
+            new = [plain]
+        if new:
+            kept.append("\n".join(new))
+        if len(plain) >= LONG:
+            lines.update(plain.split("\n"))
+    return "\n".join(kept)
+
+
+def _is_known(line: str, lines: set[str]) -> bool:
+    """True if a line is among some lines, or is the line of a patch of one of them."""
+    return line in lines or (line[:1] in ("+", "-", " ") and line[1:] in lines)
+
+
+def named_files(value: Any) -> tuple[str, ...]:
+    """Return the files that an input or a structured result names."""
+    fields = as_dict(value)
+    found: list[Any] = []
+    for source in (fields, as_dict(fields.get("file"))):
+        for name in PATH_FIELDS:
+            item = source.get(name)
+            found += cast(list[Any], item) if isinstance(item, list) else [item]
+    paths = (as_dict(item).get("file_path") if isinstance(item, dict) else item for item in found)
+    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str) and path))[:MOST_FILES]

@@ -1,0 +1,141 @@
+"""Search over the sessions that the server offers, from an index that is kept up to date."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from reread.errors import Misuse
+from reread.index.build import BuildJob
+from reread.index.find import NEWEST, RELEVANCE, find
+from reread.index.hits import Hit, group_by_session
+from reread.index.matching import pattern_of, wanted
+from reread.index.query import parse_query
+from reread.index.store import IndexReader
+from reread.index.update import FileSet, pending_bytes, refresh
+from reread.reader import schema
+from reread.server.library import SessionLibrary
+
+SMALL = 4 << 20
+"""Up to this many new bytes are indexed by the server itself, more by another process."""
+COUNT = 20
+MOST = 200
+MOST_TITLES = 8
+FRESH_SECONDS = 0.3
+"""How long an answer may be old: while someone types, the folders are not searched for every letter."""
+
+
+class SearchService:
+    """Searches the sessions of a library. No lock is held between searches."""
+
+    def __init__(self, library: SessionLibrary) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        """Held while the index is brought up to date."""
+        self._reader: IndexReader | None = None
+        self._checked = 0.0
+        self._pending = 0
+        self._builder: subprocess.Popen[bytes] | None = None
+        self._prepared = False
+        self._closed = False
+
+    def prepare(self) -> None:
+        """Index all sessions in the background, once, so that the first search finds them."""
+        if not self._prepared:
+            self._prepared = True
+            self._build()
+
+    def close(self) -> None:
+        """Stop indexing; what is committed stays."""
+        self._closed = True
+        builder = self._builder
+        if builder is not None:
+            builder.kill()
+
+    def search(
+        self, query: str, *, start: int = 0, count: int | None = None, newest: bool = False
+    ) -> schema.LibrarySearch:
+        """Return the sessions and texts that match a query, beginning with the text at `start`."""
+        if not query.strip():
+            raise Misuse("Missing query parameter q; set it to the words to find.")
+        limit = min(count or COUNT, MOST)
+        found = find(
+            query,
+            order=NEWEST if newest else RELEVANCE,
+            start=start,
+            limit=limit,
+            roots=self._library.roots,
+            paths=self._library.paths,
+            keys=self._library.keys(),
+            refresh=self._refresh,
+        )
+        hits = list(found.hits)
+        end = start + limit
+        return schema.LibrarySearch(
+            titles=self._titles(query) if start == 0 else [],
+            sessions=[_session(group) for group in group_by_session(hits).values()],
+            total=found.total,
+            next=end if end < found.total else None,
+            note=found.note,
+            pending=self._pending,
+        )
+
+    def _titles(self, query: str) -> list[schema.LibraryRow]:
+        """Return the sessions whose title, project or id has all the words of a query."""
+        patterns = [pattern_of(leaf, inside=True) for leaf in wanted(parse_query(query))]
+        if not patterns:
+            return []
+        rows = self._library.listing().sessions
+        names = ((row, f"{row.title}\n{row.project}\n{row.id}") for row in rows)
+        return [row for row, name in names if all(pattern.search(name) for pattern in patterns)][:MOST_TITLES]
+
+    def _refresh(self, files: FileSet) -> tuple[IndexReader | None, bool]:
+        with self._lock:
+            if self._reader is not None and time.monotonic() - self._checked < FRESH_SECONDS:
+                return self._reader, self._pending == 0
+            reader, complete = refresh(files, most=SMALL)
+            self._reader, self._checked = reader, time.monotonic()
+            self._pending = 0 if complete else pending_bytes(reader.cursors if reader is not None else {}, files)
+        if not complete:
+            self._build()
+        return reader, complete
+
+    def _build(self) -> None:
+        """Have another process index everything, unless one is at it."""
+        if self._closed or (self._builder is not None and self._builder.poll() is None):
+            return
+        job = BuildJob([str(root) for root in self._library.roots or ()], [str(path) for path in self._library.paths])
+        self._builder = subprocess.Popen(
+            [sys.executable, "-m", "reread.index.build", msgspec.json.encode(job).decode()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=None if sys.platform == "win32" else 0,
+        )
+        threading.Thread(target=self._builder.wait, daemon=True).start()
+
+
+def _session(hits: Sequence[Hit]) -> schema.FoundSession:
+    first = hits[0]
+    texts = [
+        schema.FoundText(
+            link=hit.link,
+            kind=hit.kind,
+            turn=hit.turn,
+            agent=hit.agent,
+            call=hit.call,
+            tool=hit.tool,
+            file=hit.file,
+            time=hit.time,
+            before=hit.before,
+            match=hit.match,
+            after=hit.after,
+        )
+        for hit in hits
+    ]
+    return schema.FoundSession(key=first.key, id=first.session, title=first.title, project=first.project, hits=texts)

@@ -1,0 +1,495 @@
+"""The search index: what is derived equals what is made anew, whatever happened to the files and to the writer."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from making import (
+    SESSION,
+    answer,
+    attachment,
+    event,
+    jsonl,
+    printed,
+    progress,
+    reply,
+    result,
+    state,
+    system,
+    thinking,
+    told,
+    use,
+    user,
+)
+
+import reread
+from reread.disk.lock import lock
+from reread.errors import Misuse
+from reread.index import engine, store, update
+from reread.index.find import find
+from reread.index.hits import Hit
+from reread.index.store import index_folder, open_reader
+from reread.index.update import find_files, refresh
+
+KILLS = int(os.environ.get("REREAD_KILLS", "6"))
+"""How many times the writer is killed; 500 in a long run."""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "root/projects/p").mkdir(parents=True)
+    return tmp_path / "root"
+
+
+def write(root: Path, *records: Any, name: str = "a", project: str = "p") -> Path:
+    path = root / f"projects/{project}/{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(jsonl(*told(*records)))
+    return path
+
+
+def hits(root: Path, query: str, **options: Any) -> list[Hit]:
+    return list(reread.search(query, root=root, **options))
+
+
+def texts(root: Path, query: str, **options: Any) -> list[str]:
+    return sorted(f"{hit.before}{hit.match}{hit.after}" for hit in hits(root, query, **options))
+
+
+def dump() -> set[tuple[object, ...]]:
+    """Everything in the index: the place of each unit, with each word that finds it."""
+    reader = open_reader()
+    assert reader is not None
+    found: set[tuple[object, ...]] = set()
+    for field in ("text", "more", "tool", "path", "model", "branch"):
+        for term, _ in reader.searcher.terms_with_prefix(field, ""):
+            query = engine.tantivy.Query.term_query(reader.schema, field, term)
+            addresses = [address for _, address in reader.searcher.search(query, 10_000).hits]
+            found |= {(field, term, reader.path_of(place.file), *place) for place in reader.places(addresses)}
+    return found
+
+
+def rebuilt(root: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> set[tuple[object, ...]]:
+    """What an index that is made anew has."""
+    with monkeypatch.context() as patch:
+        patch.setenv("REREAD_CACHE", str(folder))
+        refresh(find_files([root]))
+        return dump()
+
+
+def test_every_kind_of_unit_is_found_where_it_is(root: Path) -> None:
+    path = write(
+        root,
+        user("a prompt about apples"),
+        reply(
+            thinking("thinking of bananas"), "an answer about cherries", use("t1", "Read", file_path="/src/dates.py")
+        ),
+        answer(result("t1", "1\tfile with elderberries"), data={"file": {"filePath": "/src/dates.py"}}),
+        system("informational", "a notice about figs"),
+        state("custom-title", customTitle="A title with grapes"),
+    )
+    for word, kind, line in [
+        ("apples", "prompt", 1),
+        ("bananas", "thinking", 2),
+        ("cherries", "text", 2),
+        ("dates", "input", 2),
+        ("elderberries", "result", 3),
+        ("figs", "notice", 4),
+        ("grapes", "title", 5),
+    ]:
+        found = [hit for hit in hits(root, word) if hit.kind == kind]
+        assert [(hit.line, hit.match.lower(), hit.path) for hit in found] == [(line, word, str(path))], word
+        assert found[0].session == SESSION
+        assert found[0].title == "A title with grapes"
+    read = next(hit for hit in hits(root, "elderberries"))
+    assert (read.tool, read.call, read.turn, read.file) == ("Read", "t1", 1, "/src/dates.py")
+    assert read.link.startswith("#/s/a?call=t1")
+
+
+def test_filters_choose_by_kind_tool_file_error_model_branch_project_and_time(root: Path) -> None:
+    write(
+        root,
+        user("needle", cwd="/home/me/shop", gitBranch="feat/login"),
+        reply(
+            "needle",
+            use("t1", "Bash", command="needle"),
+            use("t2", "mcp__github__create_issue", path="src/app.py", q="needle"),
+        ),
+        answer(result("t1", "needle", is_error=True)),
+    )
+    write(root, user("needle", cwd="/home/me/other"), name="b", project="q")
+    kinds = {
+        "in:prompts": 2,
+        "in:text": 1,
+        "kind:input,result": 3,
+        "tool:bash": 2,
+        "tool:github": 1,
+        "tool:create_issue": 1,
+        "file:app.py": 1,
+        "file:src/app.py": 1,
+        "file:other.py": 0,
+        "is:error": 1,
+        "model:x": 3,
+        "branch:feat/login": 1,
+        "project:/home/me/shop": 4 + 1,
+        "project:/home/me/other": 1,
+        "before:2025-01-29": 0,
+        "after:2025-01-28 before:2025-02-01": 6,
+        "since:2025-01-30": 0,
+        "session:a": 5,
+        "-in:prompts": 4,
+        "is:error OR in:prompts": 3,
+    }
+    for query, count in kinds.items():
+        assert len(hits(root, f"needle {query}")) == count, query
+    assert len(hits(root, "needle", kinds="prompts", project="/home/me/shop")) == 1
+    assert len(hits(root, "needle", tools=["Bash"], errors=True)) == 1
+    assert len(hits(root, "needle", path="app.py", model="x", since="2025-01-01", until="2025-01-29")) == 1
+    assert len(hits(root, "needle", limit=2)) == 2
+    with pytest.raises(Misuse):
+        hits(root, "needle", kinds="nothing")
+
+
+def test_agents_branches_and_what_a_compaction_hid_are_found(root: Path) -> None:
+    path = write(
+        root,
+        user("first"),
+        reply("before the rewind", id="m1"),
+        user("abandoned needle"),
+        reply("gone", id="m2"),
+        user("continued", parentUuid="u2"),
+        reply(use("t1", "Task", prompt="go"), id="m3"),
+        answer(result("t1", "done"), data={"agentId": "x1", "status": "completed"}),
+        system("compact_boundary", "Conversation compacted"),
+        user("last"),
+    )
+    agent = path.with_suffix("") / "subagents/agent-x1.jsonl"
+    agent.parent.mkdir(parents=True)
+    records = told(user("go"), reply("the agent's needle"))
+    agent.write_bytes(jsonl(*({**record, "isSidechain": True, "agentId": "x1"} for record in records)))
+    found = {hit.agent: hit for hit in hits(root, "needle")}
+    assert found.keys() == {None, "x1"}
+    assert (found["x1"].session, found["x1"].path, found["x1"].turn) == (SESSION, str(agent), 2)
+    assert "/a/x1?" in found["x1"].link
+    assert found[None].branch is not None
+    assert f"branch={found[None].branch}" in found[None].link
+
+
+def test_agents_in_progress_records_and_streams_are_found(root: Path) -> None:
+    inner = told(reply("a retold needle"))[0]
+    write(root, user("go"), progress("agent_progress", {"message": inner, "agentId": "z9"}))
+    assert [hit.agent for hit in hits(root, "retold needle")] == ["z9"]
+    stream = [
+        printed({"type": "system", "subtype": "init", "cwd": "/x"}),
+        printed(event("message_start", message={"id": "m1"})),
+        printed(event("content_block_start", index=0, content_block={"type": "text", "text": ""})),
+        printed(event("content_block_delta", index=0, delta={"type": "text_delta", "text": "a streamed "})),
+        printed(event("content_block_delta", index=0, delta={"type": "text_delta", "text": "needle"})),
+    ]
+    path = root / "projects/p/s.jsonl"
+    path.write_bytes(jsonl(*stream))
+    assert texts(root, '"streamed needle"') == ["a streamed needle"]
+    with path.open("ab") as file:
+        file.write(jsonl(printed(reply("a streamed needle", id="m1"))))
+    assert [hit.line for hit in hits(root, '"streamed needle"')] == [6]
+
+
+def test_calls_to_reread_are_left_out(root: Path) -> None:
+    write(
+        root,
+        user("go"),
+        reply(use("t1", command="cd x && reread search needle"), use("t2", "mcp__reread__search", query="needle")),
+        answer(result("t1", "needle"), result("t2", "needle")),
+        reply(use("t3", command="grep needle reread.py"), id="m2"),
+    )
+    assert [hit.call for hit in hits(root, "needle")] == ["t3"]
+
+
+def test_a_word_glued_to_an_escape_code_is_found(root: Path) -> None:
+    write(root, user("x"), reply(use("t1", command="ls")), answer(result("t1", "\x1b[31mneedle\x1b[0m")))
+    assert len(hits(root, "needle")) == 1
+
+
+def test_a_torn_last_line_is_found_and_replaced_when_it_is_complete(root: Path) -> None:
+    path = write(root, user("one"), user("two needle"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert len(hits(root, "needle")) == 1
+    path.write_bytes(whole[:-30])
+    assert hits(root, "two") == []
+    with path.open("ab") as file:
+        file.write(whole[-30:] + jsonl(*told(user("three needle"))))
+    assert len(hits(root, "needle")) == 2
+
+
+def test_relevance_and_newest(root: Path) -> None:
+    old, new = "2020-01-01T00:00:00.000Z", "2025-01-01T00:00:00.000Z"
+    write(root, user("needle needle needle", timestamp=old), user("needle and much else " + "x " * 50, timestamp=new))
+    assert [hit.line for hit in hits(root, "needle")] == [1, 2]
+    assert [hit.line for hit in hits(root, "needle", order="newest")] == [2, 1]
+    with pytest.raises(Misuse):
+        hits(root, "needle", order="oldest")
+
+
+def test_regular_expressions_are_verified_on_the_text(root: Path) -> None:
+    write(root, user("class FooHandler(Base)"), user("a handler"), user('say "FooHandler ("'))
+    assert texts(root, r"\w+Handler\(", regex=True) == ["class FooHandler(Base)"]
+    assert len(hits(root, r"[Hh]andler", regex=True)) == 3
+    assert len(hits(root, r".", regex=True)) == 3
+    assert hits(root, r"(?i)HANDLER$", regex=True)[0].match == "handler"
+
+
+def test_a_file_that_is_one_array_is_found(root: Path) -> None:
+    path = root / "projects/p/array.jsonl"
+    path.write_bytes(b"[" + b",\n".join(jsonl(record).strip() for record in told(user("needle"), user("x"))) + b"]")
+    assert [hit.kind for hit in hits(root, "needle")] == ["prompt"]
+    path.write_bytes(b"[" + b",\n".join(jsonl(record).strip() for record in told(user("other"))) + b"]")
+    assert hits(root, "needle") == []
+
+
+def test_what_is_deleted_is_forgotten(root: Path) -> None:
+    path = write(root, user("a secretneedle"))
+    write(root, user("other"), name="b")
+    assert len(hits(root, "secretneedle")) == 1
+    path.unlink()
+    assert hits(root, "other")
+    assert hits(root, "secretneedle") == []
+    reader = open_reader()
+    assert reader is not None
+    assert str(path) not in reader.cursors
+
+
+def test_a_search_below_one_root_finds_nothing_of_another(root: Path, tmp_path: Path) -> None:
+    write(root, user("needle"))
+    write(tmp_path / "other", user("needle"))
+    assert len(hits(tmp_path / "other", "needle")) == len(hits(root, "needle")) == 1
+    reader = open_reader()
+    assert reader is not None and len(reader.cursors) == 2
+
+
+RECORDS = st.lists(
+    st.sampled_from(
+        [
+            user("alpha beta"),
+            user([{"type": "text", "text": "<system-reminder>gamma</system-reminder>delta"}]),
+            reply("camelCase epsilon", use("t1", "Edit", file_path="/a/zeta.py"), id=None),
+            reply(use("t2", command="reread ls"), id=None),
+            answer(result("t1", "eta", is_error=True)),
+            answer(result("t2", "theta")),
+            attachment("file", {"content": "iota"}),
+            progress("bash_progress", {"output": "kappa"}, toolUseID="t1"),
+            state("ai-title", aiTitle="lambda"),
+            event("message_start", message={"id": "m"}),
+            event("content_block_start", index=0, content_block={"type": "text"}),
+            event("content_block_delta", index=0, delta={"text": "mu"}),
+        ]
+    ),
+    max_size=6,
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["append", "tear", "rewrite", "rename", "delete", "touch", "index"]), st.integers(0, 2), RECORDS
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=int(os.environ.get("REREAD_INDEX_EXAMPLES", "25")))
+@given(STEPS)
+def test_derived_equals_made_anew(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, list[Any]]]
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REREAD_CACHE", str(folder / "cache"))
+        paths = [folder / f"root/projects/p/{name}.jsonl" for name in "abc"]
+        paths[0].parent.mkdir(parents=True)
+        for number, (action, at, records) in enumerate(steps):
+            perform(action, paths[at], paths[(at + 1) % 3], jsonl(*told(*records)), number)
+            if action == "index":
+                refresh(find_files([folder / "root"]))
+        refresh(find_files([folder / "root"]))
+        assert dump() == rebuilt(folder / "root", patch, folder / "other")
+
+
+def perform(action: str, path: Path, other: Path, data: bytes, number: int) -> None:
+    if action in ("append", "tear"):
+        with path.open("ab") as file:
+            file.write(data[: len(data) // 2] if action == "tear" else data)
+    elif action == "rewrite":
+        path.write_bytes(data)
+    elif path.exists() and action == "rename":
+        path.replace(other)
+    elif path.exists() and action == "delete":
+        path.unlink()
+    if path.exists():
+        os.utime(path, ns=(number, 10**18 + number))
+
+
+WRITER = """
+import sys
+from reread.index.update import find_files, refresh
+for _ in range(1000):
+    refresh(find_files([sys.argv[1]]), wait=5)
+    with open(sys.argv[2], "ab") as file:
+        file.write(sys.argv[3].encode() + b"\\n")
+"""
+
+
+def test_a_killed_writer_leaves_an_index_equal_to_a_rebuilt_one(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcdefgh":
+        write(root, *(user(f"needle {name} {n} " + "words " * 50) for n in range(50)), name=name)
+    line = jsonl(*told(user("appended needle"))).decode().strip()
+    chance = Random(1)
+    for _ in range(KILLS):
+        command = [sys.executable, "-c", WRITER, str(root), str(root / "projects/p/a.jsonl"), line]
+        writer = subprocess.Popen(command, env=dict(os.environ))
+        time.sleep(0.3 + chance.random() * 0.5)
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+    with (root / "projects/p/a.jsonl").open("ab") as file:
+        file.write(b"\n")
+    refresh(find_files([root]))
+    assert dump() == rebuilt(root, monkeypatch, tmp_path / "other")
+    reader = open_reader()
+    assert reader is not None
+    live = {file.name.partition(".")[0] for file in index_folder().iterdir() if len(file.name.partition(".")[0]) == 32}
+    named = set(re.findall(r'"segment_id": ?"([0-9a-f-]+)"', (index_folder() / "meta.json").read_text()))
+    assert live == {name.replace("-", "") for name in named}
+
+
+def test_two_processes_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abcdef":
+        write(root, *(user(f"needle {name} {n}") for n in range(40)), name=name)
+    code = f"import reread; print(len(list(reread.search('needle', root={str(root)!r}, limit=None))))"
+    runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert {run.communicate()[0].strip() for run in runs} == {"240"}
+    assert dump() == rebuilt(root, monkeypatch, tmp_path / "other")
+
+
+BREAKAGES = {
+    "no meta": lambda folder: (folder / "meta.json").unlink(),
+    "garbage in meta": lambda folder: (folder / "meta.json").write_text("{"),
+    "a segment is cut": lambda folder: [file.write_bytes(file.read_bytes()[:20]) for file in folder.glob("*.idx")],
+    "segments are gone": lambda folder: [file.unlink() for file in folder.glob("*.*") if len(file.stem) == 32],
+    "a file instead of a folder": lambda folder: (shutil.rmtree(folder), folder.write_text("")),
+    "another schema": lambda folder: (
+        shutil.rmtree(folder),
+        folder.mkdir(),
+        engine.tantivy.Index(engine.tantivy.SchemaBuilder().add_text_field("x").build(), str(folder)),
+    ),
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_a_broken_index_is_built_anew(root: Path, breakage: str) -> None:
+    write(root, user("needle"))
+    assert len(hits(root, "needle")) == 1
+    BREAKAGES[breakage](index_folder())
+    assert len(hits(root, "needle")) == 1
+    write(root, user("needle"), name="b")
+    assert len(hits(root, "needle")) == 2
+
+
+def test_indexes_of_other_formats_are_removed(root: Path) -> None:
+    other = index_folder().with_name("search-0")
+    other.mkdir(parents=True)
+    write(root, user("needle"))
+    assert hits(root, "needle")
+    assert not other.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no permission bits")
+def test_nobody_else_can_read_the_index(root: Path) -> None:
+    write(root, user("needle"))
+    hits(root, "needle")
+    assert index_folder().stat().st_mode & 0o777 == 0o700
+
+
+def test_without_an_index_the_files_are_searched(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, user("needle"), reply("needle", use("t1", file_path="/x/app.py", command="x")))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "file"))
+    found = find("needle", roots=[root])
+    assert (found.total, len(list(found.hits))) == (2, 2)
+    assert "searched" in found.note
+    assert [hit.kind for hit in hits(root, "file:app.py")] == ["input"]
+    assert len(hits(root, "needl.", regex=True)) == 2
+
+
+def test_without_an_engine_the_files_are_searched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, user("needle"))
+    monkeypatch.setattr(store, "tantivy", None)
+    found = find("needle", roots=[root])
+    assert (found.total, [hit.kind for hit in found.hits]) == (1, ["prompt"])
+    assert "no search engine" in found.note
+
+
+def test_a_search_while_another_process_writes_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.index.find.WAIT_SECONDS", 0.05)
+    write(root, user("needle"))
+    assert hits(root, "needle")
+    write(root, user("needle"), name="b")
+    descriptor = os.open(index_folder().with_suffix(".lock"), os.O_RDWR)
+    try:
+        assert lock(descriptor)
+        found = find("needle", roots=[root])
+        assert found.total == 1
+        assert "Another process" in found.note
+    finally:
+        os.close(descriptor)
+    assert find("needle", roots=[root]).total == 2
+
+
+def test_an_unreadable_file_does_not_stop_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, user("needle"))
+    write(root, user("needle"), name="b")
+    access = os.access
+    monkeypatch.setattr(
+        update.os, "access", lambda path, mode: not str(path).endswith("b.jsonl") and access(path, mode)
+    )
+    assert len(hits(root, "needle")) == 1
+
+
+def test_a_large_line_and_hostile_text(root: Path) -> None:
+    noise = "\x00\x1b]0;x\x07\u202e\ufeff</script>" + "A" * 3_000_000
+    write(root, user(f"{noise} needle {noise}"), user("\ud800 lone surrogate"))
+    assert [hit.match for hit in hits(root, "needle")] == ["needle"]
+    assert len(hits(root, "surrogate")) == 1
+
+
+def test_a_long_update_is_committed_in_parts_and_goes_on_after_a_kill(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reread.index.file_pass.CHUNK", 2000)
+    monkeypatch.setattr(update, "COMMIT_BYTES", 4000)
+    write(root, *(user(f"needle {n} " + "word " * 20) for n in range(100)))
+    read: list[int] = []
+
+    class Stop(Exception):
+        pass
+
+    def stop(count: int) -> None:
+        read.append(count)
+        if len(read) == 6:
+            raise Stop
+
+    with pytest.raises(Stop):
+        refresh(find_files([root]), progress=stop)
+    reader = open_reader()
+    assert reader is not None
+    assert 0 < reader.searcher.num_docs < 100
+    refresh(find_files([root]))
+    assert dump() == rebuilt(root, monkeypatch, tmp_path / "other")

@@ -1,0 +1,125 @@
+"""Recall: every word that a view shows of a session is found, and every word that its records hold.
+
+`tests/real` and the samples are always read; with `REREAD_REAL_CLIENT` set, so is all of its `data/` folder.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reread
+from reread.cli._options import SAMPLES
+from reread.disk import layout
+from reread.index.find import find
+from reread.index.hits import session_file
+from reread.index.scan import all_units
+from reread.index.terms import LONGEST, camel_pieces, without_escapes, words
+from reread.index.units import KINDS, is_own_call
+from reread.index.update import find_files
+from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts
+
+HERE = Path(__file__).parent / "real"
+LARGER = os.environ.get("REREAD_REAL_CLIENT")
+FOLDERS = [
+    SAMPLES,
+    *sorted(path for path in HERE.glob("*/*") if path.is_dir()),
+    *(sorted(Path(LARGER, "data").glob("*/*")) if LARGER else []),
+]
+TAG = re.compile(r"</?[\w-]+>")
+LINE_NUMBER = re.compile(r"(?m)^ *\d+(?:→|\t)")
+"""The numbers in front of a file's lines are not part of what it says."""
+every_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]))
+
+
+def files_in(folder: Path) -> list[Path]:
+    found = (path for path in sorted(folder.rglob("*.jsonl")) if "tool-results" not in path.parts)
+    return [path for path in found if path.name not in layout.NON_SESSION_FILES]
+
+
+def own_words(text: str) -> set[str]:
+    plain = LINE_NUMBER.sub("", TAG.sub(" ", without_escapes(text)))
+    return {word for word in words(plain) if len(word.encode()) <= LONGEST}
+
+
+def main_file(path: str) -> str:
+    envelope = layout.first_envelope(Path(path))
+    return session_file(path, envelope.sessionId or "" if envelope is not None else "")
+
+
+def words_by_session(paths: list[Path]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for path, unit, _, _ in all_units(find_files(None, paths)):
+        known = found.setdefault(main_file(path), set())
+        known |= {*words(unit.text), *words(unit.more), *(piece.lower() for piece in camel_pieces(unit.text))}
+    return found
+
+
+@every_folder
+def test_every_word_that_a_view_shows_is_in_a_unit(folder: Path) -> None:
+    paths = files_in(folder)
+    known = words_by_session(paths)
+    for path in paths:
+        if main_file(str(path)) != str(path):
+            continue
+        session = reread.open(path)
+        for conversation in (session.loader.conversation, *session.agents.values()):
+            for message in conversation.messages:
+                for part in message_parts(message):
+                    for text in shown_texts(part):
+                        assert own_words(text) <= known.get(str(path), set()), (path, message.line, part)
+
+
+def shown_texts(part: MessagePart) -> Iterator[str]:
+    """The texts of a part, without the title that a tool makes of a call."""
+    if isinstance(part, MessageCall) and is_own_call(part.call.name, part.call.input):
+        return
+    for text in part_texts(part):
+        yield text.replace(part.call.title, "", 1) if isinstance(part, MessageCall) else text
+
+
+def spoken(value: Any) -> Iterator[tuple[str, str]]:
+    """The texts of a record as plain JSON has them, with their kinds."""
+    kind, message = value.get("type"), value.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    if kind not in ("user", "assistant") or value.get("isReplay"):
+        return
+    for block in blocks:
+        match block:
+            case {"type": "text", "text": str(text)} if kind == "assistant":
+                yield "text", text
+            case {"type": "thinking", "thinking": str(text)}:
+                yield "thinking", text
+            case {"type": "tool_use", "input": dict(given)}:
+                yield from (("input", text) for text in given.values() if isinstance(text, str))
+            case {"type": "tool_result", "content": str(text)}:
+                yield "result", text
+            case {"type": "tool_result", "content": list(parts)}:
+                yield from (("result", part["text"]) for part in parts if part.get("type") == "text")
+
+
+@every_folder
+def test_every_text_of_a_record_is_found_through_the_index(folder: Path) -> None:
+    """The first three words of each text find it as a phrase, and it is of the right kind."""
+    paths = files_in(folder)
+    sought: dict[tuple[str, str], str] = {}
+    for path in paths:
+        for line in path.read_bytes().splitlines():
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            for kind, text in spoken(value) if isinstance(value, dict) else ():
+                phrase = " ".join(words(LINE_NUMBER.sub("", without_escapes(text)))[:3])
+                if phrase and all(len(word) <= LONGEST for word in phrase.split()):
+                    sought.setdefault((kind, phrase), str(path))
+    assert set(KINDS) >= {kind for kind, _ in sought}
+    for kind, phrase in list(sought)[: 40 if HERE not in folder.parents else 400]:
+        found = find(f'"{phrase}" in:{kind}', paths=paths, limit=1)
+        assert found.total > 0, (kind, phrase, sought[kind, phrase])
+        assert next(found.hits).match, (kind, phrase)

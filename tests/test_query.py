@@ -1,0 +1,162 @@
+"""The query language: what each query means, and that none fails with anything but a plain message."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reread.errors import Misuse
+from reread.index.matching import UnitFacts, best_span, matches, pattern_of, snippet
+from reread.index.query import And, InProject, Kinds, Named, Node, Not, Or, Words, parse_query
+from reread.index.regex import compile_pattern, required_words
+from reread.index.terms import camel_pieces, prepare, words
+from reread.index.units import Unit
+
+
+def word(*words: str, **more: bool) -> Words:
+    return Words(words, **more)
+
+
+def inside(text: str) -> Words:
+    return Words((text,), prefix=True, suffix=True)
+
+
+QUERIES: dict[str, Node] = {
+    "login": word("login"),
+    "login timeout": And((word("login"), word("timeout"))),
+    "login AND timeout": And((word("login"), word("timeout"))),
+    "login OR timeout": Or((word("login"), word("timeout"))),
+    "a b OR c": Or((And((word("a"), word("b"))), word("c"))),
+    "a (b OR c)": And((word("a"), Or((word("b"), word("c"))))),
+    "(a OR b) -c": And((Or((word("a"), word("b"))), Not(word("c")))),
+    "NOT a": Not(word("a")),
+    '"connection refused"': word("connection", "refused"),
+    '"unclosed phrase': word("unclosed", "phrase"),
+    "handl*": word("handl", prefix=True),
+    "*handler": word("handler", suffix=True),
+    "parse_config": word("parse", "config"),
+    "src/app.py": word("src", "app", "py"),
+    "--force": word("force"),
+    "render(item)": word("render", "item"),
+    "(render(item))": word("render", "item"),
+    "std::vector": word("std", "vector"),
+    "https://example.com": word("https", "example", "com"),
+    "数据库": word("数", "据", "库"),
+    "tool:bash": Named("tool", ("bash",)),
+    "tool:Bash,Read": Or((Named("tool", ("bash",)), Named("tool", ("read",)))),
+    'file:"src/my app.py"': Named("path", ("src", "my", "app", "py")),
+    "model:opus": Named("model", ("opus",)),
+    "in:thinking,prompts": Kinds(frozenset({"thinking", "prompt"})),
+    "project:shop": InProject(("shop",)),
+    "tool: bash": And((word("tool"), word("bash"))),
+    "": And(()),
+    "()": And(()),
+    ") a": word("a"),
+    "((a": word("a"),
+    "OR": And(()),
+    "a OR": word("a"),
+    "-": And(()),
+    "!!!": And(()),
+}
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_query_means(text: str) -> None:
+    assert parse_query(text) == QUERIES[text]
+
+
+@pytest.mark.parametrize(
+    "text", ["in:nowhere", "is:odd", "before:whenever", "since:13-13", "tool:!!", "(" * 60, "x" * 3000]
+)
+def test_a_query_with_an_impossible_value_is_refused_in_words(text: str) -> None:
+    with pytest.raises(Misuse):
+        parse_query(text)
+
+
+@given(st.text(alphabet='ab:"()-* ORANDNOTtool:is數\\/.\n', max_size=60))
+def test_any_query_has_a_meaning_or_a_plain_message(text: str) -> None:
+    try:
+        node = parse_query(text)
+    except Misuse:
+        return
+    matches(node, Unit("text", "a b"), UnitFacts())
+
+
+FOUND: dict[str, list[str]] = {
+    "parse_config": ["parse", "parse_config", "PARSE_CONFIG", '"parse config"', "config", "pars*", "*onfig"],
+    "getUserName()": ["getusername", "getUserName", "user", "name", "getuser*"],
+    "HTTPServer": ["http", "server", "httpserver"],
+    "src/app/main.py:12": ["app", "main.py", "app/main.py", "src/app/main.py", "src/app/main.py:12"],
+    "--dry-run": ["--dry-run", "dry", "dry-run"],
+    "commit 3ef2229f5444e913 done": ["3ef2229", "3ef2229f5444e913", "3ef*"],
+    "查询数据库连接 failed": ["数据库", "数据", "failed", "查询", "连接"],
+    "错误在parse_config函数": ["parse_config", "函数", "错误"],
+    "naïve café": ["café", "naïve"],
+    "cafe\u0301": ["café"],
+}
+NOT_FOUND = {
+    "parse_config": ["par", "arse", '"config parse"'],
+    "superuser": ["user"],
+    "数据库": ["库数"],
+}
+
+
+@pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in FOUND.items() for query in queries])
+def test_a_text_is_found_by(text: str, query: str) -> None:
+    assert matches(parse_query(query), Unit("text", text), UnitFacts())
+
+
+@pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in NOT_FOUND.items() for query in queries])
+def test_a_text_is_not_found_by(text: str, query: str) -> None:
+    assert not matches(parse_query(query), Unit("text", text), UnitFacts())
+
+
+def test_words_are_letters_and_digits() -> None:
+    assert words("Foo_bar-9 数据x") == ["foo", "bar", "9", "数", "据", "x"]
+    assert prepare("数据x").split() == ["数", "据", "x"]
+
+
+@given(st.text(alphabet="aB9_ .é", max_size=40))
+def test_pieces_are_parts_of_the_text(text: str) -> None:
+    assert all(piece in text for piece in camel_pieces(text))
+
+
+def test_pieces_of_a_long_run_take_linear_time() -> None:
+    assert camel_pieces("aB" * 1_000_000) == set()
+
+
+def test_the_snippet_is_where_most_words_are() -> None:
+    text = "alpha " + "x " * 300 + "beta alpha gamma" + " y" * 300
+    found = snippet(text, [word("alpha"), word("beta")])
+    assert (found.match, found.after[:6]) == ("beta", " alpha")
+    assert snippet("getUserName", [word("user")]).match == "User"
+    assert snippet("nothing here", [word("user")]).match == ""
+
+
+def test_a_pattern_ends_at_words() -> None:
+    assert best_span("scatter cat", [pattern_of(word("cat"))]) == (8, 11)
+
+
+PATTERNS: dict[str, Node] = {
+    r"\w+Handler\(": word("handler", suffix=True),
+    r"def \w+_test": And((word("def", suffix=True), word("test", prefix=True))),
+    r"error: (foo|bar)": And(
+        (word("error", suffix=True), Or((word("foo", prefix=True, suffix=True), word("bar", prefix=True, suffix=True))))
+    ),
+    r"(?:abc)?": And(()),
+    r"(abc)+": inside("abc"),
+    r"ab": And(()),
+    r".*": And(()),
+    r"foo|.": And(()),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_requires(pattern: str) -> None:
+    compile_pattern(pattern)
+    assert required_words(pattern) == PATTERNS[pattern]
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "", "*", "(?P<x"])
+def test_a_broken_pattern_is_refused_in_words(pattern: str) -> None:
+    with pytest.raises(Misuse):
+        compile_pattern(pattern)
