@@ -1,6 +1,7 @@
 """Records to a conversation: what joins, what pairs, what forks, and what became of each line."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -544,6 +545,13 @@ class TestAgents:
             answer(result("t2", said)),
         )
         assert [call.agent and call.agent.id for call in session.calls] == [None, "ag"]
+
+    def test_a_skill_that_names_another_agent_is_linked_by_its_folder(self) -> None:
+        (path,) = (Path(__file__).parent / "fixtures" / "findings" / "skill-fork").glob("*.jsonl")
+        session = reread.open(path)
+        (call,) = session.calls
+        assert call.name == "Skill" and call.data["agentId"] not in session.agents
+        assert session.agents["a27c468"].call is call and call.agent is session.agents["a27c468"]
 
     def test_an_agent_without_a_link_is_listed(self) -> None:
         session = read(user("go"), self.side(user("who called?"), "s1", None))

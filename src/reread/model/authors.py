@@ -48,8 +48,9 @@ def user_kind(envelope: RecordEnvelope, text: str) -> str:
         return kind
     if origin is not None:
         return "notification"
-    automatic = envelope.isMeta or envelope.isVisibleInTranscriptOnly or envelope.sourceToolUseID
-    return "meta" if automatic or envelope.promptSource == "system" else kind
+    if envelope.isMeta or envelope.isVisibleInTranscriptOnly or envelope.sourceToolUseID:
+        return "meta"
+    return "notification" if envelope.promptSource == "system" else kind
 
 
 def user_author(kind: str, origin: str | None, text: str, *, in_agent: bool) -> str:
@@ -60,7 +61,9 @@ def user_author(kind: str, origin: str | None, text: str, *, in_agent: bool) -> 
     if kind == "notification":
         if tag in PEER_TAGS or text.startswith(PEER_WORDS):
             return PEER
-        return CLIENT if tag == "tick" else ORIGINS.get(origin, CLIENT) if origin else TASK
+        if origin is not None:
+            return ORIGINS.get(origin, CLIENT)
+        return TASK if tag and tag != "tick" else CLIENT
     if kind == "meta" and tag.endswith("-hook"):
         return HOOK
     return BY_KIND.get(("user", kind), CLIENT)

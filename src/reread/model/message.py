@@ -85,7 +85,8 @@ class MessageContent(msgspec.Struct, eq=False):
     @property
     def _origin(self) -> dict[str, Any]:
         native = self.bodies.native(self.records[0])
-        return as_dict((as_dict(native.get("attachment")) or native).get("origin"))
+        queued = as_dict(native.get("attachment"))
+        return as_dict((queued or native).get("origin")) or {"kind": queued.get("commandMode") if queued else None}
 
     @property
     def timestamp(self) -> datetime | None:

@@ -26,6 +26,10 @@ KINDS = {
     "bash-stderr": "output",
     "task-notification": "notification",
     "ci-monitor-event": "notification",
+    "github-webhook-activity": "notification",
+    "mcp-polling-update": "notification",
+    "mcp-resource-update": "notification",
+    "remote-review": "notification",
     "tick": "notification",
     **dict.fromkeys(PEER_TAGS, "notification"),
     "local-command-caveat": "meta",
@@ -44,6 +48,7 @@ BEGINNINGS = {
     "[Request interrupted by user": "interrupt",
     "Operation stopped by hook": "hook",
     PEER_WORDS: "notification",
+    "This session is being continued from a previous conversation that ran out of context.": "summary",
     CAVEAT: "meta",
 }
 """The kind of a text without tags by how it begins."""

@@ -8,6 +8,7 @@ from typing import Any
 from reread.base.format import date_text, duration_text, time_text
 from reread.base.text import plural
 from reread.model import parts as p
+from reread.model.authors import COMMAND, MODEL, PERSON
 from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
@@ -35,7 +36,8 @@ LONG_NOTICE = 400
 """Characters of a notice above which it is folded."""
 SHORT_NOTICE = 3
 """Lines of a notice above which it is folded."""
-SPEAKERS = {"prompt": "You", "command": "Command"}
+SPEAKERS = {PERSON: "You", MODEL: "Task", COMMAND: "Command"}
+"""What a prompt is headed with, by its author."""
 
 
 def session_markdown(session: Session, selection: Selection) -> Iterator[str]:
@@ -85,7 +87,7 @@ def _text(part: p.MessageText, selection: Selection) -> Iterator[str]:
 
 def _prompt(message: Message, text: str) -> Iterator[str]:
     when = time_text(message.timestamp)
-    who = "Task" if isinstance(message.conversation, Agent) else SPEAKERS[message.kind]
+    who = SPEAKERS.get(message.author, "You")
     yield f"**{who}**{f' · {when}' if when else ''}"
     yield ""
     yield from (f"> {line}".rstrip() for line in guarded(text.strip() or "(empty prompt)").split("\n"))

@@ -16,6 +16,8 @@ STARTERS = frozenset({"Task", "Agent", "Skill", "Workflow"})
 
 FIRST_MESSAGES = 8
 """An agent's prompt is among this many of its first messages."""
+SKILL_FOLDER = "Base directory for this skill:"
+"""How the prompt of an agent that runs a skill begins; the name of the folder is that of the skill."""
 _AGENT_ID = re.compile(r"\bagentId: ?([\w-]+)")
 
 
@@ -27,6 +29,8 @@ class AgentEvidence(msgspec.Struct, eq=False):
     prompt: str | None = None
     agent: str | None = None
     run: str | None = None
+    skill: str | None = None
+    """The skill that it ran in an agent."""
 
     def read(self) -> None:
         """Read the call and its result."""
@@ -36,6 +40,7 @@ class AgentEvidence(msgspec.Struct, eq=False):
         self.prompt = as_str(as_dict(call.input).get("prompt"))
         self.agent = as_str(data.get("agentId") or _agent_in_text(call))
         self.run = as_str(data.get("runId"))
+        self.skill = as_str(data.get("commandName")) if data.get("status") == "forked" else None
 
 
 class AgentCalls:
@@ -101,7 +106,7 @@ def _link_all(calls: Sequence[AgentCalls], agents: Mapping[str, Agent]) -> list[
         links.link(agent, links.named_call(agent))
     for agent in agents.values():
         if agent.call is None:
-            links.link(agent, links.call_by_prompt(agent))
+            links.link(agent, links.call_by_prompt(agent) or links.call_by_skill(agent))
         if agent.parent is None and (parent := agents.get(as_str(agent.meta.get("parentAgentId")) or "")):
             agent.set_parent(parent)
     links.link_resumed(agents)
@@ -120,6 +125,7 @@ class _Links:
         self._resumed: list[tuple[str, Call]] = []
         self._by_run: dict[str, Call] = {}
         self._by_prompt: dict[str, list[Call]] = {}
+        self._by_skill: dict[str, list[Call]] = {}
         for evidence in (evidence for one in calls for evidence in one.evidence):
             if evidence.agent is not None:
                 first = self._by_agent.setdefault(evidence.agent, evidence.call)
@@ -127,6 +133,8 @@ class _Links:
                     self._resumed.append((evidence.agent, evidence.call))
             if evidence.prompt:
                 self._by_prompt.setdefault(evidence.prompt, []).append(evidence.call)
+            if evidence.skill is not None:
+                self._by_skill.setdefault(_last_name(evidence.skill), []).append(evidence.call)
             if evidence.run is not None:
                 self._by_run.setdefault(evidence.run, evidence.call)
 
@@ -139,6 +147,17 @@ class _Links:
         """Return the first call without an agent that asked for exactly what the agent was asked."""
         prompt = agent.prompt
         calls = self._by_prompt.get(prompt, ()) if prompt else ()
+        return next((call for call in calls if self._is_free(call) and call.conversation is not agent), None)
+
+    def call_by_skill(self, agent: Agent) -> Call | None:
+        """Return the first call without an agent that ran the skill of the agent's prompt.
+
+        2.1.20 names another agent in the result of such a call than the one that it started.
+        """
+        first, _, _ = (agent.prompt or "").partition("\n")
+        if not first.startswith(SKILL_FOLDER):
+            return None
+        calls = self._by_skill.get(_last_name(first.removeprefix(SKILL_FOLDER)), ())
         return next((call for call in calls if self._is_free(call) and call.conversation is not agent), None)
 
     def link(self, agent: Agent, call: Call | None) -> None:
@@ -178,6 +197,11 @@ class _Links:
         index = main.tree.uuids.get(agent.parent_uuid)
         there = (call for call in main.calls if call.use == index and self._is_free(call) and call.name in STARTERS)
         return self._call(agent.parent_uuid) or (next(there, None) if index is not None else None)
+
+
+def _last_name(name: str) -> str:
+    """Return the last part of a path, or of the name of a plug-in's skill."""
+    return re.split(r"[\\/:]", name.strip().rstrip("/\\"))[-1]
 
 
 def _agent_in_text(call: Call) -> str | None:
