@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from reread.base.coerce import as_str
 from reread.base.times import parse_timestamp
 from reread.model.content import content_blocks
-from reread.records.blocks import Block, ToolResult
+from reread.records.blocks import Block, ResultBlock, ToolResult
 from reread.records.decode import Records
 from reread.records.lines import ReadAt
+from reread.tools.outcome import is_plainly_done
 
 CACHED = 16
 """How many bodies stay decoded: drawing one call asks for each of its records several times."""
+
+
+T = TypeVar("T")
+
+
+class RecordResults(NamedTuple):
+    """The results that one record holds."""
+
+    by_id: dict[str, ResultBlock]
+    """The first result for each call."""
+    places: dict[str, int]
+    """The position of each call's result among the client's own."""
+    own: int
+    """How many results of the client's own tools there are."""
 
 
 class Bodies:
@@ -29,28 +44,37 @@ class Bodies:
         self.of_agent = False
         """True if the records are an agent's."""
         self._calls = calls
-        self._natives: dict[int, dict[str, Any]] = {}
-        self._contents: dict[int, list[Block]] = {}
+        self._natives = _Recent(lambda index: self.records[index].native)
+        self._contents = _Recent(lambda index: tuple(content_blocks(self.native(index))))
+        self._plainly_done = _Recent(lambda index: is_plainly_done(self.records.body(index)))
+        self._results = _Recent(lambda index: _results_of(self.content(index)))
 
     def native(self, index: int) -> dict[str, Any]:
         """Return a record's object in the native format."""
-        found = self._natives.get(index)
-        if found is None:
-            found = self.records[index].native
-            if len(self._natives) >= CACHED:
-                del self._natives[next(iter(self._natives))]
-            self._natives[index] = found
-        return found
+        return self._natives[index]
 
-    def content(self, index: int) -> list[Block]:
+    def content(self, index: int) -> Sequence[Block]:
         """Return the content blocks that a record holds."""
-        found = self._contents.get(index)
-        if found is None:
-            found = content_blocks(self.native(index))
-            if len(self._contents) >= CACHED:
-                del self._contents[next(iter(self._contents))]
-            self._contents[index] = found
-        return list(found)
+        return self._contents[index]
+
+    def result(self, index: int, id: str) -> ResultBlock | None:
+        """Return the result for a call that a record holds."""
+        return self._results[index].by_id.get(id)
+
+    def is_plainly_done(self, index: int) -> bool:
+        """True if nothing in a record with results can mean that a call failed."""
+        return self._plainly_done[index]
+
+    def structured_result(self, index: int, id: str) -> Any:
+        """Return a call's `toolUseResult` from the record that holds its result; None if it may be another call's."""
+        data = self.native(index).get("toolUseResult")
+        results = self._results[index]
+        if results.own <= 1:
+            return data
+        place = results.places.get(id)
+        if place is None or not isinstance(data, list) or len(cast(list[Any], data)) != results.own:
+            return None
+        return cast(list[Any], data)[place]
 
     def time(self, index: int) -> datetime | None:
         """Return the timestamp of a record."""
@@ -64,3 +88,29 @@ class Bodies:
         if id is None:
             return not self.positional_results.isdisjoint(records)
         return isinstance(id, str) and id in self._calls
+
+
+class _Recent(Generic[T]):
+    """What was made of the records asked for last."""
+
+    def __init__(self, make: Callable[[int], T]) -> None:
+        self._make = make
+        self._made: dict[int, T] = {}
+
+    def __getitem__(self, index: int) -> T:
+        made = self._made
+        found = made.pop(index) if index in made else self._make(index)
+        if len(made) >= CACHED:
+            del made[next(iter(made))]
+        made[index] = found  # the last one is the most recent
+        return found
+
+
+def _results_of(blocks: Sequence[Block]) -> RecordResults:
+    results = [block for block in blocks if isinstance(block, ResultBlock)]
+    own = [block for block in results if isinstance(block, ToolResult)]
+    by_id = {id: block for block in reversed(results) if isinstance(id := cast(Any, block.tool_use_id), str)}
+    places = {
+        id: place for place, block in reversed([*enumerate(own)]) if isinstance(id := cast(Any, block.tool_use_id), str)
+    }
+    return RecordResults(by_id, places, len(own))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -12,8 +12,8 @@ from reread import tools
 from reread.base.coerce import as_str
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies
-from reread.records.blocks import Block, ResultBlock, ToolResult
-from reread.tools.outcome import DONE, RUNNING, Outcome, is_plainly_done, outcome_of
+from reread.records.blocks import Block
+from reread.tools.outcome import DONE, RUNNING, Outcome, outcome_of
 
 
 class CallContent(msgspec.Struct, eq=False):
@@ -56,10 +56,10 @@ class CallContent(msgspec.Struct, eq=False):
         """The result block; None while unanswered."""
         if self.answer < 0:
             return None
-        blocks = self.bodies.content(self.answer)
         if self.by_position:
+            blocks = self.bodies.content(self.answer)
             return blocks[self.result_place] if self.result_place < len(blocks) else None
-        return next((x for x in blocks if isinstance(x, ResultBlock) and x.tool_use_id == self.id), None)
+        return self.bodies.result(self.answer, self.id)
 
     @property
     def by_position(self) -> bool:
@@ -71,7 +71,7 @@ class CallContent(msgspec.Struct, eq=False):
         """The structured result: `toolUseResult`, in whatever shape it has."""
         if self.answer < 0 or self.answer == self.use:
             return None
-        return structured_result(self.bodies.native(self.answer), self.bodies.content(self.answer), self.id)
+        return self.bodies.structured_result(self.answer, self.id)
 
     @property
     def typed_input(self) -> msgspec.Struct | None:
@@ -105,7 +105,7 @@ class CallContent(msgspec.Struct, eq=False):
         """running, done, failed, denied or interrupted."""
         if self.answer < 0:
             return RUNNING
-        if not self.is_error and not self.denied and is_plainly_done(self.bodies.records.body(self.answer)):
+        if not self.is_error and not self.denied and self.bodies.is_plainly_done(self.answer):
             return DONE
         return self.outcome.state
 
@@ -153,15 +153,3 @@ class CallContent(msgspec.Struct, eq=False):
     def deny(self) -> None:
         """Note that the end of its turn lists it as denied."""
         self.denied = True
-
-
-def structured_result(native: dict[str, Any], blocks: Sequence[Block], id: str) -> Any:
-    """Return a call's `toolUseResult` from the record that holds its result; None if it may be another call's."""
-    data = native.get("toolUseResult")
-    results = [block for block in blocks if isinstance(block, ToolResult)]
-    if len(results) <= 1:
-        return data
-    if isinstance(data, list) and len(cast(list[Any], data)) == len(results):
-        place = next((n for n, block in enumerate(results) if block.tool_use_id == id), None)
-        return None if place is None else cast(list[Any], data)[place]
-    return None

@@ -80,13 +80,13 @@ def _raw_blocks(native: dict[str, Any]) -> list[Any]:
     return cast(list[Any], content) if isinstance(content, list) else [content]
 
 
-def join_blocks(contents: Sequence[list[Block]]) -> list[Block]:
+def join_blocks(contents: Sequence[Sequence[Block]]) -> list[Block]:
     """Join the blocks of several records of one message.
 
     Exact repeats are dropped. Content that repeats all earlier blocks and adds to them replaces them.
     """
     if len(contents) == 1:
-        return contents[0]
+        return list(contents[0])
     blocks: list[Block] = []
     prints: list[bytes] = []
     seen: set[bytes] = set()
