@@ -276,7 +276,8 @@ class Conversation:
     @property
     def branches(self) -> list[Branch]:
         """All branches, the active one first."""
-        return sorted(self._all_branches(), key=lambda branch: branch.id != self.active_branch)
+        active, branches = self.active_branch, self._all_branches()
+        return [branches[active], *branches[:active], *branches[active + 1 :]]
 
     @property
     def forks(self) -> dict[int, list[Branch]]:

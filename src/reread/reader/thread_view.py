@@ -171,11 +171,10 @@ class ThreadView:
 
     def fork(self, timeline: Timeline, starting: Sequence[Branch]) -> schema.ForkPart:
         """The branches that can be chosen at a fork: the parent first, then those that start here."""
-        by_id = {branch.id: branch for branch in self.conversation.branches}
-        parent = by_id[starting[0].parent or 0]
+        parent = self.conversation.branch(starting[0].parent or 0)
         choices = [schema.ForkBranch(id=parent.id, title=self._first_words(parent, starting[0].fork))]
         choices += [schema.ForkBranch(id=branch.id, title=self._first_words(branch)) for branch in starting]
-        ancestors = _with_ancestors(by_id, timeline.branch)
+        ancestors = self.conversation.tree.limits(timeline.branch)
         shown = next((branch.id for branch in starting if branch.id in ancestors), parent.id)
         return schema.ForkPart(branches=choices, shown=shown)
 
@@ -278,13 +277,3 @@ def _first_answer(messages: Sequence[Message]) -> Message:
 def _call_mark(call: Call, state: str) -> str:
     """The letter of a call in the outline."""
     return STATE_MARKS.get(state) or CATEGORY_MARKS.get(category_of(call.name), ".")
-
-
-def _with_ancestors(by_id: dict[int, Branch], branch: int) -> set[int]:
-    """A branch, its parent, and so on up to the first branch."""
-    found: set[int] = set()
-    at: int | None = branch
-    while at is not None and at not in found:
-        found.add(at)
-        at = by_id[at].parent
-    return found

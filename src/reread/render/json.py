@@ -10,6 +10,7 @@ import msgspec
 from reread.base import jsontext
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.parts import TOOLS, block_kind
+from reread.model.record_kinds import TURN_STARTERS
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
 from reread.render.selection import EVERYTHING, Selection, selected_turns
@@ -98,7 +99,7 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
     yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
     yield from _array("turns", map(turn_value, conversation.turns if turns is None else turns), last=turns is not None)
     if turns is None:
-        yield from _array("branches", map(branch_value, conversation.branches))
+        yield from _array("branches", _branch_values(conversation))
         yield from _array("compactions", map(compaction_value, conversation.compactions))
         yield from _array("ledger", map(plain, conversation.ledger), last=True)
 
@@ -178,15 +179,24 @@ def turn_value(turn: Turn) -> dict[str, Any]:
     }
 
 
-def branch_value(branch: Branch) -> dict[str, Any]:
-    """A branch, with its messages by id."""
+def _branch_values(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    own: dict[int, list[Message]] = {}
+    for message in conversation.messages:
+        own.setdefault(message.branch, []).append(message)
+    return (branch_value(branch, own.get(branch.id, [])) for branch in conversation.branches)
+
+
+def branch_value(branch: Branch, own: Sequence[Message]) -> dict[str, Any]:
+    """A branch: the message after which it leaves its parent, and by id the messages that no parent shares."""
+    fork = branch.conversation.message_at(branch.fork) if branch.parent is not None else None
     return {
         "id": branch.id,
         "active": branch.active,
         "parent": branch.parent,
-        "leaf": branch.leaf,
-        "messages": [message.id for message in branch.messages],
-        "turns": len(branch.turns),
+        "fork": fork.id if fork is not None else None,
+        "leaf": own[-1].uuids[-1] if own and own[-1].uuids else None,
+        "messages": [message.id for message in own],
+        "turns": sum(message.kind in TURN_STARTERS for message in own),
     }
 
 

@@ -15,6 +15,8 @@ MAX_TEXTS = 50
 """Different texts that are highlighted."""
 MAX_STEPS = 20_000_000
 """Steps that a pattern may take in the worst case."""
+MAX_PATTERN = 1000
+"""Characters of a pattern above which nothing is marked."""
 MAX_REPEATS = 4
 """Unbounded repetitions that a pattern may have."""
 
@@ -33,6 +35,8 @@ def matched_texts(pattern: str, content: str, *, ignore_case: bool = False) -> l
     """Return the texts in `content` that a pattern matches, each once."""
     flags = re.IGNORECASE if ignore_case or pattern.startswith(_CASELESS) else 0
     pattern = pattern.removeprefix(_CASELESS)
+    if len(pattern) > MAX_PATTERN:
+        return []
     lines = [_PREFIX.sub("", line) for line in content.split("\n")]
     found = _matches(pattern, lines, flags) or _literal_matches(pattern, content, flags)
     return list(islice(dict.fromkeys(text for text in found if text.strip()), MAX_TEXTS))

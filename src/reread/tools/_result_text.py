@@ -10,10 +10,8 @@ from reread.tools.nodes import Node, Note
 
 OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 _NUMBER = re.compile(r" *(\d{1,9})(?:→|\t)")
-_PREVIEW = re.compile(
-    r"\A<persisted-output>\n(.*?)(?:\n\nPreview \([^)\n]*\):\n(.*?))?(?:\n\.\.\.)?\n</persisted-output>\s*\Z",
-    re.DOTALL,
-)
+FRAME, FRAME_END = "<persisted-output>\n", "\n</persisted-output>"
+_PREVIEW_LINE = re.compile(r"\n\nPreview \([^)\n]{0,200}\):\n")
 
 
 class ResultText(NamedTuple):
@@ -40,18 +38,38 @@ class NumberedLines(NamedTuple):
 
 def unwrap(text: str) -> ResultText:
     """Remove reminders at the end of a text, and the frame around a preview."""
-    while (cut := _last_reminder(text)) is not None:
-        text = text[:cut].rstrip() if cut else ""
-    preview = _PREVIEW.match(text)
-    return ResultText(preview[2] or "", preview[1]) if preview else ResultText(text, "")
+    end = _end(text, len(text))
+    while (cut := _last_reminder(text, end)) is not None:
+        end = _end(text, cut)
+    if end < len(text) and text[end:].strip():
+        text = text[:end]
+    return _unframed(text) or ResultText(text, "")
 
 
-def _last_reminder(text: str) -> int | None:
-    """Return where the reminder at the end of a text begins; one inside a numbered line belongs to the file."""
-    if not text.rstrip().endswith(CLOSE):
+def _end(text: str, end: int) -> int:
+    """Return where a text ends without the white space before `end`."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _last_reminder(text: str, end: int) -> int | None:
+    """Return where the reminder that ends at `end` begins; one inside a numbered line belongs to the file."""
+    if not text.endswith(CLOSE, 0, end):
         return None
-    at = text.rfind(OPEN)
+    at = text.rfind(OPEN, 0, end)
     return at if at == 0 or (at > 0 and text[at - 1] == "\n") else None
+
+
+def _unframed(text: str) -> ResultText | None:
+    """Return what the frame of a preview contains; None if there is no frame."""
+    framed = text.rstrip()
+    if not framed.startswith(FRAME) or not framed.endswith(FRAME_END):
+        return None
+    inside = framed[len(FRAME) : -len(FRAME_END)].removesuffix("\n...")
+    if found := _PREVIEW_LINE.search(inside):
+        return ResultText(inside[found.end() :], inside[: found.start()])
+    return ResultText("", inside)
 
 
 def parse_numbered_lines(text: str) -> NumberedLines | None:

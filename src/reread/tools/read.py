@@ -24,9 +24,7 @@ from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
 _CELL = re.compile(
-    r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?'
-    r'(.*?)</cell id="\1">([^<]*)',
-    re.DOTALL,
+    r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?|</cell id="([^"]*)">'
 )
 CELLS = '<cell id="'
 """How the text of a result begins if it is a notebook."""
@@ -308,9 +306,21 @@ def _plain(read: FileRead) -> Iterator[Node]:
 
 def _tagged_cells(text: str) -> Iterator[Node]:
     """Draw a notebook written as tags."""
-    for name, kind, language, source, output in _CELL.findall(text):
+    for name, kind, language, source, output in _cells(text):
         nodes = [Terminal(text=output.strip("\n"))] if output.strip() else []
         yield _cell_section(name, kind or "code", language or ("" if kind else "python"), source, nodes)
+
+
+def _cells(text: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield the name, kind, language, source and output of each cell; a cell without an end has none."""
+    opened: re.Match[str] | None = None
+    for tag in _CELL.finditer(text):
+        if tag[4] is None:
+            opened = opened or tag
+        elif opened is not None and tag[4] == opened[1]:
+            output = text[tag.end() : text.find("<", tag.end()) % (len(text) + 1)]
+            yield opened[1], opened[2] or "", opened[3] or "", text[opened.end() : tag.start()], output
+            opened = None
 
 
 def _numbered(text: str, path: str) -> Iterator[Node]:

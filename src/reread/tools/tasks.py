@@ -19,7 +19,7 @@ from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall
 
 _CREATED = re.compile(r"Task #(\S+) created")
-_LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*?)(?: \[blocked by (.*)\])?")
+_LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*)")
 
 
 class TaskCreateInput(Struct, frozen=True, kw_only=True):
@@ -206,11 +206,14 @@ def _tasks(call: ToolCall) -> list[TaskItem]:
     output = call.output(TaskListResult)
     if output is not None:
         return list_of(output.tasks, TaskItem)
-    found = [match for text in call.text.splitlines() if (match := _LISTED.fullmatch(text))]
-    return [
-        TaskItem(id=m[1], status=m[2], subject=m[3], blockedBy=m[4].replace("#", "").split(", ") if m[4] else None)
-        for m in found
-    ]
+    found = (_LISTED.fullmatch(line) for line in call.text.splitlines())
+    return [_listed(match[1], match[2], match[3]) for match in found if match]
+
+
+def _listed(id: str, status: str, text: str) -> TaskItem:
+    subject, mark, blockers = text.partition(" [blocked by ") if text.endswith("]") else (text, "", "")
+    blocked_by = blockers[:-1].replace("#", "").split(", ") if mark and blockers[:-1] else None
+    return TaskItem(id=id, status=status, subject=subject, blockedBy=blocked_by)
 
 
 def _task(call: ToolCall) -> TaskItem | None:

@@ -21,6 +21,14 @@ export const callsById = (calls: readonly SessionCall[]): Map<string, SessionCal
 export function branchMessages({ messages, branches = [] }: SessionConversation, branch?: number): SessionMessage[] {
   const found = branches.find(({ id, active }) => (branch === undefined ? active : id === branch));
   if (!found || branches.length < 2) return messages;
-  const ids = new Set(found.messages);
-  return messages.filter(({ id }) => ids.has(id));
+  const places = new Map(messages.map(({ id }, place) => [id, place]));
+  const byId = new Map(branches.map((each) => [each.id, each]));
+  const last = new Map([[found.id, messages.length]]);
+  for (let at = found; at.parent !== null && !last.has(at.parent); ) {
+    last.set(at.parent, (at.fork === null ? undefined : places.get(at.fork)) ?? -1);
+    const parent = byId.get(at.parent);
+    if (!parent) break;
+    at = parent;
+  }
+  return messages.filter(({ branch: own }, place) => place <= (last.get(own) ?? -1));
 }

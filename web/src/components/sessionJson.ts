@@ -36,7 +36,7 @@ export interface SessionMessage {
   text: string;
   blocks: ContentBlock[];
   usage?: Usage | null;
-  branch?: number;
+  branch: number;
   flags?: string[];
 }
 
@@ -58,7 +58,9 @@ export interface SessionCall {
 export interface SessionBranch {
   id: number;
   active: boolean;
-  messages: string[];
+  /** The branch it leaves, and the message after which it does. */
+  parent: number | null;
+  fork: string | null;
 }
 
 /** A conversation: that of a session, or of an agent. */
