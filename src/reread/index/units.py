@@ -15,7 +15,7 @@ import msgspec
 from reread.base.coerce import as_dict, as_str
 from reread.index.terms import without_escapes
 from reread.model.authors import HUMAN, user_kind
-from reread.model.call import structured_result
+from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
 from reread.model.parts import ENVELOPE, block_text, strings
 from reread.model.prompt_text import parse_prompt
@@ -129,10 +129,11 @@ def record_units(native: dict[str, Any], carry: Carry) -> list[Unit]:
 
 def _user(native: dict[str, Any], carry: Carry) -> Iterator[Unit]:
     blocks = content_blocks(native)
+    results = RecordResults.of(blocks)
     is_prompt = _is_prompt(native) if any(not isinstance(block, b.ResultBlock) for block in blocks) else False
     for block in blocks:
         if isinstance(block, b.ResultBlock):
-            yield _result(native, blocks, block, carry)
+            yield _result(native, results, block, carry)
         else:
             yield from _typed(block, is_prompt=is_prompt)
 
@@ -158,10 +159,10 @@ def _typed(block: b.Block, *, is_prompt: bool) -> Iterator[Unit]:
         yield from _units(NOTICE, [value for value in prompt.fields.values() if value != prompt.text])
 
 
-def _result(native: dict[str, Any], blocks: list[b.Block], block: b.ResultBlock, carry: Carry) -> Unit:
+def _result(native: dict[str, Any], results: RecordResults, block: b.ResultBlock, carry: Carry) -> Unit:
     id: Any = block.tool_use_id
     call = carry.calls.pop(id, None) if isinstance(id, str) else None
-    data = structured_result(native, blocks, id if isinstance(id, str) else "")
+    data = results.structured(native, id if isinstance(id, str) else "")
     is_error = getattr(block, "is_error", None) is True or bool(native.get("isError"))
     outcome = outcome_of(block, data, is_error=is_error, denial=as_str(native.get("toolDenialKind")))
     files = (call.files if call is not None else ()) or named_files(data)
@@ -179,11 +180,12 @@ def _result(native: dict[str, Any], blocks: list[b.Block], block: b.ResultBlock,
 def _assistant(native: dict[str, Any], carry: Carry) -> Iterator[Unit]:
     is_error = bool(native.get("isApiErrorMessage"))
     blocks = content_blocks(native)
+    results = RecordResults.of(blocks)
     for block in blocks:
         if isinstance(block, b.CallBlock):
             yield _call(block, carry)
         elif isinstance(block, b.ResultBlock):
-            yield _result(native, blocks, block, carry)
+            yield _result(native, results, block, carry)
         elif isinstance(block, b.Thinking):
             yield Unit(THINKING, block.thinking if isinstance(block.thinking, str) else "")
         elif isinstance(block, b.Text):

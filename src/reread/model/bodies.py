@@ -31,6 +31,27 @@ class RecordResults(NamedTuple):
     own: int
     """How many results of the client's own tools there are."""
 
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> RecordResults:
+        """Find the results among the blocks of a record."""
+        results = [block for block in blocks if isinstance(block, ResultBlock)]
+        own = [block for block in results if isinstance(block, ToolResult)]
+        by_id = {id: block for block in reversed(results) if isinstance(id := cast(Any, block.tool_use_id), str)}
+        places = {
+            id: n for n, block in reversed([*enumerate(own)]) if isinstance(id := cast(Any, block.tool_use_id), str)
+        }
+        return cls(by_id, places, len(own))
+
+    def structured(self, native: dict[str, Any], id: str) -> Any:
+        """Return a call's `toolUseResult` from the record that holds its result; None if it may be another call's."""
+        data = native.get("toolUseResult")
+        if self.own <= 1:
+            return data
+        place = self.places.get(id)
+        if place is None or not isinstance(data, list) or len(cast(list[Any], data)) != self.own:
+            return None
+        return cast(list[Any], data)[place]
+
 
 class Bodies:
     """Records by index, with their native objects and content blocks, and what others say of them."""
@@ -47,7 +68,7 @@ class Bodies:
         self._natives = _Recent(lambda index: self.records[index].native)
         self._contents = _Recent(lambda index: tuple(content_blocks(self.native(index))))
         self._plainly_done = _Recent(lambda index: is_plainly_done(self.records.body(index)))
-        self._results = _Recent(lambda index: _results_of(self.content(index)))
+        self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
 
     def native(self, index: int) -> dict[str, Any]:
         """Return a record's object in the native format."""
@@ -66,15 +87,8 @@ class Bodies:
         return self._plainly_done[index]
 
     def structured_result(self, index: int, id: str) -> Any:
-        """Return a call's `toolUseResult` from the record that holds its result; None if it may be another call's."""
-        data = self.native(index).get("toolUseResult")
-        results = self._results[index]
-        if results.own <= 1:
-            return data
-        place = results.places.get(id)
-        if place is None or not isinstance(data, list) or len(cast(list[Any], data)) != results.own:
-            return None
-        return cast(list[Any], data)[place]
+        """Return the structured result for a call that a record holds."""
+        return self._results[index].structured(self.native(index), id)
 
     def time(self, index: int) -> datetime | None:
         """Return the timestamp of a record."""
@@ -104,13 +118,3 @@ class _Recent(Generic[T]):
             del made[next(iter(made))]
         made[index] = found  # the last one is the most recent
         return found
-
-
-def _results_of(blocks: Sequence[Block]) -> RecordResults:
-    results = [block for block in blocks if isinstance(block, ResultBlock)]
-    own = [block for block in results if isinstance(block, ToolResult)]
-    by_id = {id: block for block in reversed(results) if isinstance(id := cast(Any, block.tool_use_id), str)}
-    places = {
-        id: place for place, block in reversed([*enumerate(own)]) if isinstance(id := cast(Any, block.tool_use_id), str)
-    }
-    return RecordResults(by_id, places, len(own))

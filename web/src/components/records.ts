@@ -72,5 +72,6 @@ function messageOf(record: TranscriptRecord, blocks: ContentBlock[], index: numb
     model: record.message?.model ?? null,
     text: blocks.flatMap(({ text }) => text ?? []).join("\n\n"),
     blocks,
+    branch: 0,
   };
 }
