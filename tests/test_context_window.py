@@ -76,6 +76,19 @@ def test_a_prompt_beyond_the_window_was_one_of_a_million() -> None:
     assert fill.window == 1_000_000
 
 
+def test_an_automatic_compaction_tells_that_the_window_was_no_million() -> None:
+    def compacted(trigger: str, peak: int) -> list[int | None]:
+        figures = {"trigger": trigger, "preTokens": 170_000, "postTokens": 12_000}
+        boundary = record("system", subtype="compact_boundary", uuid="b", parentUuid=None, compactMetadata=figures)
+        first = answer("2", "1", "claude-opus-5-5", input_tokens=peak, output_tokens=900)
+        after = [prompt("c", "b", isCompactSummary=True), prompt("4", "c"), answer("5", "4", "claude-opus-5-5")]
+        return [fill.window for fill in opened(prompt("1"), first, boundary, *after).context]
+
+    assert set(compacted("auto", 164_000)) == {200_000}
+    assert set(compacted("manual", 164_000)) == {1_000_000}
+    assert set(compacted("auto", 300_000)) == {1_000_000}
+
+
 def test_an_unknown_model_has_no_window() -> None:
     (fill,) = opened(prompt("1"), answer("2", "1", "other", input_tokens=300)).context
     assert (fill.tokens, fill.window, fill.share) == (300, None, None)

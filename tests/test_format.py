@@ -3,6 +3,7 @@
 import json
 import math
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from reread.base.format import (
     tokens_text,
     utc_text,
 )
-from reread.base.text import as_text, as_title, cell_width, one_line, pad, plural, truncate
+from reread.base.text import as_text, as_title, cell_width, home_text, one_line, pad, plural, truncate
 from reread.cli import reread as command
 
 FORMATTERS = {
@@ -31,6 +32,7 @@ FORMATTERS = {
     "size": size_text,
     "tokens": tokens_text,
     "money": money_text,
+    "lower_bound": partial(money_text, lower_bound=True),
 }
 CASES = json.loads((Path(__file__).parent / "fixtures" / "format.json").read_text())
 """The web UI's own tests read the same file."""
@@ -40,8 +42,8 @@ WIDE = ["日本語", "é", "👍", "👩‍👩‍👧", "한국어 text", "a", 
 
 
 @pytest.mark.parametrize(("kind", "value", "text"), [(kind, *case) for kind, cases in CASES.items() for case in cases])
-def test_a_value_is_written_as_in_the_browser(kind: str, value: float, text: str) -> None:
-    assert FORMATTERS[kind](value) == text
+def test_a_value_is_written_as_in_the_browser(kind: str, value: Any, text: str) -> None:
+    assert {**FORMATTERS, "folder": home_text}[kind](value) == text
 
 
 @pytest.mark.parametrize("value", HARD_VALUES, ids=lambda value: str(type(value)))

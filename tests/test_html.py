@@ -24,9 +24,9 @@ import reread
 from reread.base import jsontext
 from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
-from reread.reader import html_export
+from reread.reader import html_export, schema
 from reread.reader.session_view import SessionView
-from reread.reader.site_export import write_site
+from reread.reader.site_export import index_html, write_site
 from reread.render.selection import Selection
 from reread.session.session import Session
 
@@ -295,6 +295,13 @@ def sessions(tmp_path: Path) -> list[Path]:
         path.parent.mkdir(parents=True)
         path.write_bytes(jsonl(*told(user(f"in {path.stem} <b>&</b>", cwd=f"/p/{path.stem}"), reply("ok"))))
     return paths
+
+
+def test_the_index_says_lower_bounds_and_home_folders_as_the_reader_does() -> None:
+    figures = schema.Figures(tokens=10, cost_usd=1.5, unconfirmed_responses=1)
+    row = schema.LibraryRow(key="k", id="k", title="t", project="/home/sam/api", figures=figures)
+    text = "".join(index_html({"k": row}))
+    assert "<td>≥ $1.50</td>" in text and '<h2 title="/home/sam/api">~/api</h2>' in text
 
 
 def test_a_site_has_an_index_pages_and_shared_assets(sessions: list[Path], tmp_path: Path) -> None:

@@ -45,7 +45,9 @@ def hits(view: SessionView, query: str) -> list[list[Any]]:
 
 def matching(view: SessionView, case: dict[str, Any]) -> list[int]:
     """The items that match a filter."""
-    return filter_items(view, ItemFilter(frozenset(case["kinds"]), frozenset(case["tools"]), case["errors"])).indices
+    return filter_items(
+        view, ItemFilter(frozenset(case["kinds"]), frozenset(case["tools"]), case["errors"], case["stopped"])
+    ).indices
 
 
 def rewrite(view: SessionView) -> None:

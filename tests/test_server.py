@@ -439,6 +439,12 @@ def test_missing_things_are_404_and_invalid_parameters_400(demo: Site) -> None:
     assert demo.get(f"{base}/items?start=999999999")["items"] == []
 
 
+def test_an_unknown_path_answers_with_a_page_and_an_unknown_api_path_with_json(demo: Site) -> None:
+    page = demo.ask("/nothing/here")
+    assert page.status == 404 and b"<h1>Not found</h1>" in page.body and b'href="/"' in page.body
+    assert json.loads(demo.ask("/api/nothing").body) == {"error": "There is nothing at this address."}
+
+
 def test_an_address_other_than_loopback_needs_the_token() -> None:
     with running(SessionLibrary([SAMPLES], count=False), host="reader.example", token="sesame") as site:
         host = f"reader.example:{site.port}"

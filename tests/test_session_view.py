@@ -10,7 +10,7 @@ import making
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import GrowingSource, attachment, image, read, reply, result, system, text, thinking, use, user
+from making import GrowingSource, answer, attachment, image, read, reply, result, system, text, thinking, use, user
 from msgspec.structs import replace
 from test_laws import ANY_TRANSCRIPT, cut
 from test_real_client import TRANSCRIPTS, name
@@ -221,6 +221,30 @@ def test_the_kinds_of_client_messages() -> None:
     assert parts_of(view, schema.CompactionPart) == [
         schema.CompactionPart(trigger="auto", micro=False, before=9, after=2, summary="what was")
     ]
+
+
+def test_a_branch_that_was_left_has_figures_of_its_own() -> None:
+    view = view_of(
+        user("start"),
+        reply("yes", id="m1", usage={"output_tokens": 5}),
+        user("left", uuid="left"),
+        reply(use("t1", "Bash", command="false"), id="m2", usage={"output_tokens": 7}),
+        answer(result("t1", "Exit code 1", is_error=True)),
+        user("right", parentUuid="u2", uuid="right"),
+        reply(use("t2", "Read", file_path="/a"), id="m3", usage={"output_tokens": 20}),
+    )
+    left, active = view.overview(branch=0), view.overview()
+    assert (left.tools, left.errors, active.tools, active.errors) == ({"Bash": 1}, 1, {"Bash": 1, "Read": 1}, 1)
+    assert left.ended is not None and active.ended is not None and left.ended < active.ended
+    whole, of_left = run_steps(view.usage())(), run_steps(view.usage(branch=0))()
+    assert (of_left.figures.tokens, whole.figures.tokens) == (12, 32)
+    assert of_left.by_model.keys() == whole.by_model.keys()
+
+
+def test_responses_without_a_model_are_counted_under_a_name() -> None:
+    record = reply("yes", id="m1")
+    del record["message"]["model"]
+    assert "None" not in run_steps(view_of(user("start"), record).usage())().by_model
 
 
 def test_a_fork_offers_its_branches() -> None:

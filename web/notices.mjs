@@ -1,7 +1,7 @@
 // The licence notices of the libraries in the built files.
 import { readdirSync, readFileSync } from "node:fs";
 
-const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD"];
+const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "PSF-2.0"];
 
 /** The licence notices of all libraries. */
 export function notices() {

@@ -44,11 +44,11 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def serving(home: Path, *arguments: str) -> Iterator[str]:
+def serving(home: Path, *arguments: str, port: int = 0) -> Iterator[str]:
     """The address of a server that runs inside the context."""
     environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "PYTHONUNBUFFERED": "1"}
     environment["REREAD_HOME"] = str(home / "reread")
-    command = [sys.executable, "-m", "reread", *arguments, "--no-open", "--port", "0"]
+    command = [sys.executable, "-m", "reread", *arguments, "--no-open", "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
         assert server.stdout is not None
         line = server.stdout.readline()

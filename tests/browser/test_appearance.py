@@ -1,13 +1,18 @@
 """Phone, dark theme, print and accessibility."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from making import jsonl, reply, told, user
 from playwright.sync_api import expect
 
+import reread
 from browser.conftest import until
 from browser.test_reading import session_url
+from reread.reader.html_export import session_html
 
 Tab = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -34,6 +39,18 @@ class TestPhone:
         page = tab(demo + address, **PHONE)
         page.locator(".session-row, table.figures").first.wait_for()
         assert not page.evaluate(SCROLLS_SIDEWAYS)
+
+    def test_a_search_shows_its_hits_and_a_hit_its_message(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"), **PHONE)
+        page.get_by_role("searchbox").fill("response body")
+        hit = page.locator(".hit").first
+        expect(hit).to_be_visible()
+        assert hit.bounding_box()["width"] > 350
+        hit.click()
+        expect(page.locator(".hits")).not_to_be_visible()
+        expect(page.locator(".message.selected")).to_be_in_viewport()
+        page.get_by_role("button", name="Hits").click()
+        expect(page.locator(".hit").first).to_be_visible()
 
     def test_the_outline_is_a_drawer(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"), **PHONE)
@@ -88,11 +105,53 @@ class TestAccessibility:
         assert axe(page) == []
 
 
-def test_the_whole_session_is_printed(tab: Tab, demo: str) -> None:
-    page = tab(session_url(demo, "letters"))
+def assert_all_is_printed(page: Any, count: int) -> None:
+    """Check that the browser's own print, which waits for nothing, prints every message."""
     page.locator(".message").first.wait_for()
-    page.evaluate("window.print = () => { dispatchEvent(new Event('beforeprint')); window.printed = true }")
-    page.get_by_role("button", name="Print").click()
-    until(page, "window.printed")
-    expect(page.locator(".message.prompt", has_text="Morning. Write the release note")).to_have_count(1)
-    expect(page.locator(".message.prompt", has_text="Events that run out")).to_have_count(1)
+    page.evaluate(
+        "addEventListener('beforeprint', () => { window.printed = document.querySelectorAll('.message').length })"
+    )
+    page.pdf()
+    assert page.evaluate("window.printed") == count
+    until(page, f"document.querySelectorAll('.message').length < {count}")
+
+
+@pytest.fixture
+def long_session(tmp_path: Path) -> Path:
+    """A session with more messages than a page of the reader loads at once."""
+    path = tmp_path / "long.jsonl"
+    talk = [record for n in range(150) for record in (user(f"question {n}"), reply(f"answer {n}", id=f"msg_{n}"))]
+    path.write_bytes(jsonl(*told(*talk)))
+    return path
+
+
+def test_all_of_a_long_session_is_printed(tab: Tab, serve: Callable[..., str], long_session: Path) -> None:
+    assert_all_is_printed(tab(serve("serve", long_session)), 300)
+
+
+def test_all_of_an_exported_session_is_printed(tab: Tab, long_session: Path) -> None:
+    page = long_session.with_name("page.html")
+    page.write_bytes(b"".join(session_html(reread.open(long_session))))
+    assert_all_is_printed(tab(page.as_uri()), 300)
+
+
+class TestUsage:
+    def test_the_cost_is_on_the_screen_and_pointing_at_the_chart_moves_nothing(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage", viewport={"width": 1440, "height": 900})
+        page.get_by_role("button", name="By project").click()
+        page.get_by_role("button", name="All time").click()
+        table = page.locator("table.figures")
+        expect(table.get_by_role("columnheader").nth(2)).to_have_text("Cost")
+        expect(table.locator("td.num").first).to_be_in_viewport(ratio=1)
+        before = table.bounding_box()["y"]
+        for column in page.locator(".chart svg g:has(.tick)").all()[:4]:
+            column.locator(".hover").hover(force=True)
+            expect(page.locator(".legend-period")).not_to_have_text("Total")
+            assert table.bounding_box()["y"] == before
+            assert not re.search(r"\$\d+\.\d{5}", page.locator(".legend").inner_text())
+
+    def test_the_cost_is_on_the_screen_of_a_phone(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage", **PHONE)
+        page.get_by_role("button", name="By project").click()
+        page.get_by_role("button", name="All time").click()
+        expect(page.locator("table.figures td.num").first).to_be_in_viewport(ratio=1)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from making import answer, jsonl, reply, told, use, user
 from playwright.sync_api import expect
+
+from browser.conftest import serving
 
 Tab = Callable[..., Any]
 
@@ -78,6 +81,23 @@ def test_new_sessions_appear_in_the_library(tab: Tab, serve: Callable[..., str],
     other = session.path.with_name("99999999-2222-4333-8444-555555555555.jsonl")
     other.write_bytes(jsonl(*told(user("a session of its own", cwd="/home/dev"))))
     expect(page.locator(".session-row", has_text="a session of its own")).to_be_visible()
+
+
+def test_a_server_that_is_gone_is_said_until_it_is_back(browser: Any, tmp_path: Path, session: LiveSession) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    arguments = ("--root", str(session.path.parents[1]), "serve")
+    with serving(tmp_path / "home", *arguments, port=port) as address:
+        page = browser.new_page()
+        page.goto(f"{address}#/s/{session.key}")
+        expect(page.locator(".message", has_text="question 0").first).to_be_visible()
+    expect(page.locator(".connection")).to_contain_text("No connection to the server")
+    with serving(tmp_path / "home", *arguments, port=port):
+        expect(page.locator(".connection")).to_be_empty()
+        session.write(user("a question after the pause"))
+        page.keyboard.press("G")
+        expect(page.locator(".message", has_text="a question after the pause")).to_be_visible()
+    page.close()
 
 
 def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:

@@ -1,8 +1,10 @@
 """Keyboard shortcuts, links, the outline, search, filters and replay."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from making import answer, jsonl, reply, result, told, use, user
 from playwright.sync_api import expect
 
 from browser.conftest import DEMO, until
@@ -47,6 +49,29 @@ class TestKeys:
         page.keyboard.press("e")
         expect(page.locator(".call.current.failed")).to_be_visible()
 
+    def test_e_visits_each_call_that_failed_was_denied_or_interrupted_and_starts_over(
+        self, tab: Tab, serve: Callable[..., str], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "errors.jsonl"
+        denied = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+        path.write_bytes(
+            jsonl(
+                *told(
+                    user("go"),
+                    reply(*(use(f"t{n}", "Bash", command=f"run {n}") for n in range(3)), id="msg_1"),
+                    *(answer(result(f"t{n}", "no", is_error=n != 1)) for n in range(3)),
+                    reply("And then?", use("t3", "Write", file_path="/a", content="b"), id="msg_2"),
+                    answer(result("t3", denied, is_error=True), toolUseResult="User rejected tool use"),
+                    reply("Done.", id="msg_3"),
+                )
+            )
+        )
+        page = tab(serve("serve", path))
+        page.locator(".call").first.wait_for()
+        for call in ("0", "2", "3", "0"):
+            page.keyboard.press("e")
+            expect(page.locator(".call.current")).to_have_attribute("data-call", call)
+
     def test_t_shows_and_hides_all_thinking(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
         page.locator(".thinking").first.wait_for()
@@ -69,6 +94,14 @@ class TestKeys:
         expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_have_count(0)
+
+    def test_escape_closes_the_shortcuts_first(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("?")
+        expect(page.locator(".shortcuts")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator(".shortcuts")).to_have_count(0)
 
 
 class TestLinks:

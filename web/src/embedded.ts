@@ -26,13 +26,11 @@ export interface EmbeddedThread {
   branch: number;
   /** The head of its page, without branches and agents: those are in the index. */
   overview: Overview;
-  /** Usage of an agent; null for the main thread. */
-  usage: UsageSummary | null;
   /** Items per page; the last page may have fewer. */
   page: number;
   /** The chunk of each page, a `PageChunk`; branches may share them. */
   pages: number[];
-  /** The chunk with the whole outline and the keys, a `MapChunk`. */
+  /** The chunk with the whole outline, the keys and the usage, a `MapChunk`. */
   map: number;
 }
 
@@ -48,4 +46,6 @@ export interface MapChunk {
   keys: string[];
   /** The item and the index of each call, by call id. */
   calls: Record<string, [item: number, index: number]>;
+  /** Usage of an agent, or of a branch that was left; null if it is that of the whole session. */
+  usage: UsageSummary | null;
 }

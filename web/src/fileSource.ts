@@ -82,6 +82,7 @@ export function fileSource(page: Document): Source {
   const onlySession = sessionHref({ session: index.threads[0].overview.key });
   return {
     can: { library: false, usage: false, raw: false, live: false },
+    connection: null,
     home: index.home ?? onlySession,
     onlySession,
     library: unavailable,
@@ -94,6 +95,13 @@ export function fileSource(page: Document): Source {
     page: async (ref, start, count) => {
       const thread = threadOf(ref);
       return { start, total: thread.overview.items, stamp: 0, items: await readItems(thread, start, count) };
+    },
+    pageNow: (ref, start, count) => {
+      const thread = threadOf(ref);
+      const pages = thread.pages.slice(Math.floor(start / thread.page), Math.ceil((start + count) / thread.page));
+      const items = pages.flatMap((chunk) => chunks.jsonNow<PageChunk>(chunk).items);
+      const total = thread.overview.items;
+      return { start, total, stamp: 0, items: items.filter(({ index }) => index >= start && index < start + count) };
     },
     outline: async (ref, start, count) => {
       const { outline } = await mapChunk(threadOf(ref));
@@ -135,7 +143,7 @@ export function fileSource(page: Document): Source {
       if (!item) throw new NotFound("That is not in this exported page.");
       return itemMarkdown(item);
     },
-    usage: async (ref) => threadOf(ref).usage ?? index.usage,
+    usage: async (ref) => (await mapChunk(threadOf(ref))).usage ?? index.usage,
     problems: () => Promise.resolve(index.problems),
     pictureUrl: (url) => chunks.pictureUrl(url),
     exportUrl: () => null,

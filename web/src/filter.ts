@@ -2,9 +2,9 @@
 
 import { itemTexts, type ItemText, type TextKind } from "./itemTexts";
 import type { Filter } from "./source";
-import type { Part, TimelineItem } from "./values";
+import type { CallPart, Part, TimelineItem } from "./values";
 
-export const NO_FILTER: Filter = { kinds: [], tools: [], errors: false };
+export const NO_FILTER: Filter = { kinds: [], tools: [], errors: false, stopped: false };
 
 export const isEmpty = (filter: Filter): boolean => !filter.kinds.length && !filter.tools.length && !filter.errors;
 
@@ -27,10 +27,20 @@ export function matchingParts(item: TimelineItem, filter: Filter | null): Part[]
   return matching.size ? [...matching] : item.parts;
 }
 
+const isTrouble = ({ state }: CallPart, { stopped }: Filter): boolean =>
+  state === "failed" || (stopped && (state === "denied" || state === "interrupted"));
+
+/** The calls of an item that failed, were denied or interrupted. */
+export const troubles = (item: TimelineItem | undefined): CallPart[] =>
+  (item?.parts ?? []).filter((part): part is CallPart => part.part === "call" && isTrouble(part, TROUBLE));
+
+/** The filter for everything that did not end well. */
+export const TROUBLE: Filter = { ...NO_FILTER, errors: true, stopped: true };
+
 /** True if the text is of one of the kinds or of a call to one of the tools, and, if the filter asks for errors, is one. */
 function matches({ kind, call }: ItemText, item: TimelineItem, filter: Filter): boolean {
   const narrows = filter.kinds.length > 0 || filter.tools.length > 0;
   const named = call !== null && filter.tools.includes(call.name);
   if (narrows && !named && !filter.kinds.includes(FILTER_KINDS[kind])) return false;
-  return !filter.errors || (call ? call.state === "failed" : item.kind === "error");
+  return !filter.errors || (call ? isTrouble(call, filter) : item.kind === "error");
 }

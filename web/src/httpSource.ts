@@ -1,7 +1,9 @@
 /** The source for pages of `reread serve`: its HTTP API. */
 
+import { Store } from "./kit/store";
 import { NotFound, type Filter, type Source, type ThreadRef } from "./source";
 
+type Handlers = Record<string, (value: never) => void>;
 type Query = Record<string, string | number | boolean | null | undefined>;
 
 const sessionPath = (thread: ThreadRef) => `api/sessions/${encodeURIComponent(thread.session)}`;
@@ -39,6 +41,14 @@ function errorMessage(body: string): string {
   }
 }
 
+function getNow<T>(address: string): T {
+  const request = new XMLHttpRequest();
+  request.open("GET", address, false);
+  request.send();
+  if (request.status !== 200) throw new Error(errorMessage(request.responseText));
+  return JSON.parse(request.responseText) as T;
+}
+
 const getJson = async <T>(address: string): Promise<T> => (await get(address)).json() as Promise<T>;
 
 const getText = async (address: string): Promise<string> => (await get(address)).text();
@@ -53,9 +63,59 @@ const filterQuery = (filter: Filter): Query => ({
   kinds: filter.kinds.join(","),
   tools: filter.tools.join(","),
   errors: filter.errors,
+  stopped: filter.stopped,
 });
 
-function listen(address: string, handlers: Record<string, (value: never) => void>): () => void {
+/** How long a stream of events may take to be opened again before the server counts as gone, in milliseconds. */
+const GRACE = 2000;
+/** How soon a stream that the browser gave up is opened again. */
+const RETRY = 3000;
+
+/** Whether the server answers, as its stream of events shows. */
+class Connection extends Store {
+  lost = false;
+
+  set(lost: boolean): void {
+    if (lost === this.lost) return;
+    this.lost = lost;
+    this.changed();
+  }
+}
+
+const connection = new Connection();
+
+/** Listen to a stream of events until the returned function is called; it is opened again if the server was gone. */
+function listen(address: string, handlers: Handlers): () => void {
+  let events = open(address, handlers);
+  let timer = 0;
+  const check = () => {
+    if (events.readyState === EventSource.CLOSED) {
+      events = open(address, handlers);
+      watch();
+    }
+    if (events.readyState !== EventSource.OPEN) timer = window.setTimeout(check, RETRY);
+  };
+  const watch = () => {
+    events.onopen = () => {
+      clearTimeout(timer);
+      timer = 0;
+      connection.set(false);
+    };
+    events.onerror = () => {
+      timer ||= window.setTimeout(() => {
+        connection.set(events.readyState !== EventSource.OPEN);
+        check();
+      }, GRACE);
+    };
+  };
+  watch();
+  return () => {
+    clearTimeout(timer);
+    events.close();
+  };
+}
+
+function open(address: string, handlers: Handlers): EventSource {
   const events = new EventSource(address);
   for (const [name, handle] of Object.entries(handlers)) {
     events.addEventListener(name, (event) => {
@@ -63,16 +123,18 @@ function listen(address: string, handlers: Record<string, (value: never) => void
       handle((data ? JSON.parse(data) : null) as never);
     });
   }
-  return () => events.close();
+  return events;
 }
 
 export const httpSource: Source = {
   can: { library: true, usage: true, raw: true, live: true },
+  connection,
   home: "#/",
   onlySession: null,
   library: () => getJson("api/library"),
   overview: (thread) => getJson(inThread(thread, "")),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
+  pageNow: (thread, start, count) => getNow(inThread(thread, "/items", { start, count })),
   outline: (thread, start, count) => getJson(inThread(thread, "/outline", { start, count })),
   call: (thread, index, whole) => getJson(inThread(thread, `/calls/${index}`, { whole })),
   lines: (thread, target, whole) => getJson(inThread(thread, "/lines", { ...target, whole })),

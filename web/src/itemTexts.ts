@@ -56,7 +56,7 @@ function textOf(part: Part, item: TimelineItem, bodies: Record<string, CallBody>
 /** The texts of a notice's details that the notice itself does not already say. */
 function newTexts(nodes: Node[], item: TimelineItem): string[] {
   const shown = item.parts.map((part) => (part.part === "text" ? part.text : "")).join("\n");
-  return nodes.flatMap(nodeTexts).filter((text) => !shown.includes(text));
+  return nodes.flatMap(nodeTexts).filter((text) => !shown.includes(text.trim()));
 }
 
 /** The texts of a folded part, without the title under which it is folded. */

@@ -4,9 +4,11 @@ import { useSyncExternalStore } from "react";
 import type { Target, ThreadRef } from "./source";
 
 export type Route =
-  | { page: "library" | "captured" | "usage" }
+  | { page: "library" | "captured"; filter: string; sort: string }
+  | { page: "usage" | "unknown" }
   | { page: "session"; thread: ThreadRef; target: Target; query: string };
 
+export type ListRoute = Extract<Route, { page: "library" | "captured" }>;
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
 export function parseRoute(hash: string): Route {
@@ -27,8 +29,21 @@ export function parseRoute(hash: string): Route {
       query: params.get("q") ?? "",
     };
   }
-  if (pieces[0] === "usage" || pieces[0] === "captured") return { page: pieces[0] };
-  return { page: "library" };
+  const [first = "library", ...rest] = pieces;
+  if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
+  const page = first as keyof typeof PAGES;
+  return page === "usage" ? { page } : { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "" };
+}
+
+const PAGES = { library: "", captured: "captured", usage: "usage" };
+
+/** The address of a list of sessions; what is empty is left out. */
+export function listHref(page: "library" | "captured", filter: string, sort: string): string {
+  const params = new URLSearchParams();
+  if (filter) params.set("q", filter);
+  if (sort) params.set("sort", sort);
+  const search = params.toString();
+  return `#/${PAGES[page]}${search ? `?${search}` : ""}`;
 }
 
 export function sessionHref(thread: ThreadRef, target: Target = {}, query = ""): string {

@@ -1,5 +1,6 @@
 /** Where the reader gets its data: a server, or the data inside an exported page. */
 
+import type { Store } from "./kit/store";
 import type {
   CallBody,
   FilterResult,
@@ -37,6 +38,8 @@ export interface Filter {
   kinds: string[];
   tools: string[];
   errors: boolean;
+  /** With `errors`, also calls that were denied or interrupted. */
+  stopped: boolean;
 }
 
 /** A row of the usage report: groups and figures by name. */
@@ -62,6 +65,8 @@ export interface LibraryEvents {
 export interface Source {
   /** What is available besides reading one session. */
   can: { library: boolean; usage: boolean; raw: boolean; live: boolean };
+  /** Whether the server is gone; null if there is none. */
+  connection: (Store & { lost: boolean }) | null;
   /** Where the logo links to. */
   home: string;
   /** The address of the session, if there is only one. */
@@ -69,6 +74,8 @@ export interface Source {
   library(): Promise<Library>;
   overview(thread: ThreadRef): Promise<Overview>;
   page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<ItemPage>;
+  /** The same at once, without a promise: the browser waits for nothing before it prints. */
+  pageNow(thread: ThreadRef, start: number, count: number): ItemPage;
   outline(thread: ThreadRef, start: number, count: number): Promise<Outline>;
   call(thread: ThreadRef, index: number, whole?: boolean): Promise<CallBody>;
   lines(thread: ThreadRef, target: Target, whole?: boolean): Promise<RawLines>;

@@ -124,6 +124,12 @@ export class ThreadStore extends Store {
     return this.pages.peek(Math.floor(index / PAGE))?.rows[index % PAGE];
   }
 
+  /** The items of a page, if it is loaded and up to date. */
+  loadedPage(page: number): TimelineItem[] | undefined {
+    const cached = this.pages.peek(page);
+    return cached && !cached.stale ? cached.rows : undefined;
+  }
+
   /** Load these items in the background; subscribers are notified. */
   request(first: number, last: number): void {
     const end = Math.min(last, this.total - 1);

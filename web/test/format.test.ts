@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import shared from "../../tests/fixtures/format.json";
 import { ago, duration, folder, inProject, model, money, nameStart, plural, size, tokens } from "../src/kit/format";
 
-type Cases = Record<"duration" | "size" | "tokens" | "money", [number, string][]>;
+type Cases = Record<"duration" | "size" | "tokens" | "money" | "lower_bound", [number, string][]> & { folder: [string, string][] };
 
 const cases = shared as unknown as Cases;
 
@@ -11,11 +11,12 @@ test.each(cases.size)("%d bytes are %s", (bytes, text) => expect(size(bytes)).to
 test.each(cases.tokens)("%d tokens are %s", (count, text) => expect(tokens(count)).toBe(text));
 test.each(cases.money)("%d dollars are %s", (usd, text) => expect(money(usd)).toBe(text));
 
+test.each(cases.lower_bound)("at least %d dollars are %s", (usd, text) => expect(money(usd, true)).toBe(text));
+test.each(cases.folder)("%s is %s", (path, text) => expect(folder(path)).toBe(text));
+
 test("counts and names", () => {
   expect(plural(1, "turn")).toBe("1 turn");
   expect(plural(2310, "branch", "branches")).toBe("2,310 branches");
-  expect(folder("/home/sam/code")).toBe("~/code");
-  expect(folder("/homes/sam")).toBe("/homes/sam");
   expect(model("claude-sonnet-4-5-20250929")).toBe("sonnet-4-5");
 });
 

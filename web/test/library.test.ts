@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { listRows, matchesWords } from "../src/pages/groupSessions";
 import { sumFigures } from "../src/pages/SessionRow";
-import { axisTicks, chartOf } from "../src/pages/usageChart";
+import { axisTicks, chartOf, lastDays, periodsBetween } from "../src/pages/usageChart";
 import type { Figures, LibraryRow } from "../src/values";
 
 const figures = (tokens: number, cost: number | null): Figures => ({
@@ -58,7 +58,7 @@ test("days without usage are columns too", () => {
     { day: "2026-11-01", model: "a", cost_usd: 1 },
     { day: "2026-11-03", model: "b", cost_usd: 3 },
   ];
-  const chart = chartOf(rows, "day", "model", "cost");
+  const chart = chartOf(rows, "day", "model", "cost", [null, "2026-11-03"]);
   expect(chart.names).toEqual(["b", "a"]);
   expect(chart.columns).toEqual([
     { period: "2026-11-01", values: [0, 1] },
@@ -67,9 +67,18 @@ test("days without usage are columns too", () => {
   ]);
 });
 
+test("the axis has every week and month of the range, with usage or without", () => {
+  expect(periodsBetween("2026-10-28", "2026-11-15", "week")).toEqual(["2026-10-26", "2026-11-02", "2026-11-09"]);
+  expect(periodsBetween("2025-11", "2026-02-01", "month")).toEqual(["2025-11", "2025-12", "2026-01", "2026-02"]);
+  const week = [{ week: "2026-11-09", model: "a", cost_usd: 1 }];
+  const chart = chartOf(week, "week", "model", "cost", lastDays(90, new Date(2026, 10, 15)));
+  expect(chart.columns).toHaveLength(13);
+  expect(chart.columns.at(-1)).toEqual({ period: "2026-11-09", values: [1] });
+});
+
 test("beyond six groups the smallest are combined", () => {
   const rows = Array.from({ length: 9 }, (_, at) => ({ day: "2026-11-01", model: `m${at}`, cost_usd: at + 1 }));
-  const chart = chartOf(rows, "day", "model", "cost");
+  const chart = chartOf(rows, "day", "model", "cost", [null, "2026-11-01"]);
   expect(chart.names).toEqual(["m8", "m7", "m6", "m5", "m4", "others"]);
   expect(chart.totals.at(-1)).toBe(1 + 2 + 3 + 4);
 });

@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
-import { parseRoute, sessionHref } from "../src/route";
+import { listHref, parseRoute, sessionHref } from "../src/route";
 
-test.each(["", "#", "#/", "#/nowhere"])("%s is the library", (hash) => expect(parseRoute(hash)).toEqual({ page: "library" }));
+test.each(["", "#", "#/"])("%s is the library", (hash) =>
+  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", sort: "" }),
+);
+
+test.each(["#/nowhere", "#/usage/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
+
+test("the filter and the order of a list are in its address", () => {
+  expect(parseRoute(listHref("captured", "a b&c", "cost"))).toEqual({ page: "captured", filter: "a b&c", sort: "cost" });
+  expect(listHref("library", "", "")).toBe("#/");
+});
 
 test("pages by name", () => {
   expect(parseRoute("#/usage").page).toBe("usage");

@@ -12,7 +12,7 @@ const makeItem = (index: number): TimelineItem => ({
   line: index,
   time: null,
   parts: [{ part: "text", text: `text ${index}`, chars: null }],
-  title: "",
+  title: "", author: "", label: "",
   model: null,
   flags: [],
   figures: null,

@@ -70,16 +70,20 @@ def tokens_text(count: object) -> str:
     return _scaled(number, TOKENS, "") if number >= 0 else number_text(number)
 
 
-def money_text(dollars: object) -> str:
-    """Return an amount in US dollars with cents; an amount below half a cent has four decimals."""
+def money_text(dollars: object, *, lower_bound: bool = False) -> str:
+    """Return an amount in US dollars with cents; an amount below half a cent has four decimals.
+
+    A lower bound begins with `≥`; one that is too small to be written is `> $0`.
+    """
     number = as_number(dollars)
     if number is None:
         return ""
     if number < 0:
         return f"-{money_text(-number)}"
     if 0 < number < 0.00005:
-        return "<$0.0001"
-    return f"${number:.4f}" if 0 < number < 0.005 else f"${number:,.2f}"
+        return "> $0" if lower_bound else "<$0.0001"
+    amount = f"${number:.4f}" if 0 < number < 0.005 else f"${number:,.2f}"
+    return f"≥ {amount}" if lower_bound else amount
 
 
 def time_text(when: datetime | None) -> str:

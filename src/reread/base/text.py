@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from reread.base import jsontext
@@ -9,10 +10,12 @@ from reread.base.format import number_text
 
 LINE_LENGTH = 120
 TITLE_LENGTH = 120
+LONGEST_PATH = 4096
 TITLE_SOURCE = 4096
 """How many characters of a text a title is made from."""
 _SIBILANTS = ("s", "x", "ch", "sh")
 _VOWELS = "aeiou"
+_HOME = re.compile(r"^(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 
 
 def as_text(value: object) -> str:
@@ -28,6 +31,11 @@ def one_line(value: object, length: int = LINE_LENGTH) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
+def path_line(value: object) -> str:
+    """Return a path on one line; it is cut only if no system could have it."""
+    return one_line(value, LONGEST_PATH)
+
+
 def as_title(text: str) -> str:
     """Return the beginning of a text as the title of a session, cut after a word with an ellipsis."""
     line = " ".join(text[:TITLE_SOURCE].split())
@@ -36,6 +44,11 @@ def as_title(text: str) -> str:
     kept = line[: TITLE_LENGTH - 1]
     words = kept.rpartition(" ")[0] if line[TITLE_LENGTH - 1] != " " else kept
     return f"{words if len(words) > TITLE_LENGTH // 2 else kept}…"
+
+
+def home_text(path: str) -> str:
+    """Return a path with `~` for a home folder, as the web UI writes it."""
+    return _HOME.sub("~", path, count=1)
 
 
 def plural(count: object, noun: str) -> str:

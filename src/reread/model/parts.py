@@ -368,7 +368,7 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             yield "\n".join([*([part.report] if part.report else []), *part.fields.values()])
         case NoticeDetails():
             text = part.message.text
-            yield "\n".join(value for value in strings(part.fields) if value not in text)
+            yield "\n".join(value for value in strings(part.fields) if value.strip() not in text)
         case MessageAttachment():
             yield "\n".join(strings({name: value for name, value in part.payload.items() if name != "type"}))
         case TextCitations():

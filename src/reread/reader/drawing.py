@@ -8,6 +8,7 @@ from typing import Any
 
 from reread import tools
 from reread.base.coerce import as_dict
+from reread.base.telling_line import telling_line
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Call, Message
@@ -15,6 +16,7 @@ from reread.reader import schema
 from reread.reader.timeline import RUN_CATEGORIES, category_of
 from reread.reader.trim import CHARS, Trimmer
 from reread.records.blocks import Block
+from reread.render.sanitize import strip_escapes
 from reread.render.selection import EVERYTHING, Selection
 from reread.tools import nodes as n
 from reread.tools._images import with_dimensions
@@ -27,6 +29,8 @@ SELF_EXPLANATORY = frozenset({"compaction", "notification", "output"})
 """The kinds of notice whose details are not shown."""
 TITLE = 80
 """Characters of a title at most."""
+NOTE = 160
+"""Characters of a note at most; the page cuts it to its width."""
 DETAILS = "details"
 ATTACHED_SHOWN = 20
 """How many of the records attached to a call are shown."""
@@ -256,5 +260,5 @@ def _outcome_note(outcome: Outcome) -> str:
     if outcome.state not in (FAILED, DENIED, INTERRUPTED):
         return ""
     code = f"exit code {outcome.exit_code}" if outcome.exit_code is not None else ""
-    first = one_line(outcome.message.strip().split("\n")[0], TITLE) if outcome.message.strip() else ""
-    return ": ".join(part for part in (code, first) if part)
+    why = one_line(telling_line(strip_escapes(outcome.message)), NOTE)
+    return ": ".join(part for part in (code, why) if part)

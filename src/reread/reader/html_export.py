@@ -259,11 +259,10 @@ class _PagePartBuilder(PartBuilder):
     def __init__(self, page: _PageWriter) -> None:
         super().__init__(page.picture_url, page.view.agent_infos, whole=True, selection=page.selection)
         self.bodies: dict[str, schema.CallBody] = {}
-        self._full = page.selection.full
 
     def call(self, call: Call) -> schema.CallPart:
         part = super().call(call)
-        self.bodies[str(call.index)] = self.body(call, full=self._full)
+        self.bodies[str(call.index)] = self.body(call)
         return part
 
 
@@ -331,7 +330,7 @@ class _ThreadWriter:
         yield self.page.chunk({"items": batch, "bodies": bodies})
 
     def map_chunk(self) -> bytes:
-        """The chunk with the outline, the keys of all items, and the item of each call."""
+        """The chunk with the outline, the keys of all items, the item of each call, and the thread's usage."""
         for turn, at in self.turns:
             if turn not in self.outline:
                 self.outline[turn] = replace(self.thread.outline_turn(self.timeline, turn), item=at)
@@ -339,24 +338,27 @@ class _ThreadWriter:
             start=0, total=len(self.turns), stamp=0, turns=[self.outline[n] for n, _ in self.turns]
         )
         calls = {id: (item, number) for id, item, number in self.calls}
-        return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls})
+        return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls, "usage": self._usage()})
 
     def index_entry(self, map: int) -> dict[str, Any]:
         """The thread's entry in the page's index; `map` is the number of its map chunk."""
         id = self.agent.id if self.agent is not None else None
-        overview = self.page.view.overview(id, lists=False)
+        overview = self.page.view.overview(id, self.timeline.branch, lists=False)
         counts = {"branch": self.timeline.branch, "turns": len(self.turns), "items": len(self.keys), "live": False}
         return {
             "agent": id,
             "branch": self.timeline.branch,
             "overview": replace(overview, **counts),
-            "usage": self._usage() if self.agent is not None else None,
             "page": PAGE,
             "pages": self.pages,
             "map": map,
         }
 
-    def _usage(self) -> schema.UsageSummary:
+    def _usage(self) -> schema.UsageSummary | None:
+        """The usage of an agent or of a branch that was left; None if it is that of the whole session."""
+        if self.agent is None:
+            left = self.thread.is_left(self.timeline.branch)
+            return run_steps(self.page.view.usage(branch=self.timeline.branch))() if left else None
         figures, context = schema.Figures.of(self.thread.usage()), run_steps(self.thread.context())
         return schema.UsageSummary(figures=figures, by_model={}, context=context)
 

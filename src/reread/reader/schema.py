@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from reread.accounting.billing import Usage
+from reread.base.format import money_text
 from reread.catalog.summaries import Header
 from reread.render.format import heading
 from reread.session.context_window import ContextFill
@@ -34,6 +35,11 @@ class Figures(Value, frozen=True):
     unconfirmed_responses: int = 0
     """Responses without a final token count, which make the figures a lower bound."""
     unpriced_models: list[str] = []
+
+    @property
+    def cost_text(self) -> str:
+        """The cost as text; empty if no price is known."""
+        return money_text(self.cost_usd, lower_bound=bool(self.unconfirmed_responses or self.unpriced_models))
 
     @classmethod
     def of(cls, usage: Usage) -> Figures:

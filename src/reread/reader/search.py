@@ -13,7 +13,7 @@ from reread.reader import schema
 from reread.reader.drawing import shown_parts
 from reread.reader.session_view import SessionView
 from reread.reader.timeline import Timeline
-from reread.tools.outcome import FAILED
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
 
 SECONDS = 0.2
 """How long one request may take; then it returns where to continue."""
@@ -40,6 +40,8 @@ class ItemFilter(NamedTuple):
     """prompts, text, thinking, tools or notices."""
     tools: frozenset[str] = frozenset()
     errors: bool = False
+    stopped: bool = False
+    """With `errors`, also calls that were denied or interrupted."""
 
     def matches(self, messages: list[Message]) -> bool:
         """True if an item with these messages matches; hardly any record is read for it."""
@@ -53,10 +55,14 @@ class ItemFilter(NamedTuple):
 
     def selects(self, kind: str, message: Message, call: Call | None = None) -> bool:
         """True if the filter selects a part of this kind, or this call."""
-        if self.errors and not (message.kind == "error" if call is None else call.state == FAILED):
+        if self.errors and not (message.kind == "error" if call is None else call.state in self._bad_states):
             return False
         named = call is not None and call.name in self.tools
         return not (self.kinds or self.tools) or named or kind in self.kinds
+
+    @property
+    def _bad_states(self) -> tuple[str, ...]:
+        return (FAILED, DENIED, INTERRUPTED) if self.stopped else (FAILED,)
 
     def _kinds(self, message: Message) -> set[str]:
         kinds = quick_kinds(message)

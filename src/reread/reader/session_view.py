@@ -17,7 +17,7 @@ from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, run_title
 from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
-from reread.reader.thread_view import ThreadView
+from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
 from reread.render.format import heading, notice_label
 from reread.render.markdown import sequence_markdown
@@ -108,6 +108,7 @@ class SessionView:
         session, thread = self.session, self.thread(agent)
         timeline = thread.timeline(branch)
         metadata = thread.conversation.metadata
+        figures = thread.branch_figures(timeline)
         info = self.agent_info(thread.conversation) if isinstance(thread.conversation, Agent) else None
         return schema.Overview(
             key=self.key,
@@ -118,10 +119,10 @@ class SessionView:
             path=str(session.path) if session.path is not None else None,
             git_branches=list(dict.fromkeys(metadata.git_branches)),
             versions=list(metadata.versions),
-            models=list(metadata.models),
+            models=figures.models,
             dialects=thread.dialects(),
-            started=parse_timestamp(metadata.first_stamp),
-            ended=parse_timestamp(metadata.last_stamp),
+            started=figures.started,
+            ended=figures.ended,
             live=self.live,
             turns=timeline.turns,
             items=len(timeline),
@@ -129,8 +130,8 @@ class SessionView:
             branches=thread.branch_infos() if lists else [],
             agents=[self.agent_info(found) for found in session.agents.values()] if lists else [],
             agent=info,
-            tools=dict(thread.tools.most_common()),
-            errors=thread.errors,
+            tools=dict(figures.tools.most_common()),
+            errors=figures.errors,
             malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
         )
@@ -163,9 +164,17 @@ class SessionView:
         """The agents that a call started."""
         return [self.agent_info(agent) for agent in call.agents]
 
-    def usage(self, agent: str | None = None) -> Steps[Callable[[], schema.UsageSummary]]:
-        """The usage and how full the context was: a function that takes a while, and that any thread may call."""
-        context, source = (yield from self.thread(agent).context()), self.session.path or self.session
+    def usage(self, agent: str | None = None, branch: int | None = None) -> Steps[Callable[[], schema.UsageSummary]]:
+        """The usage and how full the context was: a function that takes a while, and that any thread may call.
+
+        On the active branch it is the usage of the whole session, on another that of the branch alone.
+        """
+        thread = self.thread(agent)
+        context = yield from thread.context(branch)
+        if thread.is_left(branch):
+            summary = _summary(thread.usage_by_model(branch), context)
+            return lambda: summary
+        source = self.session.path or self.session
         return lambda: _usage_summary(source, agent, context)
 
     def markdown(
@@ -361,13 +370,17 @@ def _known_turn(timeline: Timeline, turn: int) -> int:
 
 def _usage_summary(source: Path | Session, agent: str | None, context: list[ContextFill]) -> schema.UsageSummary:
     report = usage(source, by=["agent", "model"])
-    rows = [row for row in report.rows if agent is None or row["agent"] == agent]
     by_model: dict[str, list[Usage]] = {}
-    for row in rows:
-        by_model.setdefault(str(row["model"]), []).append(row.usage)
+    for row in report.rows:
+        if agent is None or row["agent"] == agent:
+            by_model.setdefault(str(row["model"] or UNKNOWN_MODEL), []).append(row.usage)
+    return _summary({model: total(usages) for model, usages in by_model.items()}, context)
+
+
+def _summary(by_model: dict[str, Usage], context: list[ContextFill]) -> schema.UsageSummary:
     return schema.UsageSummary(
-        figures=schema.Figures.of(report.totals if agent is None else total(row.usage for row in rows)),
-        by_model={model: schema.Figures.of(total(usages)) for model, usages in by_model.items()},
+        figures=schema.Figures.of(total(by_model.values())),
+        by_model={model: schema.Figures.of(usage) for model, usage in by_model.items()},
         context=context,
     )
 

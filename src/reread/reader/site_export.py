@@ -12,7 +12,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.format import date_text, tokens_text
-from reread.base.text import plural
+from reread.base.text import home_text, plural
 from reread.base.version import __version__
 from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_atomic
@@ -162,7 +162,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
         f"<h1>{plural(len(rows), 'session')}</h1>\n"
     )
     for project, group in by_project.items():
-        yield f"<section>\n<h2>{_text(project)}</h2>\n<table>\n"
+        yield f'<section>\n<h2 title="{_text(project)}">{_text(home_text(project))}</h2>\n<table>\n'
         yield from (_index_row(key, row) for key, row in group)
         yield "</table>\n</section>\n"
     yield "</main>\n</body>\n</html>\n"
@@ -170,7 +170,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
 
 def _index_row(key: str, row: LibraryRow) -> str:
     figures = row.figures
-    cost = f"${figures.cost_usd:,.2f}" if figures is not None and figures.cost_usd is not None else ""
+    cost = figures.cost_text if figures is not None else ""
     tokens = tokens_text(figures.tokens) if figures is not None else ""
     cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
     models = " ".join(map(model_text, row.models))

@@ -6,7 +6,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from typing import cast
+from datetime import datetime
+from typing import NamedTuple, cast
 
 from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
@@ -39,6 +40,19 @@ CATEGORY_MARKS = {"edit": "e", "agent": "a"}
 """The letters in the outline of calls that are done."""
 NEVER = 1 << 62
 """In place of a message's index: no message can change this sum."""
+
+
+UNKNOWN_MODEL = "unknown model"
+
+
+class BranchFigures(NamedTuple):
+    """What the head of a page says of a branch."""
+
+    models: list[str]
+    started: datetime | None
+    ended: datetime | None
+    tools: Counter[str]
+    errors: int
 
 
 class ThreadView:
@@ -145,10 +159,30 @@ class ThreadView:
             description = agent.prompt or ""
         return heading(description, schema.TITLE)
 
-    def context(self) -> Steps[list[ContextFill]]:
-        """How full the context was at the end of the turns of the active branch."""
+    def is_left(self, branch: int | None) -> bool:
+        """True if a branch is not the active one."""
+        return branch is not None and branch != self.conversation.active_branch
+
+    def branch_figures(self, timeline: Timeline) -> BranchFigures:
+        """What the head of a page says: of the whole conversation, or of a branch that was left."""
+        if self.is_left(timeline.branch):
+            return _branch_figures(timeline.messages)
+        metadata = self.conversation.metadata
+        started, ended = parse_timestamp(metadata.first_stamp), parse_timestamp(metadata.last_stamp)
+        return BranchFigures(list(metadata.models), started, ended, self.tools, self.errors)
+
+    def usage_by_model(self, branch: int | None) -> dict[str, Usage]:
+        """The usage of the messages of a branch, by model."""
+        by_model: dict[str, list[Usage]] = {}
+        for message in self.timeline(branch).messages:
+            if message.usage.responses:
+                by_model.setdefault(message.model or UNKNOWN_MODEL, []).append(message.usage)
+        return {model: total(usages) for model, usages in by_model.items()}
+
+    def context(self, branch: int | None = None) -> Steps[list[ContextFill]]:
+        """How full the context was at the end of the turns of a branch; of the active one if None."""
         yield from self._gauge.measure()
-        timeline = self.timeline()
+        timeline = self.timeline(branch)
         spans = ((turn, timeline.turn_messages(turn)) for turn in range(1, timeline.turns + 1))
         turns = (Turn(turn, None, timeline.messages[start:end]) for turn, (start, end) in spans)
         return _fullest(self._gauge.fills(turns, current_prices()))
@@ -250,6 +284,18 @@ class ThreadView:
             branches=branches,
             compacted=any(map(_is_compaction, messages)),
         )
+
+
+def _branch_figures(messages: Sequence[Message]) -> BranchFigures:
+    calls = [call for message in messages for call in message.calls]
+    times = [message.timestamp for message in messages if message.timestamp is not None]
+    return BranchFigures(
+        list(dict.fromkeys(message.model for message in messages if message.model)),
+        times[0] if times else None,
+        times[-1] if times else None,
+        Counter(call.name for call in calls),
+        sum(call.state == FAILED for call in calls) + sum(message.kind == "error" for message in messages),
+    )
 
 
 def _fullest(fills: list[ContextFill]) -> list[ContextFill]:

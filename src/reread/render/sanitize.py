@@ -37,9 +37,14 @@ def safe_json(text: str) -> str:
     return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
+def strip_escapes(text: str) -> str:
+    """Text without escape codes."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
 def plain_text(text: str) -> str:
     """Safe text without escape codes."""
-    return safe(_ESCAPES.sub("", text) if "\x1b" in text else text)
+    return safe(strip_escapes(text))
 
 
 def plain_output(text: str, *, full: bool = False) -> str:

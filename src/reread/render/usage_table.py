@@ -111,8 +111,8 @@ def cost_text(usage: Usage) -> str:
     """Return a cost, with `≥` if it is a lower bound and `?` if some model has no price."""
     if usage.cost_usd is None:
         return "?"
-    bound = "≥" if usage.lower_bound else ""
-    return f"{bound}{money_text(usage.cost_usd)}{'?' if usage.unpriced_models else ''}"
+    cost = money_text(usage.cost_usd, lower_bound=usage.lower_bound).replace(" ", "")
+    return f"{cost}{'?' if usage.unpriced_models else ''}"
 
 
 def _difference(dollars: float) -> str:

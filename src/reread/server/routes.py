@@ -13,7 +13,7 @@ from typing import Any, cast
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reread.base import jsontext
@@ -41,6 +41,12 @@ MEDIA_TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 NOT_BUILT = "The web page is not built; run `make web` in the source folder."
+NOT_FOUND = (
+    '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not found · reread</title></head>\n'
+    "<body><main><h1>Not found</h1><p>There is no page at this address.</p>"
+    '<p><a href="/">All sessions</a></p></main></body>\n</html>\n'
+)
 MAX_ITEMS, MAX_TURNS, MAX_MATCHES = 200, 2000, 10_000
 PROGRESS_SECONDS = 0.1
 """How often progress is sent while a file is being read."""
@@ -148,7 +154,7 @@ def _filter(view: SessionView, params: Parameters) -> Any:
 
 
 def _item_filter(params: Parameters) -> ItemFilter:
-    return ItemFilter(params.words("kinds"), params.words("tools"), params.flag("errors"))
+    return ItemFilter(params.words("kinds"), params.words("tools"), params.flag("errors"), params.flag("stopped"))
 
 
 def _markdown(view: SessionView, params: Parameters) -> Response:
@@ -158,7 +164,7 @@ def _markdown(view: SessionView, params: Parameters) -> Response:
 
 
 def _usage(view: SessionView, params: Parameters) -> Any:
-    return view.usage(params.thread.agent)
+    return view.usage(*params.thread)
 
 
 def _export(view: SessionView, params: Parameters) -> Callable[[], Response]:
@@ -260,7 +266,7 @@ def make_app(library: SessionLibrary) -> Starlette:
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
         *_static_routes(),
     ]
-    app = Starlette(routes=routes, exception_handlers={RereadError: _error_response})
+    app = Starlette(routes=routes, exception_handlers={RereadError: _error_response, 404: _unknown_path})
     app.state.open_sessions = open_sessions
     app.state.library = library
     app.state.library_search = library_search
@@ -293,6 +299,12 @@ def event_stream(events: AsyncIterator[bytes]) -> Response:
 
 async def _error_response(request: Request, error: Exception) -> Response:
     return json_response({"error": str(error)}, 400 if isinstance(error, Misuse) else 404)
+
+
+async def _unknown_path(request: Request, error: Exception) -> Response:
+    if request.url.path.startswith("/api/"):
+        return json_response({"error": "There is nothing at this address."}, 404)
+    return HTMLResponse(NOT_FOUND, 404)
 
 
 def _static_routes() -> list[Route]:

@@ -11,8 +11,8 @@ from reread.accounting.billing import charges_of
 from reread.accounting.prices import Prices, parse_model_id
 from reread.model.conversation import Compaction, Conversation, Message, Turn
 
-LARGE = 1_000_000
-"""The window of a model whose prompt was longer than its usual window."""
+USUAL, LARGE = 200_000, 1_000_000
+"""The windows of most models: a prompt beyond the usual one, or an automatic compaction, tells which it was."""
 
 
 class ContextDrop(msgspec.Struct, frozen=True):
@@ -85,13 +85,28 @@ class ContextGauge:
         """Return the context at the end of each turn."""
         stated = _stated_windows(self._conversation)
         dropped = self._dropped()
-        return [self._fill(turn, dropped, stated, prices) for turn in turns]
+        largest = USUAL if self._compacted_as_usual(dropped.values()) else None
+        return [self._fill(turn, dropped, largest, stated, prices) for turn in turns]
 
-    def _fill(self, turn: Turn, dropped: dict[int, ContextDrop], stated: dict[str, int], prices: Prices) -> ContextFill:
+    def _compacted_as_usual(self, dropped: Iterable[ContextDrop]) -> bool:
+        """True if the client compacted by itself because a usual window was full."""
+        full = [drop.before for drop in dropped if drop.trigger == "auto" and not drop.micro and drop.before]
+        return bool(full) and max([*full, *(size for size in self._sizes if size is not None)]) <= USUAL
+
+    def _fill(
+        self,
+        turn: Turn,
+        dropped: dict[int, ContextDrop],
+        largest: int | None,
+        stated: dict[str, int],
+        prices: Prices,
+    ) -> ContextFill:
         found = [(size, m) for m in turn.messages if (size := self._sizes[m.index]) is not None]
         tokens, model = (found[-1][0], found[-1][1].model) if found else (None, None)
         peak = max((size for size, _ in found), default=None)
         window, known = _window(model, peak or 0, stated, prices)
+        if window is not None and largest is not None and not known:
+            window = min(window, largest)
         inside = [dropped[message.index] for message in turn.messages if message.index in dropped] if dropped else []
         return ContextFill(turn.index, model, tokens, peak, window, known, inside)
 

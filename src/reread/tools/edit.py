@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
 from reread.tools._result_text import parse_numbered_lines
@@ -67,7 +67,7 @@ def title(call: ToolCall) -> str:
     """Return the file and the number of changed lines."""
     change = _change(call)
     edits = plural(change.edits, "edit") if call.name == MULTI else ""
-    return join_parts(call.name, one_line(change.path), edits, _diff.change_counts(change.hunks))
+    return join_parts(call.name, path_line(change.path), edits, _diff.change_counts(change.hunks))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.format import as_number, number_text
-from reread.base.text import one_line, plural
+from reread.base.text import one_line, path_line, plural
 from reread.tools import generic
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, Node, Prose
@@ -41,7 +41,7 @@ def title(call: ToolCall) -> str:
     """Return the operation, the position and the number of results."""
     args, output = call.input(LspInput), call.output(LspResult) or LspResult()
     position = "".join(f":{number}" for number in (args.line, args.character) if as_number(number) is not None)
-    place = f"{one_line(first_nonblank(args.filePath, output.filePath))}{position}"
+    place = f"{path_line(first_nonblank(args.filePath, output.filePath))}{position}"
     return join_parts(call.name, one_line(first_nonblank(args.operation, output.operation)), place, _found(output))
 
 

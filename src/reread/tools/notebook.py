@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
-from reread.base.text import as_text, one_line
+from reread.base.text import as_text, one_line, path_line
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import first_nonblank, join_parts, parse_json
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
@@ -51,7 +51,7 @@ def title(call: ToolCall) -> str:
     args, output = _input_output(call)
     path = first_nonblank(output.notebook_path, args.notebook_path)
     cell = one_line(_cell(args, output) or _after(args, output), 40)
-    return join_parts(call.name, one_line(path), _mode(args, output), cell, _diff.change_counts(_hunks(args, output)))
+    return join_parts(call.name, path_line(path), _mode(args, output), cell, _diff.change_counts(_hunks(args, output)))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text, size_text
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, one_line, path_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import generic
@@ -152,7 +152,7 @@ def _parse(call: ToolCall) -> FileRead:
 def title(call: ToolCall) -> str:
     """Return the file and the part that was read."""
     read = _parse(call)
-    return join_parts(call.name, one_line(read.path), PARTS.get(read.kind, _range_text)(read))
+    return join_parts(call.name, path_line(read.path), PARTS.get(read.kind, _range_text)(read))
 
 
 def draw(call: ToolCall) -> Iterator[Node]:

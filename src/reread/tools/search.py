@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, number_text
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import generic
 from reread.tools._highlight import matched_texts
 from reread.tools._result_text import unwrap
@@ -111,7 +111,7 @@ class SearchMatches(NamedTuple):
 def glob_title(call: ToolCall) -> str:
     """Return the pattern, the folder, and the number of files."""
     args = call.input(GlobInput)
-    where = f"in {one_line(args.path)}" if first_nonblank(args.path) else ""
+    where = f"in {path_line(args.path)}" if first_nonblank(args.path) else ""
     return _title(call, one_line(args.pattern), where, _count_text(_glob_result(call)))
 
 
@@ -153,7 +153,7 @@ def _truncation(output: GlobResult, shown: int) -> str:
 def grep_title(call: ToolCall) -> str:
     """Return the pattern, where it was searched, and how much was found."""
     args = call.input(GrepInput)
-    where = f"in {one_line(args.path)}" if first_nonblank(args.path) else ""
+    where = f"in {path_line(args.path)}" if first_nonblank(args.path) else ""
     only = ", ".join(one_line(part, 60) for part in (args.glob, args.include, args.type) if first_nonblank(part))
     scope = f"{where} ({only})" if only else where
     return _title(call, f'"{one_line(args.pattern)}"', scope.strip(), _count_text(_grep_result(call)))
@@ -254,7 +254,7 @@ def _matches_by_file(content: str) -> dict[str, int]:
 def ls_title(call: ToolCall) -> str:
     """Return the folder and the number of entries."""
     entries = _LISTED.findall(_tree(call))
-    return _title(call, one_line(call.input(LsInput).path), "", plural(entries, "entry") if entries else "")
+    return _title(call, path_line(call.input(LsInput).path), "", plural(entries, "entry") if entries else "")
 
 
 def draw_ls(call: ToolCall) -> Iterator[Node]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.coerce import as_list
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, one_line, path_line, plural
 from reread.records import blocks as b
 from reread.tools import _diff, _draw
 from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
@@ -128,7 +128,7 @@ def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
 def edit_title(call: ToolCall) -> str:
     """Return the command and the file."""
     args = call.input(TextEditorInput)
-    return join_parts(call.name, one_line(args.command), one_line(args.path))
+    return join_parts(call.name, one_line(args.command), path_line(args.path))
 
 
 def draw_edit(call: ToolCall) -> Iterator[Node]:

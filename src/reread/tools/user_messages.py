@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import size_text
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, typed_result
 from reread.tools.nodes import Data, Node, Note, facts
@@ -123,7 +123,7 @@ class OfferChromeSetupResult(Struct, frozen=True, kw_only=True):
 def file_title(call: ToolCall) -> str:
     """Return the file, or the number of files."""
     files = as_list(call.input(SendUserFileInput).files)
-    return join_parts(call.name, one_line(files[0]) if len(files) == 1 else plural(files, "file"))
+    return join_parts(call.name, path_line(files[0]) if len(files) == 1 else plural(files, "file"))
 
 
 def draw_file(call: ToolCall) -> Iterator[Node]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
 from reread.tools._values import as_type, first_nonblank
 from reread.tools.nodes import Hunk, Node, Note
@@ -55,7 +55,7 @@ def title(call: ToolCall) -> str:
     content = _content(call, output)
     lines = plural(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
     return " ".join(
-        part for part in (call.name, one_line(_path(call, output)), _diff.change_counts(hunks) or lines) if part
+        part for part in (call.name, path_line(_path(call, output)), _diff.change_counts(hunks) or lines) if part
     )
 
 

@@ -16,11 +16,9 @@ type Costs = Pick<Figures, "cost_usd" | "unconfirmed_responses" | "unpriced_mode
 
 export function Cost({ figures }: { figures: Costs | null | undefined }) {
   if (!figures || figures.cost_usd === null) return <span className="num muted">–</span>;
-  const bound = isLowerBound(figures);
   return (
     <span className="num" title={[exactMoney(figures.cost_usd), ...caveats(figures)].join("\n")}>
-      {bound && "≥ "}
-      {money(figures.cost_usd)}
+      {money(figures.cost_usd, isLowerBound(figures))}
     </span>
   );
 }

@@ -25,11 +25,12 @@ export const tokens = (count: number): string => scaled(count, ["", "k", "M", "B
 /** 42 B, 1.4 MB. */
 export const size = (bytes: number): string => scaled(bytes, [" B", " kB", " MB", " GB", " TB"]);
 
-/** $1.23; four decimals below half a cent. */
-export function money(usd: number): string {
-  if (usd > 0 && usd < 0.00005) return "<$0.0001";
+/** $1.23; four decimals below half a cent. A lower bound begins with "≥", and is never "≥ <". */
+export function money(usd: number, lowerBound = false): string {
+  if (usd > 0 && usd < 0.00005) return lowerBound ? "> $0" : "<$0.0001";
   const decimals = usd > 0 && usd < 0.005 ? 4 : 2;
-  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}`;
+  const amount = usd.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return `${lowerBound ? "≥ " : ""}$${amount}`;
 }
 
 export const exactMoney = (usd: number): string => `$${usd.toFixed(6).replace(/0{1,4}$/, "")}`;
@@ -55,6 +56,7 @@ export const capitalized = (text: string): string => text.charAt(0).toUpperCase(
 const timeFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const monthFormat = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 const fullFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 
 export const timeOfDay = (time: string): string => timeFormat.format(new Date(time));
@@ -63,6 +65,8 @@ export function day(time: string, now = new Date()): string {
   const date = new Date(time);
   return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
 }
+
+export const month = (time: string): string => monthFormat.format(new Date(time));
 
 export const fullTime = (time: string): string => fullFormat.format(new Date(time));
 

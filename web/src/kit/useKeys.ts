@@ -9,7 +9,8 @@ const INPUTS = "input, textarea, select, [contenteditable]";
 /** Keys that the focused element handles itself. */
 const HANDLED_BY: Record<string, string> = { " ": "button", Enter: "button, a" };
 
-export function useKeys(bindings: KeyBindings): void {
+/** Act on these keys. What lies on top of the page asks for them `first`. */
+export function useKeys(bindings: KeyBindings, { first = false } = {}): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -22,7 +23,7 @@ export function useKeys(bindings: KeyBindings): void {
       event.preventDefault();
       action(event);
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", pressed, { capture: first });
+    return () => removeEventListener("keydown", pressed, { capture: first });
   });
 }

@@ -1,7 +1,7 @@
 /** Stacked columns over time; the legend shows the exact figures of the column under the pointer. */
 
 import { useLayoutEffect, useRef, useState } from "react";
-import { capitalized, day, exact, exactMoney, money, tokens } from "../kit/format";
+import { capitalized, day, exact, money, month, tokens } from "../kit/format";
 import { axisTicks, type Chart, type Column, type Measure } from "./usageChart";
 
 const HEIGHT = 240;
@@ -10,7 +10,7 @@ const LEFT = 64;
 const WIDEST = 40;
 
 const FORMATS: Record<Measure, { short(value: number): string; exact(value: number): string }> = {
-  cost: { short: money, exact: exactMoney },
+  cost: { short: money, exact: money },
   tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
 };
 
@@ -71,7 +71,9 @@ export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure
               <svg width="10" height="10" aria-hidden="true">
                 <rect className={`series-${series}`} width="10" height="10" />
               </svg>
-              {name}{" "}
+              <span className="legend-name" title={name}>
+                {name}
+              </span>
               <span className="num muted">
                 {shown ? format.exact(shown.values[series] ?? 0) : format.short(chart.totals[series] ?? 0)}
               </span>
@@ -85,7 +87,10 @@ export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure
 
 const sum = (column: Column): number => column.values.reduce((total, value) => total + value, 0);
 
-const periodName = (period: string): string => (/^\d{4}-\d\d-\d\d$/.test(period) ? day(`${period}T12:00`) : period);
+const periodName = (period: string): string => {
+  if (/^\d{4}-\d\d-\d\d$/.test(period)) return day(`${period}T12:00`);
+  return /^\d{4}-\d\d$/.test(period) ? month(`${period}-01T12:00`) : period || "no date";
+};
 
 function useWidth(container: React.RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(720);

@@ -3,6 +3,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useSource } from "../contexts";
+import { listHref, type ListRoute } from "../route";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, plural } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
@@ -14,12 +15,23 @@ import type { Library } from "../values";
 import { listRows, matchesWords, SORTS, type ListRow, type Sort } from "./groupSessions";
 import { ProjectRow, SessionRow } from "./SessionRow";
 
-const ROW_HEIGHT = 36;
+/** The height of a row that is not measured yet; on a phone it has two lines. */
+const rowHeight = () => (matchMedia("(max-width: 640px)").matches ? 65 : 37);
 
-export function LibraryPage({ captured }: { captured: boolean }) {
+export function LibraryPage({ route }: { route: ListRoute }) {
+  const captured = route.page === "captured";
   const { library, failed, retry } = useLibrary();
-  const [filter, setFilter] = useState("");
-  const [sort, setSort] = useState<Sort>("newest");
+  const named = SORTS.find((name) => name === route.sort) ?? SORTS[0];
+  const [filter, setFilter] = useState(route.filter);
+  const [sort, setSort] = useState<Sort>(named);
+  useLayoutEffect(() => {
+    setFilter(route.filter);
+    setSort(named);
+  }, [route.filter, named]);
+  useEffect(() => {
+    // In place: a list that is filtered is still the same page.
+    history.replaceState(history.state, "", listHref(route.page, filter, sort === SORTS[0] ? "" : sort));
+  }, [route.page, filter, sort]);
   useKeys({ "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus() });
   const sessions = useMemo(
     () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && matchesWords(row, filter)),
@@ -97,7 +109,14 @@ function Rows({ rows }: { rows: ListRow[] }) {
   const container = useRef<HTMLDivElement>(null);
   const [margin, setMargin] = useState(0);
   useLayoutEffect(() => setMargin(container.current?.offsetTop ?? 0));
-  const list = useWindowVirtualizer({ count: rows.length, estimateSize: () => ROW_HEIGHT, overscan: 12, scrollMargin: margin });
+  useSavedScroll();
+  const list = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: rowHeight,
+    overscan: 12,
+    scrollMargin: margin,
+    initialOffset: savedTop,
+  });
   return (
     <div className="library-rows" ref={container} style={{ height: list.getTotalSize() }}>
       {list.getVirtualItems().map((virtual) => {
@@ -117,6 +136,28 @@ function Rows({ rows }: { rows: ListRow[] }) {
       })}
     </div>
   );
+}
+
+/** The scroll position that was kept with this entry of the browser's history. */
+const savedTop = (): number => (history.state as { listTop?: number } | null)?.listTop ?? 0;
+
+/** Keep the scroll position with the entry of the browser's history. */
+function useSavedScroll(): void {
+  useEffect(() => {
+    let timer = 0;
+    const save = () => history.replaceState({ ...(history.state as object | null), listTop: scrollY }, "");
+    const scrolled = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(save, 100);
+    };
+    addEventListener("scroll", scrolled, { passive: true });
+    addEventListener("click", save, { capture: true }); // before a link is followed
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("scroll", scrolled);
+      removeEventListener("click", save, { capture: true });
+    };
+  }, []);
 }
 
 function NoSessions({ library, filter, captured }: { library: Library; filter: string; captured: boolean }) {

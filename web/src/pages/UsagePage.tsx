@@ -10,13 +10,13 @@ import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { UsageReport } from "../source";
 import { ColumnChart } from "./ColumnChart";
-import { chartOf, tokensOf, type Group, type Measure, type Unit } from "./usageChart";
+import { chartOf, lastDays, tokensOf, type Group, type Measure, type Unit } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
-const PERIODS: [since: string | null, name: string, unit: Unit][] = [
-  ["7d", "7 days", "day"],
-  ["30d", "30 days", "day"],
-  ["90d", "90 days", "week"],
+const PERIODS: [days: number | null, name: string, unit: Unit][] = [
+  [7, "7 days", "day"],
+  [30, "30 days", "day"],
+  [90, "90 days", "week"],
   [null, "All time", "month"],
 ];
 const GROUPS: Group[] = ["model", "project"];
@@ -28,8 +28,10 @@ export function UsagePage() {
   const [group, setGroup] = useState<Group>("model");
   const [measure, setMeasure] = useState<Measure>("cost");
   const [attempt, setAttempt] = useState(0);
-  const [since, , unit] = period;
-  const loaded = useAsync(`${since} ${unit} ${group} ${attempt}`, () => source.usageReport(`${unit},${group}`, since));
+  const [days, , unit] = period;
+  const loaded = useAsync(`${days} ${unit} ${group} ${attempt}`, () =>
+    source.usageReport(`${unit},${group}`, days === null ? null : `${days}d`),
+  );
   return (
     <>
       <Bar page="usage" />
@@ -44,7 +46,7 @@ export function UsagePage() {
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
         {loaded.state === "loading" && <Loading />}
-        {loaded.state === "ready" && <Report report={loaded.value} unit={unit} group={group} measure={measure} />}
+        {loaded.state === "ready" && <Report report={loaded.value} days={days} unit={unit} group={group} measure={measure} />}
       </main>
     </>
   );
@@ -52,13 +54,17 @@ export function UsagePage() {
 
 interface ReportProps {
   report: UsageReport;
+  days: number | null;
   unit: Unit;
   group: Group;
   measure: Measure;
 }
 
-function Report({ report, unit, group, measure }: ReportProps) {
-  const chart = useMemo(() => chartOf(report.rows, unit, group, measure), [report, unit, group, measure]);
+function Report({ report, days, unit, group, measure }: ReportProps) {
+  const chart = useMemo(
+    () => chartOf(report.rows, unit, group, measure, lastDays(days)),
+    [report, days, unit, group, measure],
+  );
   const { totals } = report;
   if (!report.rows.length) {
     return (
@@ -72,10 +78,7 @@ function Report({ report, unit, group, measure }: ReportProps) {
     <>
       <p className="usage-totals">
         <span title={exactMoney(cost)}>
-          <strong className="num">
-            {totals.lower_bound && "≥ "}
-            {money(cost)}
-          </strong>{" "}
+          <strong className="num">{money(cost, totals.lower_bound)}</strong>{" "}
           at list prices
         </span>
         <span title={`${exact(tokensOf(totals))} tokens`}>

@@ -1,6 +1,7 @@
 /** The figures below the chart. */
 
 import { capitalized, exact, exactMoney, money } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
 import type { UsageRow } from "../source";
 import { groupName, type Group, type Unit } from "./usageChart";
 
@@ -30,29 +31,31 @@ export function UsageTable({ rows, unit, group }: Props) {
           <tr>
             <th scope="col">{capitalized(unit)}</th>
             <th scope="col">{capitalized(group)}</th>
+            <th scope="col" className="num">
+              Cost
+            </th>
             {COLUMNS.map(([name]) => (
               <th key={name} scope="col" className="num">
                 {name}
               </th>
             ))}
-            <th scope="col" className="num">
-              Cost
-            </th>
           </tr>
         </thead>
         <tbody>
           {sorted.map((row, index) => (
             <tr key={index}>
               <td>{sorted[index - 1]?.[unit] === row[unit] ? "" : row[unit]}</td>
-              <td title={String(row[group] ?? "")}>{groupName(row, group)}</td>
+              <td className="group" title={String(row[group] ?? "")}>
+                <PlainText text={groupName(row, group)} />
+              </td>
+              <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(Number(row.cost_usd))}>
+                {row.cost_usd === null ? "–" : money(Number(row.cost_usd))}
+              </td>
               {COLUMNS.map(([name, value]) => (
                 <td key={name} className="num">
                   {exact(value(row))}
                 </td>
               ))}
-              <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(Number(row.cost_usd))}>
-                {row.cost_usd === null ? "–" : money(Number(row.cost_usd))}
-              </td>
             </tr>
           ))}
         </tbody>

@@ -11,6 +11,9 @@ export type Measure = "cost" | "tokens";
 const MOST_SERIES = 6;
 const OTHERS = "others";
 
+/** The first and the last day; null for the first day with usage. */
+export type Range = [from: string | null, to: string];
+
 export interface Column {
   period: string;
   /** In the order of the names. */
@@ -38,7 +41,8 @@ export const groupName = (row: UsageRow, group: Group): string => {
   return group === "model" ? model(name) : folder(name);
 };
 
-export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Measure): Chart {
+/** The chart of these rows, from the first day of the range, or of the rows, to the last. */
+export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Measure, [from, to]: Range): Chart {
   const value = (row: UsageRow) => (measure === "cost" ? Number(row.cost_usd ?? 0) : tokensOf(row));
   const sums = new Map<string, number>();
   for (const row of rows) {
@@ -48,7 +52,8 @@ export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Mea
   const ranked = [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
   const names = ranked.length > MOST_SERIES ? [...ranked.slice(0, MOST_SERIES - 1), OTHERS] : ranked;
   const seriesOf = new Map(ranked.map((name, at) => [name, Math.min(at, names.length - 1)]));
-  const periods = withEmptyDays(rows.map((row) => String(row[unit] ?? "")), unit);
+  const known = [...new Set(rows.map((row) => String(row[unit] ?? "")))].sort();
+  const periods = [...new Set([...known, ...periodsBetween(from ?? known.find(Boolean) ?? to, to, unit)])].sort();
   const byPeriod = new Map<string, Column>(periods.map((period) => [period, { period, values: names.map(() => 0) }]));
   for (const row of rows) {
     const column = byPeriod.get(String(row[unit] ?? ""));
@@ -59,17 +64,33 @@ export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Mea
   return { names, totals: names.map((_, at) => columns.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)), columns };
 }
 
-/** The periods in order; days without usage are added. */
-function withEmptyDays(periods: string[], unit: Unit): string[] {
-  const known = [...new Set(periods)].sort();
-  const [first] = known;
-  const last = known.at(-1);
-  if (unit !== "day" || !first || !last || !/^\d{4}-\d\d-\d\d$/.test(first)) return known;
-  const days: string[] = [];
-  for (let day = Date.parse(first); day <= Date.parse(last) && days.length < 400; day += 86_400_000) {
-    days.push(new Date(day).toISOString().slice(0, 10));
+/** The periods from one day to another, as the usage report names them: days, the Mondays of weeks, months. */
+export function periodsBetween(from: string, to: string, unit: Unit): string[] {
+  const day = new Date(`${from.length === 7 ? `${from}-01` : from}T00:00:00Z`);
+  if (unit === "week") day.setUTCDate(day.getUTCDate() - ((day.getUTCDay() + 6) % 7));
+  if (unit === "month") day.setUTCDate(1);
+  const periods: string[] = [];
+  for (; day.toISOString().slice(0, 10) <= to && periods.length < MOST_PERIODS; STEPS[unit](day)) {
+    periods.push(day.toISOString().slice(0, unit === "month" ? 7 : 10));
   }
-  return days;
+  return periods;
+}
+
+const MOST_PERIODS = 400;
+
+const STEPS: Record<Unit, (day: Date) => void> = {
+  day: (day) => day.setUTCDate(day.getUTCDate() + 1),
+  week: (day) => day.setUTCDate(day.getUTCDate() + 7),
+  month: (day) => day.setUTCMonth(day.getUTCMonth() + 1),
+};
+
+/** The last so many days, today included, in the time zone of the browser; null for all. */
+export function lastDays(days: number | null, now = new Date()): Range {
+  const date = (back: number) => {
+    const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() - back, 12);
+    return `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
+  };
+  return [days === null ? null : date(days), date(0)];
 }
 
 /** The ticks of an axis, from zero to a round number at or above the highest value. */

@@ -3,13 +3,13 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useThreadStore } from "../contexts";
 import { contentTop } from "../kit/barHeight";
-import { plural } from "../kit/format";
+import { exact, plural } from "../kit/format";
 import { useVersion } from "../kit/store";
 import { useWindowedRows, type WindowedRows } from "../kit/useWindowedRows";
 import type { Filter } from "../source";
 import type { Jump, ThreadStore } from "../threadStore";
 import { Message } from "./Message";
-import { MOST_PRINTED, usePrinting } from "./printing";
+import { usePrinting } from "./printing";
 import { savePosition, scrollToEnd, scrollToRow } from "./scrollTo";
 
 /** The height of a row that is not measured yet. */
@@ -31,7 +31,7 @@ export function MessageList({ rows, filter, until }: Props) {
   const store = useThreadStore();
   useVersion(store);
   const container = useRef<HTMLDivElement>(null);
-  const printing = usePrinting(store);
+  const printed = usePrinting(store);
   const count = rows ? rows.length : Math.min(until ?? store.total, store.total);
   const indexAt = useCallback((row: number) => (rows ? (rows[row] ?? 0) : row), [rows]);
   const list = useWindowedRows(container, count, ESTIMATE, rows);
@@ -44,13 +44,16 @@ export function MessageList({ rows, filter, until }: Props) {
   useJumps(list, store, rows);
   const following = useFollowing(list, store, until);
 
-  if (printing) {
+  if (printed) {
+    const shown = rows ? new Set(rows) : null;
     return (
       <div className="message-list" ref={container}>
-        {Array.from({ length: Math.min(count, MOST_PRINTED) }, (_, row) => {
-          const item = store.item(indexAt(row));
-          return item && <Message key={row} item={item} filter={filter} />;
-        })}
+        {printed.map((item) => (!shown || shown.has(item.index)) && <Message key={item.index} item={item} filter={filter} />)}
+        {printed.length < store.total && (
+          <p className="note">
+            The first {exact(printed.length)} of {plural(store.total, "message")}.
+          </p>
+        )}
       </div>
     );
   }

@@ -13,7 +13,6 @@ import type { Overview, UsageSummary } from "../values";
 import { About } from "./About";
 import { ContextChart } from "./ContextChart";
 import { AgentFigures } from "./InlineAgent";
-import { printThread } from "./printing";
 import { nextFrame } from "./scrollTo";
 
 /** Usage is loaded again after this many new items. */
@@ -54,7 +53,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
               Export
             </a>
           )}
-          <button type="button" className="link-button" onClick={() => void printThread(store)}>
+          <button type="button" className="link-button" onClick={() => print()}>
             Print
           </button>
           <button type="button" className="link-button" aria-pressed={playing} onClick={onPlay}>

@@ -38,6 +38,11 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   useSearchHighlights(main, query);
   useLinkTarget(route, hash);
 
+  // On a phone, the hits are in the drawer.
+  const changeQuery = (text: string) => {
+    setQuery(text);
+    setDrawer(text !== "");
+  };
   const run = (action: Promise<void>) => void action.catch((error: unknown) => store.showNotice(toError(error).message));
   const openTurn = (turn: OutlineTurn) => {
     setDrawer(false);
@@ -78,8 +83,8 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     " ": play,
     "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
     Escape: () => {
-      if (drawer) setDrawer(false);
-      else if (query) setQuery("");
+      if (query) changeQuery("");
+      else if (drawer) setDrawer(false);
       else setReplay(null);
     },
   });
@@ -88,9 +93,9 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     <>
       <Bar page="session">
         <button type="button" className="drawer-button" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
-          Turns
+          {query ? "Hits" : "Turns"}
         </button>
-        <SearchBar query={query} onQuery={setQuery} search={search} onHit={openHit} />
+        <SearchBar query={query} onQuery={changeQuery} search={search} onHit={openHit} />
       </Bar>
       <div className={`session${drawer ? " drawer-open" : ""}`}>
         <div className="sidebar">

@@ -1,5 +1,6 @@
 /** Going to turns, calls and errors. */
 
+import { TROUBLE, troubles } from "../filter";
 import { callKey, runKey } from "../parts/keys";
 import type { ThreadStore } from "../threadStore";
 import type { CallPart, OutlineTurn, Part, TimelineItem } from "../values";
@@ -51,20 +52,32 @@ function itemOfCall(store: ThreadStore, call: number): number {
   return top;
 }
 
+/** Go to the next call that failed, was denied or interrupted, or the next error message; after the last, to the first. */
 export async function goToNextError(store: ThreadStore): Promise<void> {
-  const { position, source, thread } = store;
-  let start: number | null = (store.errorAt ?? position.top - 1) + 1;
-  while (start !== null) {
-    const found = await source.filter(thread, { kinds: [], tools: [], errors: true }, start);
+  const { top, call } = store.position;
+  const at = store.errorAt ?? top;
+  const next = troubles(await store.load(at)).find(({ index }) => store.errorAt === null || (call !== null && index > call));
+  if (next) return visitError(store, at, next.index);
+  const found = (await nextTrouble(store, store.errorAt === null ? at : at + 1)) ?? (await nextTrouble(store, 0));
+  if (found === null) return store.showNotice("Nothing failed, was denied or interrupted here.");
+  const [first] = troubles(await store.load(found));
+  return visitError(store, found, first?.index ?? null);
+}
+
+function visitError(store: ThreadStore, item: number, call: number | null): Promise<void> {
+  store.errorAt = item;
+  return goToItem(store, item, call);
+}
+
+/** The first item from `start` on in which something did not end well. */
+async function nextTrouble({ source, thread }: ThreadStore, start: number): Promise<number | null> {
+  for (let from: number | null = start; from !== null; ) {
+    const found = await source.filter(thread, TROUBLE, from);
     const [index] = found.indices;
-    if (index !== undefined) {
-      store.errorAt = index;
-      const error = callsOf(await store.load(index)).find((call) => call.state === "failed");
-      return goToItem(store, index, error?.index ?? null);
-    }
-    start = found.next;
+    if (index !== undefined) return index;
+    from = found.next;
   }
-  store.errorAt = null;
+  return null;
 }
 
 export function toggleCall(store: ThreadStore): void {

@@ -1,36 +1,35 @@
-/** Printing: all messages must be loaded and rendered, not only those near the screen. */
+/** Printing: all messages are rendered, not only those near the screen. */
 
 import { useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import { PAGE, type ThreadStore } from "../threadStore";
+import type { TimelineItem } from "../values";
 
 /** More items are not printed at once. */
-export const MOST_PRINTED = 5000;
+const MOST_PRINTED = 5000;
 
-export async function printThread(store: ThreadStore): Promise<void> {
-  for (let index = 0; index < Math.min(store.total, MOST_PRINTED); index += PAGE) await store.load(index);
-  print();
-}
-
-/** True while everything must be rendered. Ctrl+P first loads everything. */
-export function usePrinting(store: ThreadStore): boolean {
-  const [printing, setPrinting] = useState(false);
+/** The items to print while the browser prints; null otherwise. */
+export function usePrinting(store: ThreadStore): TimelineItem[] | null {
+  const [items, setItems] = useState<TimelineItem[] | null>(null);
   useEffect(() => {
-    const before = () => flushSync(() => setPrinting(true));
-    const after = () => setPrinting(false);
-    const pressed = (event: KeyboardEvent) => {
-      if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      void printThread(store);
-    };
+    const before = () => flushSync(() => setItems(itemsNow(store)));
+    const after = () => setItems(null);
     addEventListener("beforeprint", before);
     addEventListener("afterprint", after);
-    addEventListener("keydown", pressed);
     return () => {
       removeEventListener("beforeprint", before);
       removeEventListener("afterprint", after);
-      removeEventListener("keydown", pressed);
     };
   }, [store]);
-  return printing;
+  return items;
+}
+
+/** All items; those that are not loaded are requested now, since the browser does not wait. */
+function itemsNow(store: ThreadStore): TimelineItem[] {
+  const items: TimelineItem[] = [];
+  for (let start = 0; start < Math.min(store.total, MOST_PRINTED); start += PAGE) {
+    const loaded = store.loadedPage(start / PAGE);
+    items.push(...(loaded ?? store.source.pageNow(store.thread, start, PAGE).items));
+  }
+  return items;
 }

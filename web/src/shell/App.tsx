@@ -8,7 +8,9 @@ import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
 import { SessionPage } from "../session/SessionPage";
 import type { Source } from "../source";
+import { ConnectionNotice } from "./ConnectionNotice";
 import { KeyboardShortcuts } from "./KeyboardShortcuts";
+import { UnknownPage } from "./UnknownPage";
 
 export function App({ source }: { source: Source }) {
   const hash = useHash();
@@ -17,12 +19,13 @@ export function App({ source }: { source: Source }) {
     return parsed.page === "session" || source.can.library ? parsed : parseRoute(source.onlySession ?? "");
   }, [hash, source]);
   const [help, setHelp] = useState(false);
-  useKeys({ "?": () => setHelp(!help), ...(help ? { Escape: () => setHelp(false) } : {}) });
+  useKeys({ "?": () => setHelp(!help) });
   return (
     <SourceContext value={source}>
       <PictureUrlContext value={source.pictureUrl}>
         <CurrentPage route={route} hash={hash} />
       </PictureUrlContext>
+      {source.connection && <ConnectionNotice connection={source.connection} />}
       {help && <KeyboardShortcuts onClose={() => setHelp(false)} />}
     </SourceContext>
   );
@@ -33,6 +36,6 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
     const { session, agent, branch } = route.thread;
     return <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />;
   }
-  if (route.page === "usage") return <UsagePage />;
-  return <LibraryPage key={route.page} captured={route.page === "captured"} />;
+  if (route.page === "library" || route.page === "captured") return <LibraryPage key={route.page} route={route} />;
+  return route.page === "usage" ? <UsagePage /> : <UnknownPage />;
 }

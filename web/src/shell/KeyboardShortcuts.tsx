@@ -1,10 +1,12 @@
 /** The list of keyboard shortcuts. */
 
+import { useKeys } from "../kit/useKeys";
+
 const SHORTCUTS: [keys: string, action: string][] = [
   ["j / k", "Next / previous turn"],
   ["n / p", "Next / previous call"],
   ["o or Enter", "Open or close the current call"],
-  ["e", "Next error"],
+  ["e", "Next failed, denied or interrupted call"],
   ["t", "Show/hide all thinking"],
   ["g then a number", "Go to a turn"],
   ["gg / G", "Go to the start / end"],
@@ -16,6 +18,7 @@ const SHORTCUTS: [keys: string, action: string][] = [
 ];
 
 export function KeyboardShortcuts({ onClose }: { onClose(): void }) {
+  useKeys({ Escape: onClose }, { first: true });
   return (
     <aside className="shortcuts" aria-label="Keyboard shortcuts">
       <div className="shortcuts-header">
