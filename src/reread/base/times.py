@@ -77,7 +77,7 @@ def parse_bound_ms(when: TimeLike | None, zone: tzinfo | None, *, end: bool = Fa
         return None
     if isinstance(when, str):
         time = parse_time(when, zone=zone)
-        is_day = _is_day(when.strip().lower())
+        is_day = _is_day(when.strip())
     elif isinstance(when, datetime):
         time, is_day = when if when.tzinfo else _in_zone(when, zone), False
     else:
@@ -99,7 +99,7 @@ def _next_midnight(time: datetime, zone: tzinfo | None) -> datetime:
 
 def _is_day(text: str) -> bool:
     """True if a text names a day, not a time."""
-    if _days_ago(text, _EPOCH) is not None:
+    if _days_ago(text.lower(), _EPOCH) is not None:
         return True
     try:
         date.fromisoformat(text)
