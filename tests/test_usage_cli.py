@@ -28,7 +28,8 @@ def run(tmp_path: Path) -> Any:
             "CLAUDE_CONFIG_DIR": str(tmp_path / "none"),
             "REREAD_CACHE": str(tmp_path / "cache"),
         }
-        environment = {**os.environ, **home, "TZ": "UTC", **more}
+        own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        environment = {**own, **home, "TZ": "UTC", **more}
         done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
         return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -166,3 +167,105 @@ def test_numbers_too_large_for_a_cost_are_shown(run: Any, tmp_path: Path) -> Non
     assert (totals["output_tokens"], totals["cost_usd"]) == (10**400, None)
     assert str(10**400) in run("usage", str(path), "--csv").stdout
     assert "?" in run("usage", str(path)).stdout
+
+
+class TestReportedCost:
+    """The client's own figure comes first, and is compared with what was computed for the same sessions."""
+
+    def test_it_is_compared_with_the_same_sessions_only(self, run: Any) -> None:
+        report = reread.usage(root=SAMPLES, by="session", cache=False)
+        comparison = report.comparison
+        assert comparison is not None and comparison.computed_usd is not None and comparison.other_usd is not None
+        with_report = [row for row in report.rows if row["reported_cost_usd"] is not None]
+        assert (comparison.sessions, comparison.other_sessions) == (
+            len(with_report),
+            len(report.rows) - len(with_report),
+        )
+        assert comparison.computed_usd == pytest.approx(sum(row["cost_usd"] for row in with_report))
+        assert comparison.computed_usd + comparison.other_usd == pytest.approx(report.totals.cost_usd)
+        assert comparison.best_usd == pytest.approx(comparison.reported_usd + comparison.other_usd)
+        shown = run("--demo", "usage").stdout
+        assert "The client reported $1.16 for 4 sessions, $0.0048 less than computed ($1.16)." in shown
+        assert "Without a report: 3 sessions, $0.24 as computed" in shown
+        value = json.loads(run("--demo", "usage", "--json").stdout)["comparison"]
+        assert value["reported_usd"] == comparison.reported_usd
+
+    def test_it_stands_before_the_computed_cost(self, run: Any) -> None:
+        heading = run("--demo", "usage").stdout.splitlines()[0]
+        assert heading.split()[-2:] == ["reported", "computed"]
+        without = run("usage", str(next(SAMPLES.glob("projects/*/f27b*.jsonl")))).stdout
+        assert without.splitlines()[0].split()[-1] == "cost" and "reported" not in without
+
+    def test_a_report_of_one_session_says_nothing_of_others(self, run: Any) -> None:
+        shown = run("usage", str(next(SAMPLES.glob("projects/*/d2a9*.jsonl")))).stdout
+        assert "for 1 session" in shown and "Without a report" not in shown
+
+
+class TestTable:
+    """Order, threshold, titles, width and groups."""
+
+    def test_rows_are_sorted_by_cost_and_small_ones_left_out(self, run: Any) -> None:
+        shown = run("--demo", "usage", "--by", "session", "--sort", "cost", "--min-cost", "0.1").stdout.splitlines()
+        assert [line.split()[0] for line in shown[1:4]] == ["d2a94e17", "8c1f0b52", "b90c6f28"]
+        assert shown[4].startswith("Total") and " 118 " in shown[4]
+        assert "Not shown: 4 rows below the threshold, $0.27 in all." in shown
+        done = run("--demo", "usage", "--by", "session", "--min-cost", "0.1", "--json")
+        assert len(json.loads(done.stdout)["rows"]) == 3 and "Not shown: 4 rows" in done.stderr
+
+    def test_session_rows_have_titles(self, run: Any) -> None:
+        assert "d2a94e17 Dead-letter queue" in run("--demo", "usage", "--by", "session").stdout
+        path = next(SAMPLES.glob("projects/*/8c1f*.jsonl"))
+        for source in (path, path.parent):
+            assert "8c1f0b52 Fix the" in run("usage", "--by", "session", str(source)).stdout
+
+    @pytest.mark.parametrize("width", [60, 80, 140])
+    def test_the_table_is_as_wide_as_the_terminal(self, run: Any, width: int) -> None:
+        shown = run("--demo", "usage", "--by", "project,session", COLUMNS=str(width)).stdout.splitlines()
+        table = shown[: next(n for n, line in enumerate(shown) if line.startswith("Total")) + 1]
+        assert max(map(len, table)) <= max(width, 72)
+        assert ("Write the changelog entry" in shown[1] + shown[2] + shown[3] + shown[4] + shown[5]) == (width == 140)
+
+    def test_worktrees_and_subfolders_belong_to_their_repository(self, run: Any, tmp_path: Path) -> None:
+        main = tmp_path / "code" / "shop"
+        (main / ".git" / "worktrees" / "fix").mkdir(parents=True)
+        (main / "api").mkdir()
+        tree = tmp_path / "shop-fix"
+        tree.mkdir()
+        (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/fix\n")
+        gone = main / ".claude" / "worktrees" / "gone" / "api"
+        (tmp_path / "sessions").mkdir()
+        for n, cwd in enumerate((main, main / "api", tree, gone, tmp_path)):
+            usage = {"input_tokens": 1, "output_tokens": 1}
+            message = {"id": f"m{n}", "model": "claude-opus-5-5", "stop_reason": "end_turn", "usage": usage}
+            line = {
+                "type": "assistant",
+                "sessionId": f"s{n}",
+                "requestId": f"r{n}",
+                "cwd": str(cwd),
+                "message": message,
+            }
+            (tmp_path / "sessions" / f"s{n}.jsonl").write_text(json.dumps(line) + "\n")
+        done = run("usage", str(tmp_path / "sessions"), "--by", "repository", "--json")
+        rows = {row["repository"]: row["responses"] for row in json.loads(done.stdout)["rows"]}
+        assert rows == {str(main): 4, str(tmp_path): 1}
+
+    def test_agents_are_grouped_by_their_type(self, run: Any) -> None:
+        rows = json.loads(run("--demo", "usage", "--by", "agent_type", "--json").stdout)["rows"]
+        assert {"main", "Explore", "general-purpose", "reviewer"} <= {row["agent_type"] for row in rows}
+
+    def test_what_belongs_to_no_group_is_named(self, run: Any, tmp_path: Path) -> None:
+        message = {"id": "m", "model": "claude-opus-5-5", "usage": {"output_tokens": 5}}
+        (tmp_path / "a.jsonl").write_text(
+            json.dumps({"type": "assistant", "requestId": "r", "message": message}) + "\n"
+        )
+        assert "(no day)" in run("usage", str(tmp_path / "a.jsonl")).stdout
+
+    def test_groups_models_and_tools_are_completed(self, run: Any) -> None:
+        def offered(*words: str) -> list[str]:
+            request = {"_REREAD_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words) - 1)}
+            return run(COMP_WORDS=" ".join(words), **request).stdout.split()
+
+        assert "plain,day,model" in offered("reread", "usage", "--by", "day,mo")
+        assert {"plain,opus", "plain,sonnet"} <= set(offered("reread", "usage", "--model", ""))
+        assert offered("reread", "ls", "--tool", "webf") == ["plain,WebFetch"]
+        assert "plain,harbor" in offered("reread", "--demo", "show", "--project", "ha")

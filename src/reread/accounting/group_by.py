@@ -1,10 +1,10 @@
-"""Filter usage entries, group them and sum each group. No I/O."""
+"""Filter usage entries, group them and sum each group."""
 
 from __future__ import annotations
 
 import fnmatch
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
@@ -16,6 +16,7 @@ from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices, parse_model_id
 from reread.base.paths import normalize_folder
 from reread.disk import layout
+from reread.disk.repository import repository_of
 from reread.errors import Misuse
 
 MAIN, SUBAGENTS = "main", "subagents"
@@ -38,6 +39,25 @@ class UsageGroup(msgspec.Struct, frozen=True):
         return self.group[name] if name in self.group else self.usage[name]
 
 
+class CostComparison(msgspec.Struct, frozen=True):
+    """What the client reported and what was computed for the same sessions, and the cost of all others."""
+
+    sessions: int
+    """The sessions for which the client reported a cost."""
+    reported_usd: float
+    computed_usd: float | None
+    """None if no response of these sessions has a price."""
+    other_sessions: int
+    """The sessions without a report that have responses."""
+    other_usd: float | None
+    """Their computed cost; None if none of their responses has a price."""
+
+    @property
+    def best_usd(self) -> float:
+        """The cost of all sessions: as reported if it was, else as computed."""
+        return self.reported_usd + (self.other_usd or 0.0)
+
+
 class UsageReport(msgspec.Struct, frozen=True):
     """Usage by group, and the totals."""
 
@@ -48,6 +68,10 @@ class UsageReport(msgspec.Struct, frozen=True):
     """The day of the price table that was used."""
     unread: tuple[str, ...] = ()
     """Files that could not be read and are not included."""
+    comparison: CostComparison | None = None
+    """None if the client reported no cost."""
+    hidden: tuple[UsageGroup, ...] = ()
+    """Rows below the threshold; the totals include them."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -114,10 +138,11 @@ def group_entries(
     zone: tzinfo | None,
     prices: Prices,
     keep: UsageFilter | None = None,
+    agent_types: Mapping[str, str] | None = None,
 ) -> UsageReport:
     """Return the usage of each group, ascending, and the totals; `zone` None is local time."""
     clock = ZoneClock(zone)
-    keys = [_key(name, clock, entries) for name in by]
+    keys = [_key(name, clock, entries, agent_types or {}) for name in by]
     test = keep.test(prices) if keep is not None else None
     kept = entries if test is None else list(filter(test, entries))
     groups: defaultdict[tuple[str | None, ...], list[UsageEntry]] = defaultdict(list)
@@ -129,7 +154,53 @@ def group_entries(
         subtotal = sum_entries(groups[group])
         totals.add(subtotal)
         rows.append(UsageGroup(dict(zip(by, group, strict=True)), subtotal.to_usage()))
-    return UsageReport(tuple(by), rows if by else [], totals.to_usage(), prices.table.as_of)
+    report = UsageReport(tuple(by), rows if by else [], totals.to_usage(), prices.table.as_of)
+    return msgspec.structs.replace(report, comparison=_compare(kept))
+
+
+def _compare(entries: Sequence[UsageEntry]) -> CostComparison | None:
+    """Compare what was reported with what was computed for the same sessions; None if nothing was reported."""
+    reported = {entry.session for entry in entries if entry.reported_nanos is not None}
+    if not reported:
+        return None
+    same = sum_entries([entry for entry in entries if entry.session in reported]).to_usage()
+    others = [entry for entry in entries if entry.session not in reported]
+    return CostComparison(
+        sessions=len(reported),
+        reported_usd=same.reported_cost_usd or 0.0,
+        computed_usd=same.cost_usd,
+        other_sessions=len({entry.session for entry in others}),
+        other_usd=sum_entries(others).to_usage().cost_usd if others else 0.0,
+    )
+
+
+def arrange(report: UsageReport, *, sort: str = "group", min_cost: float | None = None) -> UsageReport:
+    """Return a report with its rows in another order, largest first, and without those below a cost."""
+    rows = report.rows
+    if sort not in SORTS:
+        raise Misuse(f"Cannot sort by {sort!r}; use {', '.join(SORTS)}.")
+    if sort != GROUP:
+        rows = sorted(rows, key=lambda row: SORTS[sort](row.usage), reverse=True)
+    if min_cost is not None:
+        kept = [row for row in rows if best_cost(row.usage) >= min_cost]
+        hidden = tuple(row for row in rows if best_cost(row.usage) < min_cost)
+        return msgspec.structs.replace(report, rows=kept, hidden=hidden)
+    return msgspec.structs.replace(report, rows=rows)
+
+
+def best_cost(usage: Usage) -> float:
+    """Return a cost as the client reported it, else as computed."""
+    return usage.reported_cost_usd if usage.reported_cost_usd is not None else usage.cost_usd or 0.0
+
+
+GROUP = "group"
+SORTS: dict[str, Callable[[Usage], float]] = {
+    GROUP: lambda usage: 0,
+    "cost": best_cost,
+    "tokens": lambda usage: usage.tokens,
+    "responses": lambda usage: usage.responses,
+}
+"""What the rows of a report can be sorted by."""
 
 
 def _ascending(group: tuple[str | None, ...]) -> list[tuple[bool, str]]:
@@ -201,17 +272,21 @@ _TIME_KEYS: dict[str, Callable[[ZoneClock], Key]] = {"day": _day_key, "week": _w
 _KEYS: dict[str, Key] = {
     "session": lambda entry: entry.session,
     "project": lambda entry: normalize_folder(entry.project) if entry.project else entry.project,
+    "repository": lambda entry: repository_of(normalize_folder(entry.project)) if entry.project else entry.project,
     "model": lambda entry: entry.model,
     "branch": lambda entry: entry.branch,
     "agent": lambda entry: entry.agent or MAIN,
     "thread": lambda entry: SUBAGENTS if entry.agent else MAIN,
 }
-BLOCK = "block"
-GROUPS = (*_TIME_KEYS, *_KEYS, BLOCK)
-"""What usage can be grouped by: `thread` is the main thread or subagents, `block` is five hours."""
+BLOCK, AGENT_TYPE = "block", "agent_type"
+GROUPS = (*_TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
+"""What usage can be grouped by: `repository` joins worktrees and subfolders, `thread` is the main thread or subagents,
+`block` is five hours."""
 
 
-def _key(name: str, clock: ZoneClock, entries: Sequence[UsageEntry]) -> Key:
+def _key(name: str, clock: ZoneClock, entries: Sequence[UsageEntry], agent_types: Mapping[str, str]) -> Key:
+    if name == AGENT_TYPE:
+        return lambda entry: agent_types.get(entry.agent) if entry.agent else MAIN
     if name in _TIME_KEYS:
         return _TIME_KEYS[name](clock)
     if name == BLOCK:

@@ -100,6 +100,37 @@ class ToolName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  
 TOOL = ToolName()
 
 
+class ModelName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --model option; the shell completes models that have a price."""
+
+    name = "model"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.accounting.prices import current_prices
+
+        models = list(current_prices(None).table.models)
+        families = dict.fromkeys(word for model in models for word in model.split("-")[1:] if word.isalpha())
+        return [CompletionItem(name) for name in (*families, *models) if name.startswith(incomplete)]
+
+
+MODEL = ModelName()
+
+
+class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --by option: groups with commas; the shell completes the last one."""
+
+    name = "groups"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.accounting.group_by import GROUPS
+
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{name}") for name in GROUPS if name.startswith(last)]
+
+
+GROUPS = GroupNames()
+
+
 class FolderName(click.Path):
     """The type of the --root option."""
 

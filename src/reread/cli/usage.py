@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._options import (
+    GROUPS,
+    MODEL,
     SESSION,
     json_option,
     merged_roots,
     project_option,
     refuse_with,
     root_options,
+    sessions_below,
     since_option,
     until_option,
 )
-from reread.cli._output import print_json, progress
+from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
 from reread.errors import Misuse
+
+STDIN = "-"
 
 if TYPE_CHECKING:
     from reread.accounting.prices import Prices
@@ -28,14 +32,28 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@click.option("--by", default="day", show_default=True, metavar="GROUP,...", help="Group by these.")
+@click.option(
+    "--by", default="day", show_default=True, type=GROUPS, metavar="GROUP,...", help="Group by these, with commas."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["group", "cost", "tokens", "responses"]),
+    default="group",
+    show_default=True,
+    help="Order by this; numbers begin with the largest.",
+)
+@click.option(
+    "--min-cost", type=float, metavar="USD", help="Leave out rows that cost less, but count them in the total."
+)
 @since_option
 @until_option
 @click.option(
     "--tz", metavar="ZONE", help="Time zone for grouping by day: local (default), UTC, +02:00, Europe/Berlin."
 )
 @project_option
-@click.option("--model", multiple=True, metavar="MODEL", help="Include only this model or family (opus). Repeatable.")
+@click.option(
+    "--model", multiple=True, type=MODEL, metavar="MODEL", help="Include only this model or family (opus). Repeatable."
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
@@ -64,16 +82,18 @@ def usage(
 ) -> None:
     """Report tokens and cost, counting each response once.
 
-    Without arguments, count all sessions. Groups are day, week, month, session, project, model, branch, agent, thread
-    (main or subagents) and block (5 hours); separate several with commas.
+    Without arguments, count all sessions. Groups are day, week, month, session, project, repository (projects with
+    their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main or subagents) and block
+    (5 hours). If the client reported a cost, that comes first, beside what was computed.
 
     \b
     reread usage --since 30d
-    reread usage --by project,model --json
+    reread usage --by session --sort cost --min-cost 0.50
+    reread usage --by repository,model --json
     reread usage ./run.jsonl latest
     """
     from reread.accounting.prices import current_prices
-    from reread.render.usage_table import unread_note, usage_csv, usage_lines
+    from reread.render.usage_table import WIDTH, hidden_note, unread_note, usage_csv, usage_lines
     from reread.reports.usage_report import report_value
     from reread.reports.usage_report import usage as count
 
@@ -81,21 +101,42 @@ def usage(
         raise Misuse("Cannot print both JSON and CSV; use --json or --csv.")
     table = current_prices(price_file)
     if prices:
-        refuse_with(ctx, "--prices", ("--csv", "--by", "--since", "--until"), "it counts nothing")
+        refuse_with(
+            ctx, "--prices", ("--csv", "--by", "--sort", "--min-cost", "--since", "--until"), "it counts nothing"
+        )
         _print_prices(table, as_json)
         return
     with progress("reading", None) as step:
         report = count(
             *sessions, root=merged_roots(ctx, root) or None, prices=table, cache=not no_cache, progress=step, **options
         )
-    if report.unread and (as_json or as_csv):
-        click.echo(unread_note(report), err=True)
+    if as_json or as_csv:
+        for note in [unread_note(report)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
+            print_notice(note)
     if as_json:
         print_json(report_value(report))
     elif as_csv:
         click.echo(usage_csv(report), nl=False)
     else:
-        _print_styled(usage_lines(report, width=_table_width()))
+        titles = _titles(sessions, merged_roots(ctx, root)) if "session" in report.by else None
+        _print_styled(usage_lines(report, width=terminal_width() or WIDTH, titles=titles))
+
+
+def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:
+    """Return the titles of sessions by their id."""
+    from reread.catalog.resolve import resolve_session
+    from reread.catalog.summaries import read_header, sessions
+    from reread.disk.layout import expand_path
+
+    paths = [
+        path for name in names if name != STDIN for path in _files(expand_path(name), name, roots, resolve_session)
+    ]
+    headers = map(read_header, paths) if names else sessions(root=roots or None)
+    return {id: header.title for header in headers for id in (*header.sessions, header.id)}
+
+
+def _files(path: Path, name: str, roots: list[Path], resolve: Any) -> list[Path]:
+    return sessions_below(path) if path.is_dir() else [resolve(name, root=roots or None)]
 
 
 def _print_prices(table: Prices, as_json: bool) -> None:
@@ -111,13 +152,6 @@ def _print_prices(table: Prices, as_json: bool) -> None:
         _print_styled(price_lines(table, int(time.time() // 86400)))
 
 
-def _table_width() -> int:
-    import shutil
-
-    return max(80, min(120, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else 80
-
-
 def _print_styled(lines: Iterator[tuple[str, str]]) -> None:
-    styles: dict[str, dict[str, Any]] = {"strong": {"bold": True}, "loud": {"fg": "yellow", "bold": True}}
     for style, line in lines:
-        click.echo(click.style(line, **styles[style]) if style in styles else line)
+        echo_spans([(style, line)])

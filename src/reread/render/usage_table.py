@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from reread.accounting.billing import Usage
-from reread.accounting.group_by import UsageReport
+from reread.accounting.group_by import CostComparison, UsageReport, best_cost
 from reread.accounting.prices import Price, Prices, Tier, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
-from reread.base.text import cell_width, pad, truncate
+from reread.base.text import cell_width, pad, plural, truncate
 from reread.render.format import model_text
 from reread.render.sanitize import csv_cell, safe
 from reread.reports.usage_report import FIGURES, figures
@@ -18,8 +18,8 @@ from reread.reports.usage_report import FIGURES, figures
 WIDTH = 80
 BAR = 8
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-GAP = "  "
-HEADERS = ("resp", "in", "out", "write", "read", "cost")
+GAP, NARROW_GAP = "  ", " "
+HEADERS = ("resp", "in", "out", "write", "read")
 MIN_LABEL_WIDTH = 7
 SHORT_ID = 8
 
@@ -28,29 +28,35 @@ Styled = tuple[str, str]
 """A style and a line."""
 
 
-def usage_lines(report: UsageReport, *, width: int = WIDTH) -> Iterator[Styled]:
-    """Yield the table, its totals and notes about them."""
+def usage_lines(
+    report: UsageReport, *, width: int = WIDTH, titles: Mapping[str, str] | None = None
+) -> Iterator[Styled]:
+    """Yield the table, its totals and notes about them; `titles` has the titles of sessions by their id."""
     names = list(report.by) or [""]
-    labels = [[label(name, row.group[name]) for name in report.by] for row in report.rows]
-    cells = [_figures(row.usage) for row in report.rows]
-    totals = ["Total", *[""] * (len(names) - 1)]
-    table = _Table([names, *labels, totals], [HEADERS, *cells, _figures(report.totals)], width)
+    reported = report.totals.reported_cost_usd is not None
+    headers = (*HEADERS, *(("reported", "computed") if reported else ("cost",)))
+    labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
+    cells = [_figures(row.usage, reported) for row in report.rows]
+    totals, total_cells = ["Total", *[""] * (len(names) - 1)], _figures(report.totals, reported)
+    table = _Table([names, *labels, totals], [headers, *cells, total_cells], width)
     largest = max((_weight(row.usage) for row in report.rows), default=0.0)
-    yield STRONG, table.line(names, HEADERS)
+    yield STRONG, table.line(names, headers)
     for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
         yield PLAIN, table.line(row_labels, numbers, _weight(row.usage) / largest if largest else 0.0)
-    yield STRONG, table.line(totals, _figures(report.totals))
+    yield STRONG, table.line(totals, total_cells)
     yield from usage_notes(report)
 
 
 class _Table:
-    """The widths of the columns: if the longest texts do not fit, bars are left out, then labels are cut."""
+    """The widths of the columns: if the longest texts do not fit, bars are left out, labels are cut, gaps narrowed."""
 
     def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:
         self.labels = [max(map(cell_width, column)) for column in zip(*labels, strict=True)]
         self.cells = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        gaps = len(GAP) * (len(self.labels) + len(self.cells) - 1)
-        room = width - sum(self.cells) - gaps
+        columns = len(self.labels) + len(self.cells)
+        least = sum(min(label, MIN_LABEL_WIDTH) for label in self.labels) + sum(self.cells)
+        self.gap = GAP if least + len(GAP) * (columns - 1) <= width else NARROW_GAP
+        room = width - sum(self.cells) - len(self.gap) * (columns - 1)
         self.bars = sum(self.labels) + len(GAP) + BAR <= room
         while sum(self.labels) > room and max(self.labels) > MIN_LABEL_WIDTH:
             self.labels[self.labels.index(max(self.labels))] -= 1
@@ -59,12 +65,16 @@ class _Table:
         """Return one line, with a bar for its share of the largest row."""
         names = [pad(_cut(text, width), width) for text, width in zip(labels, self.labels, strict=True)]
         numbers = [f"{text:>{width}}" for text, width in zip(cells, self.cells, strict=True)]
-        return GAP.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
+        return self.gap.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
 
 
 def usage_notes(report: UsageReport) -> Iterator[Styled]:
     """Yield notes on what the totals leave out."""
     totals = report.totals
+    if report.comparison is not None:
+        yield from _comparison_lines(report.comparison, totals)
+    if report.hidden:
+        yield PLAIN, hidden_note(report)
     if report.unread:
         yield LOUD, unread_note(report)
     if totals.unpriced_models:
@@ -74,10 +84,28 @@ def usage_notes(report: UsageReport) -> Iterator[Styled]:
         has = "has" if totals.unconfirmed_responses == 1 else "have"
         share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
         yield LOUD, f"Lower bound: {share} {has} no final token count."
-    if totals.reported_cost_usd is not None:
-        difference = totals.reported_cost_usd - (totals.cost_usd or 0.0)
-        yield PLAIN, f"The client reported {money_text(totals.reported_cost_usd)}, {_difference(difference)}."
     yield PLAIN, f"Prices of {report.prices}. Background calls (titles, recaps) are not recorded and not included."
+
+
+def _comparison_lines(comparison: CostComparison, totals: Usage) -> Iterator[Styled]:
+    """Yield the reported cost beside the computed cost of the same sessions, and the cost of the others."""
+    computed = comparison.computed_usd
+    same = "which have no price"
+    if computed is not None:
+        same = f"{_difference(comparison.reported_usd - computed)} ({money_text(computed)})"
+    sessions = plural(comparison.sessions, "session")
+    yield STRONG, f"The client reported {money_text(comparison.reported_usd)} for {sessions}, {same}."
+    if comparison.other_sessions:
+        cost = money_text(comparison.other_usd) if comparison.other_usd is not None else "unknown"
+        whole = f"{'≥' if totals.lower_bound else ''}{money_text(comparison.best_usd)}"
+        others = plural(comparison.other_sessions, "session")
+        yield PLAIN, f"Without a report: {others}, {cost} as computed; with the reported cost {whole} in all."
+
+
+def hidden_note(report: UsageReport) -> str:
+    """Return a note on the rows below the threshold."""
+    cost = sum(best_cost(row.usage) for row in report.hidden)
+    return f"Not shown: {plural(len(report.hidden), 'row')} below the threshold, {money_text(cost)} in all."
 
 
 def unread_note(report: UsageReport) -> str:
@@ -85,12 +113,13 @@ def unread_note(report: UsageReport) -> str:
     return safe(f"Cannot read {', '.join(report.unread)}: not included; check the permissions.")
 
 
-def label(name: str, value: str | None) -> str:
+def label(name: str, value: str | None, titles: Mapping[str, str] | None = None) -> str:
     """Return a short text for the value of a group."""
     if value is None:
-        return "–"
+        return f"(no {name.replace('_', ' ')})"
     if name == "session":
-        return safe(value)[:SHORT_ID]
+        title = " ".join((titles or {}).get(value, "").split())
+        return safe(f"{value[:SHORT_ID]} {title}").strip()
     if name == "model":
         return safe(model_text(value))
     return safe(value)[:16].replace("T", " ") if name == "block" else safe(value)
@@ -101,10 +130,11 @@ def _cut(text: str, width: int) -> str:
     return truncate(text, width, keep_end="/" in text or "\\" in text)
 
 
-def _figures(usage: Usage) -> list[str]:
+def _figures(usage: Usage, reported: bool) -> list[str]:
     writes = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
     counts = (usage.responses, usage.input_tokens, usage.output_tokens, writes, usage.cache_read_tokens)
-    return [*map(tokens_text, counts), cost_text(usage)]
+    costs = [money_text(usage.reported_cost_usd)] if reported else []
+    return [*map(tokens_text, counts), *costs, cost_text(usage)]
 
 
 def cost_text(usage: Usage) -> str:
@@ -129,7 +159,8 @@ def bar(share: float) -> str:
 
 def _weight(usage: Usage) -> float:
     """Return what bars compare: cost, or tokens if there is no cost."""
-    return usage.cost_usd if usage.cost_usd is not None else min(usage.tokens, LARGEST) / 1e9
+    known = usage.reported_cost_usd is not None or usage.cost_usd is not None
+    return best_cost(usage) if known else min(usage.tokens, LARGEST) / 1e9
 
 
 def usage_csv(report: UsageReport) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from reread.accounting.billing import COUNT_NAMES
 from reread.accounting.collect import Collection, Inputs
 from reread.accounting.digest import SLOT_MS
-from reread.accounting.group_by import BLOCK, UsageFilter, UsageReport, group_entries
+from reread.accounting.group_by import AGENT_TYPE, BLOCK, UsageFilter, UsageReport, arrange, group_entries
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
@@ -44,13 +44,17 @@ def usage(
     prices: str | Path | Prices | None = None,
     cache: bool = True,
     keep_deleted: bool = False,
+    sort: str = "group",
+    min_cost: float | None = None,
     progress: Progress | None = None,
 ) -> UsageReport:
     """Return the tokens and cost of sessions, counting each response once, by group and in total.
 
     Without sources, count all sessions of this machine, or those below `root`. A source is a session or its header (its
     agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, session,
-    project, model, branch, agent, thread (main or subagents), block (five hours), or several of them.
+    project, repository (projects with their worktrees and subfolders), model, branch, agent, agent_type, thread (main
+    or subagents), block (five hours), or several of them. `sort` is group, cost, tokens or responses; rows that cost
+    less than `min_cost` dollars are left out.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
@@ -67,8 +71,22 @@ def usage(
     with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
         exact = BLOCK in groups or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
-        report = group_entries(collection.entries(exact=exact), groups, zone=zone, prices=table, keep=keep)
-        return msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
+        types = _agent_types(inputs) if AGENT_TYPE in groups else None
+        entries = collection.entries(exact=exact)
+        report = group_entries(entries, groups, zone=zone, prices=table, keep=keep, agent_types=types)
+        report = msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
+        return arrange(report, sort=sort, min_cost=min_cost)
+
+
+def _agent_types(inputs: Inputs) -> dict[str, str]:
+    """Return the types of agents by their id, from the metadata that Claude Code writes beside their files."""
+    found: dict[str, str] = {}
+    for path in map(Path, inputs.files):
+        if path.name.startswith(layout.AGENT_PREFIX):
+            kind = layout.agent_meta(path).get("agentType")
+            if isinstance(kind, str):
+                found[path.stem.removeprefix(layout.AGENT_PREFIX)] = kind
+    return found
 
 
 def _list(value: Any) -> list[Any]:
@@ -131,11 +149,14 @@ def _read(source: Any) -> bytes:
 
 
 def report_value(report: UsageReport) -> dict[str, Any]:
-    """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
+    """Return a report as JSON values: `rows` with their groups and figures, `totals`, and `comparison` of costs."""
     rows = [{**row.group, **figures(row.usage)} for row in report.rows]
     totals = report.totals
     flags = {"unpriced_models": list(totals.unpriced_models), "lower_bound": totals.lower_bound}
-    return {"rows": rows, "totals": {**figures(totals), **flags}}
+    value: dict[str, Any] = {"rows": rows, "totals": {**figures(totals), **flags}}
+    if report.comparison is not None:
+        value["comparison"] = msgspec.to_builtins(report.comparison)
+    return value
 
 
 FIGURES = (

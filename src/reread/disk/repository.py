@@ -1,0 +1,41 @@
+"""Find the repository that a folder belongs to: subfolders and worktrees have the one of their main folder."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+GIT = ".git"
+MAX_POINTER = 4096
+"""Bytes read of the file that a worktree has instead of a folder."""
+_CLAUDE_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
+_WORKTREE_OF = re.compile(r"gitdir: *(.+?)[/\\]\.git[/\\]worktrees[/\\]")
+
+
+@lru_cache(maxsize=4096)
+def repository_of(folder: str) -> str:
+    """Return the main folder of the repository that a folder is in; the folder itself if it is in none.
+
+    A worktree that Claude Code made, below `.claude/worktrees`, is known by its path even if it is gone.
+    """
+    made = _CLAUDE_WORKTREE.search(folder)
+    if made is not None:
+        return repository_of(folder[: made.start()])
+    for above in (Path(folder), *Path(folder).parents) if Path(folder).is_absolute() else ():
+        git = above / GIT
+        if git.is_dir():
+            return str(above)
+        if git.is_file():
+            return _main_folder(git) or str(above)
+    return folder
+
+
+def _main_folder(pointer: Path) -> str | None:
+    """Return the main folder of the worktree with this `.git` file; None for a submodule or an unreadable file."""
+    try:
+        with pointer.open(encoding="utf-8", errors="replace") as file:
+            found = _WORKTREE_OF.match(file.read(MAX_POINTER))
+    except OSError:
+        return None
+    return found[1] if found else None
