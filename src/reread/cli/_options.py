@@ -100,7 +100,7 @@ class ToolName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  
 TOOL = ToolName()
 
 
-class ModelName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+class ModelPattern(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
     """The type of the --model option; the shell completes models that have a price."""
 
     name = "model"
@@ -113,7 +113,7 @@ class ModelName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] 
         return [CompletionItem(name) for name in (*families, *models) if name.startswith(incomplete)]
 
 
-MODEL = ModelName()
+MODEL = ModelPattern()
 
 
 class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
