@@ -31,7 +31,7 @@ ORDER = {
     "Tools": ("tool_types",),
     "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
-    "Counting": ("usage", "types.UsageReport", "types.UsageGroup", "Usage", "types.UsageRow"),
+    "Counting": ("usage", "types.UsageReport", "types.UsageGroup", "types.CostComparison", "Usage", "types.UsageRow"),
     "Sharing": ("export",),
     "Keeping": (
         "capture",

@@ -8,6 +8,7 @@ import pytest
 from command import run
 
 from reread.base.times import parse_time
+from reread.catalog.store import Store
 from reread.catalog.summaries import Header, read_header
 from reread.cli._options import SAMPLES
 from reread.render.listings import header_lines, short_ids
@@ -145,3 +146,15 @@ def test_a_hostile_title_cannot_send_escape_codes() -> None:
 def test_a_weekday_is_the_last_one_before_today(word: str, day: str) -> None:
     monday = parse_time("2026-11-16T09:30")
     assert f"{parse_time(word, now=monday):%Y-%m-%d %H:%M}" == f"{day} 00:00"
+
+
+def test_a_chorus_folder_above_the_working_directory_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(tmp_path / ".chorus").append("talk", b'{"type":"system","subtype":"init","session_id":"s"}')
+    below = tmp_path / "src" / "app"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert [header["id"] for header in json.loads(run("ls", "--json").stdout)] == ["talk"]
+    monkeypatch.chdir(tmp_path.parent)
+    assert json.loads(run("ls", "--json").stdout) == []

@@ -98,8 +98,18 @@ def default_store() -> Path:
 
 
 def store_roots() -> list[Path]:
-    """Return the folders to search for captured conversations."""
-    return [default_store(), *([Path.cwd() / CHORUS_FOLDER] if os.path.isdir(CHORUS_FOLDER) else [])]
+    """Return the folders to search for captured conversations: the own store, and the project's `.chorus` folder."""
+    chorus = _chorus_folder()
+    return [default_store(), *([chorus] if chorus is not None else [])]
+
+
+def _chorus_folder() -> Path | None:
+    """Return the `.chorus` folder of the working directory or of the nearest folder above it; None if there is none."""
+    try:
+        here = Path.cwd()
+    except OSError:  # it has been deleted
+        return None
+    return next((path for above in (here, *here.parents) if os.path.isdir(path := above / CHORUS_FOLDER)), None)
 
 
 def default_roots() -> list[Path]:

@@ -6,7 +6,7 @@ Every type of record has a struct in `reread.records.types`, and every node a to
 from __future__ import annotations
 
 from reread.accounting.billing import UsageRow
-from reread.accounting.group_by import UsageGroup, UsageReport
+from reread.accounting.group_by import CostComparison, UsageGroup, UsageReport
 from reread.accounting.prices import ModelName, Price, PricedModel, Prices, Rates, Tier
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import CaptureRun, StoredLine
@@ -104,6 +104,7 @@ __all__ = [
     "ContextDrop",
     "ContextFill",
     "ConversationWriter",
+    "CostComparison",
     "Document",
     "Entry",
     "Fallback",
