@@ -214,8 +214,9 @@ class TestSession:
 
     def test_collapsed_parts_expand(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
-        page.get_by_role("button", name="environment").first.click()
+        page.get_by_role("button", name="context records").first.click()
         expect(page.locator(".collapsed-parts .indented").first).to_be_visible()
+        expect(page.get_by_text("environment", exact=True).first).to_be_visible()
 
     def test_copy_as_markdown(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "flaky"), permissions=["clipboard-read", "clipboard-write"])

@@ -213,7 +213,7 @@ def _title_of(part: p.MessagePart) -> str:
         case p.NoticeDetails():
             return DETAILS
         case p.MessageAttachment():
-            kind = part.payload.get("type")
+            kind = part.payload.get("type") or part.payload.get("subtype")
             name = next((v for name in NAMES if isinstance(v := part.payload.get(name), str) and v), "")
             words = kind.replace("_", " ") if isinstance(kind, str) else "attached"
             return one_line(f"{words} {name}", TITLE).strip()

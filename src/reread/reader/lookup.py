@@ -59,4 +59,4 @@ def find_records(conversation: Conversation, message: str | None, call: str | No
         answer = [found_call.answer] if found_call.answer >= 0 else []
         return sorted({found_call.use, *found_call.attached, *answer})
     found = find_message(conversation, message or "")
-    return [] if found is None else sorted({*found.records, *found.attached})
+    return [] if found is None else list(dict.fromkeys([*found.records, *found.attached]))
