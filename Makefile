@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk fuzz check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -18,6 +18,10 @@ test: $(VENV)/.tested-with lint check-types check-web chromium
 # The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
+
+# 20,000 mutated transcripts through every verb and view: for the night. RUNS and SEED choose others.
+fuzz: $(VENV)/.tested-with
+	REREAD_FUZZ=$(or $(RUNS),20000) REREAD_FUZZ_SEED=$(or $(SEED),1000) $(BIN)/python -m pytest tests/test_fuzz.py --timeout 0 -o faulthandler_timeout=0
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .

@@ -109,10 +109,11 @@ def holds_together(conversation: Any, data: bytes) -> None:
 def accounts(conversation: Any) -> None:
     """Check that every record has one entry in the ledger, with a fate and a reason."""
     ledger = conversation.ledger
+    fates = ledger.fates
     assert len(list(ledger)) == len(conversation.records)
-    assert sum(ledger.fates.values()) == len(conversation.records)
+    assert sum(fates.values()) == len(conversation.records)
     assert [entry.line for entry in ledger] == [record.line for record in conversation.records]
-    assert all(entry.fate in ledger.fates and isinstance(entry.reason, str) for entry in ledger)
+    assert all(entry.fate in fates and isinstance(entry.reason, str) for entry in ledger)
 
 
 def types(session: Any) -> list[str]:

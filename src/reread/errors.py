@@ -10,7 +10,8 @@ RereadError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -44,6 +45,21 @@ class Unreadable(RereadError):
         """Return the error for a path that could not be read."""
         hint = "; check its permissions" if isinstance(error, PermissionError) else ""
         return cls(f"Cannot read {path}: {error.strerror or error}{hint}.", path=str(path))
+
+
+@contextmanager
+def naming_file(path: str | Path) -> Generator[None]:
+    """Raise an Unreadable that names the file if its content makes reading fail.
+
+    That would be a fault of reread; it must not stop a verb that reads many files.
+    """
+    try:
+        yield
+    except (RereadError, OSError):
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise Unreadable(f"Cannot read {path}: {reason}; please report this.", path=str(path)) from error
 
 
 class Unwritable(RereadError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import inf
 from typing import Any, cast
 
 import msgspec
@@ -19,6 +18,7 @@ BILLED_APART = frozenset({"advisor_message", "advisor", "compaction"})
 """Types of iterations that are billed but not included in the usage of the response."""
 UNKNOWN = "unknown"
 """Name of the model if no row names one."""
+MOST_DOLLARS = 1e12
 NANOS_PER_DOLLAR = 10**9
 MS_PER_DAY = 86_400_000
 
@@ -171,8 +171,8 @@ def to_dollars(nanos: int) -> float | None:
 
 
 def to_nanos(usd: float | None) -> int | None:
-    """Convert dollars to nano-dollars; None if the number is negative or not finite."""
-    return round(usd * NANOS_PER_DOLLAR) if usd is not None and 0 <= usd < inf else None
+    """Convert dollars to nano-dollars; None if the number is negative, or not a sum that anyone could pay."""
+    return round(usd * NANOS_PER_DOLLAR) if usd is not None and 0 <= usd < MOST_DOLLARS else None
 
 
 def total(parts: Iterable[Usage]) -> Usage:

@@ -110,7 +110,7 @@ class Collection:
             return known
         fresh: list[Derived] = []
         files = [*self._digests(fresh), *map(_scan_data, self.inputs.data)]
-        entries = resolve(files, self.prices, exact=exact)
+        entries = self._resolve(files, exact=exact)
         if self.cache is not None:
             encoded = None if exact or self.inputs.data else encode(entries)
             if encoded is not None:
@@ -118,6 +118,23 @@ class Collection:
             elif fresh or self.dropped:
                 self.cache.save(fresh, self.dropped)
         return entries
+
+    def _resolve(self, files: list[FileDigest], *, exact: bool) -> list[UsageEntry]:
+        """Return the entries of all files, without those of files that cannot be counted."""
+        try:
+            return resolve(files, self.prices, exact=exact)
+        except Exception:  # one file must not stop the others; the report names those that are missing
+            good: list[FileDigest] = []
+            for file in files:
+                try:
+                    resolve([file], self.prices, exact=exact)
+                except Exception:
+                    self.unread.add(file.path)
+                else:
+                    good.append(file)
+            if len(good) == len(files):
+                raise
+            return resolve(good, self.prices, exact=exact)
 
     def _cached_entries(self, key: bytes) -> list[UsageEntry] | None:
         """Return the entries that were computed from the same files in the same state."""

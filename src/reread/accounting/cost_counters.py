@@ -156,13 +156,13 @@ def read_cost_state(value: dict[str, Any], after: int) -> CounterReading | None:
     cost = _total_cost(value.get("totalCostUSD"), models)
     if cost is None and models is None:
         return None
-    start = value.get("startTime")
+    start: Any = value.get("startTime")
     return CounterReading(
         session=as_str(value.get("sessionId")),
         cost_nanos=cost,
         models=models or {},
         after=after,
-        start=float(start) if isinstance(start, int | float) else None,
+        start=float(start) if _is_number(start) else None,
     )
 
 

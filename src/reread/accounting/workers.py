@@ -134,7 +134,7 @@ def _read_jobs(jobs: list[ScanJob], buffer: ReadBuffer, progress: Progress | Non
     for job in jobs:
         try:
             yield read(job, buffer)
-        except OSError:
+        except Exception:  # one file must not stop the others; the report names those that are missing
             continue
         if progress is not None:
             progress(job.remaining)

@@ -18,7 +18,7 @@ from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues, gone_files
-from reread.errors import Unreadable
+from reread.errors import Unreadable, naming_file
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
 from reread.records.decode import Record
@@ -200,10 +200,16 @@ class _HeaderScan:
 _decode_header = msgspec.msgpack.Decoder(Header).decode
 
 
-def read_headers(paths: Iterable[str | Path], folders: Iterable[str | Path] = ()) -> Iterator[Header]:
+def read_headers(
+    paths: Iterable[str | Path],
+    folders: Iterable[str | Path] = (),
+    *,
+    on_error: Callable[[Unreadable], None] | None = None,
+) -> Iterator[Header]:
     """Yield the headers of session files; a file that has not changed is not read, nor one that cannot be.
 
     `folders` are those of which `paths` are all sessions: the catalogue forgets others below them that are gone.
+    `on_error` is called for each file that cannot be read, but not for one that is gone.
     """
     if not (paths := list(paths)):
         return
@@ -214,9 +220,16 @@ def read_headers(paths: Iterable[str | Path], folders: Iterable[str | Path] = ()
         for path in paths:
             key = os.path.abspath(path)  # noqa: PTH100 (`pathlib` is too slow for thousands of files)
             present.add(key)
-            with suppress(OSError, Unreadable):
-                header = _known_header(path, key, known, fresh)
-                yield header if header.path == str(path) else msgspec.structs.replace(header, path=str(path))
+            try:
+                with naming_file(path):
+                    header = _known_header(path, key, known, fresh)
+            except FileNotFoundError:
+                continue
+            except (OSError, Unreadable) as error:
+                if on_error is not None:
+                    on_error(error if isinstance(error, Unreadable) else Unreadable.at(path, error))
+                continue
+            yield header if header.path == str(path) else msgspec.structs.replace(header, path=str(path))
         gone = gone_files(known, present, [os.path.abspath(folder) for folder in folders])  # noqa: PTH100
         if fresh or gone:
             values.save(fresh, gone)
@@ -241,15 +254,17 @@ def sessions(
     since: TimeLike | None = None,
     until: TimeLike | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
+    on_error: Callable[[Unreadable], None] | None = None,
 ) -> Iterator[Header]:
     """Yield the headers of all sessions, newest first; no file is read in full.
 
     `project` is one folder or several, subfolders included, or the name of a project. `since` and `until` are a
-    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed.
+    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed. `on_error` is
+    called for each file that cannot be read.
     """
     roots = [root] if isinstance(root, str | Path) else root
     test = header_test(project=project, since=since, until=until)
-    found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots)))
+    found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots), on_error=on_error))
     transcripts = {header.id: header for header in found if not header.captured}
     completed = (with_transcript(header, transcripts) for header in found)
     yield from filter(test, sorted(completed, key=_recency, reverse=True))

@@ -18,7 +18,7 @@ from reread.cli._options import (
     until_option,
 )
 from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
-from reread.errors import Misuse, RereadError
+from reread.errors import Misuse, RereadError, naming_file
 
 if TYPE_CHECKING:
     from reread.catalog.summaries import Header
@@ -87,7 +87,7 @@ def ls(
 
     roots = merged_roots(ctx, root)
     tests = list(_header_tests(**filters))
-    known = list(sessions(root=roots or None))
+    known = list(sessions(root=roots or None, on_error=lambda error: print_notice(str(error))))
     headers: Iterable[Header] = _sorted((header for header in known if all(test(header) for test in tests)), sort)
     if tool or errors or git_branches:
         headers = _filter_by_content(headers, tool, errors=errors, git_branches=git_branches)
@@ -165,17 +165,19 @@ def _filter_by_content(
         for header in candidates:
             step(1)
             try:
-                session = open(Path(header.path))
+                with naming_file(header.path):
+                    session = open(Path(header.path))
+                    used = {call.name for conversation in _conversations(session) for call in conversation.calls}
+                    names |= used
+                    matches = (
+                        (not tools or any(matches_tool(name, tools) for name in used))
+                        and (not git_branches or len(set(session.metadata.git_branches)) > 1)
+                        and (not errors or _has_errors(session))
+                    )
             except RereadError as error:
                 print_notice(str(error))
                 continue
-            used = {call.name for conversation in _conversations(session) for call in conversation.calls}
-            names |= used
-            if (
-                (not tools or any(matches_tool(name, tools) for name in used))
-                and (not git_branches or len(set(session.metadata.git_branches)) > 1)
-                and (not errors or _has_errors(session))
-            ):
+            if matches:
                 yield header
     for tool in tools:
         if names and not any(matches_tool(name, [tool]) for name in names):

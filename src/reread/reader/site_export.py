@@ -17,7 +17,7 @@ from reread.base.version import __version__
 from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_atomic
 from reread.disk.sources import FileSource
-from reread.errors import RereadError, Unreadable, Unwritable
+from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.reader.html_export import Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
@@ -99,7 +99,8 @@ class _SiteWriter:
             key = known.get(_path_text(absolute)) or session_key(absolute, taken)
             taken[key] = absolute
             try:
-                written += self._write_page(key, absolute, assets)
+                with naming_file(absolute):
+                    written += self._write_page(key, absolute, assets)
             except RereadError as fault:
                 faults.append(str(fault) if fault.path is not None else f"{absolute}: {fault}")
             progress(1)

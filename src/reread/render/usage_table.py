@@ -110,7 +110,7 @@ def hidden_note(report: UsageReport) -> str:
 
 def unread_note(report: UsageReport) -> str:
     """Return a note on the files that could not be read."""
-    return safe(f"Cannot read {', '.join(report.unread)}: not included; check the permissions.")
+    return safe(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
 
 
 def label(name: str, value: str | None, titles: Mapping[str, str] | None = None) -> str:

@@ -15,7 +15,7 @@ from reread.base.text import plural
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.catalog.summaries import read_header
 from reread.disk import layout
-from reread.errors import RereadError, Unreadable
+from reread.errors import RereadError, Unreadable, naming_file
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import FATES
 from reread.session import session
@@ -27,7 +27,7 @@ from reread.session.session import Session
 Progress = Callable[[Path], None]
 
 RULES = (
-    Rule("unreadable-file", ERROR, "The system would not let a file be read."),
+    Rule("unreadable-file", ERROR, "A file could not be read."),
     Rule("unlinked-agent", INFO, "No call is known to have started an agent."),
     Rule("copied-records", INFO, "Records of another file stand in this one as well."),
 )
@@ -157,18 +157,18 @@ class _Work:
         if not self._begin(item.path):
             return []
         try:
-            opened = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
-            main = opened.loader
+            with naming_file(item.path):
+                opened = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
+                main = opened.loader
         except (RereadError, OSError) as error:
-            if not item.named:
+            if not item.named or _is_fault(error):
                 return [self._unreadable(item.path, error)]
             if isinstance(error, RereadError):
                 raise
             raise Unreadable(f"{item.path}: {error}; check the file", path=str(item.path)) from error
         agents, failed = self._read_agents(opened)
         family = [main, *agents.values()]
-        judged = [self._judge(loader, family, opened.agents) for loader in family]
-        _add(judged[0], opened.disagreements)
+        judged = [self._judge(loader, family, opened) for loader in family]
         return [*judged, *failed]
 
     def _begin(self, path: Path) -> bool:
@@ -188,7 +188,8 @@ class _Work:
         for id, path in sorted(paths.items(), key=lambda pair: pair[1]):
             if self._begin(path):
                 try:
-                    agents[id] = session.load_agent(id, path)
+                    with naming_file(path):
+                        agents[id] = session.load_agent(id, path)
                 except (RereadError, OSError) as error:
                     failed.append(self._unreadable(path, error))
         opened.set_agents(agents)
@@ -198,7 +199,16 @@ class _Work:
         finding = Finding("unreadable-file", ERROR, 0, printable(str(error)))
         return FileReport(str(path), [], 0, 0, {}, [finding])
 
-    def _judge(self, loader: Loader, family: Sequence[Loader], agents: Mapping[str, Agent]) -> FileReport:
+    def _judge(self, loader: Loader, family: Sequence[Loader], opened: Session) -> FileReport:
+        """Check one file; that this fails is a finding, and a fault of reread."""
+        path = loader.source.path or STDIN
+        try:
+            with naming_file(path):
+                return self._check_loaded(loader, family, opened)
+        except (RereadError, OSError) as error:
+            return self._unreadable(Path(path), error)
+
+    def _check_loaded(self, loader: Loader, family: Sequence[Loader], opened: Session) -> FileReport:
         conversation = loader.conversation
         number = len(self._files)
         kin = [other.conversation for other in family if other is not loader]
@@ -215,7 +225,9 @@ class _Work:
             findings=found.findings,
         )
         self._files.append(file)
-        _add(file, list(_strays(conversation, agents)))
+        _add(file, list(_strays(conversation, opened.agents)))
+        if loader is family[0]:
+            _add(file, opened.disagreements)
         return file
 
     def tell_copies(self) -> None:
@@ -252,6 +264,11 @@ class _Copies:
     def _count(self, number: int, home: int, how: str, line: int) -> None:
         first, count = self.found.get((number, home, how), (line, 0))
         self.found[number, home, how] = first, count + 1
+
+
+def _is_fault(error: Exception) -> bool:
+    """True if content made reading fail."""
+    return isinstance(error, Unreadable) and not isinstance(error.__cause__, OSError | None)
 
 
 def _strays(conversation: Conversation, agents: Mapping[str, Agent]) -> Iterator[Finding]:

@@ -111,7 +111,7 @@ def title(call: ToolCall) -> str:
         text = " ".join(tool_for(call.name).title(call).split())
     except Exception:  # a broken plug-in must not hide the call
         text = " ".join(generic.TOOL.title(call).split())
-    return text or call.name
+    return text or " ".join(call.name.split()) or "(no name)"
 
 
 def draw(call: ToolCall, *, full: bool = False) -> list[Node]:

@@ -1,0 +1,282 @@
+"""Mutate transcripts in their structure, and read them in every way there is."""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from making import encode
+from poison import POISON, STRUCTURE
+from walk import accounts, walk
+
+import reread
+from reread.base import jsontext
+from reread.catalog.summaries import read_header
+from reread.disk.layout import NON_SESSION_FILES
+from reread.reader.export_formats import FORMATS
+from reread.reader.search import search_session
+from reread.reader.session_view import SessionView
+from reread.reader.steps import run_steps
+from reread.render.listings import drift_lines, header_lines, report_lines, short_ids
+from reread.render.selection import Selection
+from reread.render.terminal import TerminalView, make_console
+from reread.render.usage_table import usage_csv, usage_lines
+from reread.reports.check_report import check_report
+from reread.reports.usage_report import report_value
+from reread.tools import tool_names
+
+NUMBERS: tuple[Any, ...] = (
+    *(0, -1, 1, 0.5, -0.0, 2**31, 2**53 + 1, -(2**63), 2**64, 10**30, 10**400, 10**3999, -(10**3999)),
+    *(1e300, -1e300, 1.7976931348623157e308, 5e-324, float("nan"), float("inf"), float("-inf")),
+    *(1738160130123, -62135596800001, 253402300800000),
+)
+SHORT_NUMBERS = tuple(number for number in NUMBERS if len(repr(number)) < 500)
+"""Numbers that do not make a file large, and so reading slow."""
+TEXTS = (
+    "",
+    " ",
+    "\n",
+    "a\nb",
+    "\r",
+    "\0",
+    "\ud800",
+    "\u2028",
+    "-1",
+    "NaN",
+    "1e999",
+    "0" * 5000,
+    "9" * 5000,
+    "x" * 5000,
+    POISON,
+    "[" * 3000 + "]" * 3000,
+    "{'a':" * 300 + "1" + "}" * 300,
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00",
+    "2026-11-15T10:00:00.123456789Z",
+    "../../../etc/passwd",
+    "C:\\Users\\sam\\a.py",
+    "file:///etc/passwd",
+    "data:image/png;base64,AAAA",
+    "<system-reminder>",
+    "<task-notification><result>",
+    "Exit code 99999999999999999999",
+    "__proto__",
+)
+DEEP = "nested deeper than any stack"
+"""What `making.encode` writes as a deep array."""
+EMPTY: tuple[Any, ...] = (None, True, False, [], {}, [[]], [{}], {"": None}, [None])
+
+Record = dict[str, Any]
+
+
+class Mutator:
+    """Changes records at random; the same seed makes the same changes."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def mutate(self, records: Sequence[Record]) -> bytes:
+        """Return the records as lines, with one to six changes."""
+        changed = deepcopy(list(records))
+        for _ in range(self.random.choice((1, 1, 2, 3, 6))):
+            if any(changed):
+                self.random.choice(self.CHANGES)(self, changed)
+        lines = [encode(record) + b"\n" for record in changed]
+        return self.damaged(lines) if lines and self.random.random() < 0.1 else b"".join(lines)
+
+    def value(self) -> Any:
+        """Return a value that no client writes."""
+        return self.random.choice((*NUMBERS, *NUMBERS, *TEXTS, *TEXTS, *EMPTY, DEEP))
+
+    def replace_leaf(self, records: list[Record]) -> None:
+        """Put another value in the place of a number, text or flag: mostly an extreme of the same type."""
+        leaves = [spot for spot in places(records) if not isinstance(spot[0][spot[1]], dict | list)]
+        if not leaves:
+            return
+        part, key = self.random.choice(leaves)
+        own = part[key]
+        extremes = NUMBERS if isinstance(own, int | float) else TEXTS
+        part[key] = self.random.choice(extremes) if self.random.random() < 0.6 else self.value()
+
+    def replace_number(self, records: list[Record]) -> None:
+        """Put an extreme number in the place of a number."""
+        numbers = [spot for spot in places(records) if type(spot[0][spot[1]]) in (int, float)]
+        if numbers:
+            part, key = self.random.choice(numbers)
+            part[key] = self.random.choice(NUMBERS)
+
+    def replace_any(self, records: list[Record]) -> None:
+        """Put another value in the place of any part."""
+        part, key = self.random.choice(list(places(records)))
+        part[key] = self.value()
+
+    def graft(self, records: list[Record]) -> None:
+        """Put a copy of one part in the place of another."""
+        spots = list(places(records))
+        source, name = self.random.choice(spots)
+        part, key = self.random.choice(spots)
+        part[key] = deepcopy(source[name])
+
+    def wrap(self, records: list[Record]) -> None:
+        """Put a part into a list or an object."""
+        part, key = self.random.choice(list(places(records)))
+        part[key] = self.random.choice(([part[key]], {"value": part[key]}, {"type": "text", "text": part[key]}))
+
+    def drop(self, records: list[Record]) -> None:
+        """Remove a part."""
+        part, key = self.random.choice(list(places(records)))
+        del part[key]
+
+    def rename(self, records: list[Record]) -> None:
+        """Give a field the name of another one."""
+        fields = [(part, key) for part, key in places(records) if isinstance(part, dict)]
+        if fields:
+            part, key = self.random.choice(fields)
+            part[self.random.choice(fields)[1]] = part.pop(key)
+
+    def rename_tool(self, records: list[Record]) -> None:
+        """Give a call the name of another tool, so that its input and result have the shape of the first."""
+        calls = [part for part, key in places(records) if key == "name" and isinstance(part, dict) and "input" in part]
+        if calls:
+            self.random.choice(calls)["name"] = self.random.choice(sorted(tool_names()))
+
+    def move_record(self, records: list[Record]) -> None:
+        """Write a record elsewhere, or twice."""
+        record = self.random.choice(records)
+        if self.random.random() < 0.5:
+            records.remove(record)
+        records.insert(self.random.randrange(len(records) + 1), record)
+
+    def drop_record(self, records: list[Record]) -> None:
+        """Leave out a record."""
+        if len(records) > 1:
+            del records[self.random.randrange(len(records))]
+
+    def relink(self, records: list[Record]) -> None:
+        """Give a record the id, parent or time of another."""
+        name = self.random.choice(("uuid", "parentUuid", "sessionId", "timestamp", "agentId", "isSidechain", "type"))
+        one, other = self.random.choice(records), self.random.choice(records)
+        one[name] = deepcopy(other.get(name, self.value()))
+
+    def damaged(self, lines: list[bytes]) -> bytes:
+        """Tear a line, or put bytes into one."""
+        at = self.random.randrange(len(lines))
+        line = lines[at]
+        cut = self.random.randrange(len(line))
+        junk = self.random.choice((b"", b"\0", b"\xff", b"\n", b"[" * 2000, b'{"a":' * 500, b'"', b"}" * 50))
+        lines[at] = line[:cut] + junk + self.random.choice((b"", line[cut:]))
+        return b"".join(lines)
+
+    CHANGES: tuple[Callable[..., None], ...] = (
+        *(replace_leaf, replace_leaf, replace_leaf, replace_number, replace_number, replace_any),
+        *(graft, wrap, drop, rename, rename_tool, move_record, drop_record, relink),
+    )
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every part of the records in a list: what holds it, and the key or index there."""
+    todo: list[Any] = list(value)
+    while todo:
+        part = todo.pop()
+        for key in list(part) if isinstance(part, dict) else range(len(part)):
+            yield part, key
+            if isinstance(part[key], dict | list):
+                todo.append(part[key])
+
+
+def transcripts(*roots: Path) -> list[Path]:
+    """Return the sessions, agents and streams of the real client below some folders."""
+    found = [path for root in roots for path in sorted(root.glob("*/*/**/*.jsonl"))]
+    return [path for path in found if path.name not in {*NON_SESSION_FILES, "truth.jsonl"}]
+
+
+def records_of(path: Path) -> list[Record]:
+    """Return the records of a healthy file."""
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
+
+
+def read_everything(path: Path) -> None:
+    """Open a file, and put it through every verb and view."""
+    session = reread.open(path)
+    walk(session)
+    accounts(session)
+    for full in (False, True):
+        console = make_console(file=io.StringIO(), width=100)
+        for renderable in TerminalView(Selection(full=full)).session(session):
+            console.print(renderable)
+    for form in FORMATS.values():
+        document = b"".join(form(session, Selection(full=True)))
+        if form is FORMATS["json"]:
+            jsontext.loads(document)
+    read_in_the_reader(session)
+    count(path)
+    report = check_report([path])
+    for line in (*report_lines(report, verbose=True), *drift_lines(report)):
+        line.encode()
+    jsontext.dumps(report)
+    header = read_header(path)
+    list(header_lines([header], ids=short_ids([header]), width=100))
+
+
+def read_in_the_reader(session: reread.Session) -> None:
+    """Ask for everything that the reader's pages ask for."""
+    view = SessionView(session, "k", base_url="/api/sessions/k")
+    for agent in (None, *session.agents):
+        jsontext.dumps(view.overview(agent))
+        for branch in view.thread(agent).conversation.branches:
+            jsontext.dumps(view.page(0, 1 << 30, agent=agent, branch=branch.id, whole=True))
+            jsontext.dumps(view.outline(0, 1 << 30, agent=agent, branch=branch.id))
+        for index in range(len(view.thread(agent).conversation.calls)):
+            jsontext.dumps(view.call(index, agent=agent, whole=True))
+        jsontext.dumps(run_steps(view.usage(agent))())
+    jsontext.dumps(view.problems()())
+    jsontext.dumps(search_session(view, "e"))
+
+
+def count(path: Path) -> None:
+    """Count the file alone, and print the tables."""
+    for by in ("day", "session", "project,model", "agent", "block"):
+        report = reread.usage(path, by=by, cache=False)
+        list(usage_lines(report, width=100))
+        usage_csv(report)
+    jsontext.dumps(report_value(reread.usage(path, cache=False)))
+
+
+def one_of_each_kind(paths: Sequence[Path]) -> list[Path]:
+    """Choose files that have every field and every kind of record and block that all the files have."""
+    known: set[str] = set()
+    chosen: list[Path] = []
+    for path in paths:
+        kinds = set(_kinds(records_of(path)))
+        if not kinds <= known:
+            known |= kinds
+            chosen.append(path)
+    return chosen
+
+
+def _kinds(records: list[Record]) -> Iterator[str]:
+    todo: list[tuple[str, Any]] = [("", record) for record in records]
+    while todo:
+        path, part = todo.pop()
+        if isinstance(part, list):
+            todo += [(path, item) for item in part]
+        elif isinstance(part, dict):
+            path = f"{path}/{part.get('type')}/{part.get('subtype')}/{part.get('name') if 'input' in part else ''}"
+            yield path
+            for name, item in part.items():
+                yield f"{path}.{name}"
+                todo.append((f"{path}.{name}", item))
+
+
+def with_extremes(records: list[Record], seed: int) -> bytes:
+    """Return the records with every number replaced by an extreme one, and half of the texts by hostile ones."""
+    random, changed = Random(seed), deepcopy(records)
+    for part, key in places(changed):
+        if type(part[key]) in (int, float):
+            part[key] = random.choice(NUMBERS if random.random() < 0.05 else SHORT_NUMBERS)
+        elif isinstance(part[key], str) and key not in STRUCTURE and random.random() < 0.5:
+            part[key] = random.choice(TEXTS)
+    return b"".join(encode(record) + b"\n" for record in changed)

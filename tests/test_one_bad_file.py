@@ -1,0 +1,119 @@
+"""A verb that reads many files goes on past one that makes it fail, and says which one it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import reread
+from reread.accounting import collect, workers
+from reread.catalog import summaries
+from reread.cli import reread as group
+from reread.reader import site_export
+from reread.reports import check_report
+from reread.session import session
+
+SAMPLES = Path(reread.__file__).parent / "samples"
+BAD = b"makes-reading-fail"
+
+
+class Fault(Exception):
+    """A fault of reread that nobody knows yet."""
+
+
+def faulty(function: Any) -> Any:
+    """Return a function that fails on anything that holds the bad text."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if any(BAD in (value if isinstance(value, bytes) else repr(value).encode()) for value in args):
+            raise Fault("unforeseen")
+        return function(*args, **options)
+
+    return call
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The samples, and a session that makes reading fail."""
+    shutil.copytree(SAMPLES / "projects", tmp_path / "projects")
+    folder = next((tmp_path / "projects").iterdir())
+    good = next(folder.glob("*.jsonl")).read_bytes()
+    (folder / "bad.jsonl").write_bytes(good.replace(b'"sessionId":"', b'"sessionId":"' + BAD))
+    return tmp_path
+
+
+def sessions_in(root: Path) -> list[Path]:
+    return [path for path in sorted(root.glob("projects/*/*.jsonl")) if not path.name.startswith("agent-")]
+
+
+def run(root: Path, *words: str) -> Result:
+    return CliRunner().invoke(group, [*words, "--root", str(root)])
+
+
+def test_ls_lists_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summaries, "_header", faulty(summaries._header))
+    monkeypatch.setattr(summaries._HeaderScan, "_note", faulty(summaries._HeaderScan._note))
+    done = run(root, "ls", "--json")
+    assert done.exit_code == 0
+    assert len(json.loads(done.stdout)) == len(sessions_in(root)) - 1
+    assert "bad.jsonl: Fault: unforeseen" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["scan", "resolve"])
+def test_usage_counts_the_others(root: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    before = run(root, "usage", "--no-cache", "--json")
+    if where == "scan":
+        monkeypatch.setattr(workers, "read", faulty_on_path(workers.read))
+    else:
+        monkeypatch.setattr(collect, "resolve", faulty_on_path(collect.resolve))
+    done = run(root, "usage", "--no-cache", "--json")
+    assert done.exit_code == 0 and "bad.jsonl" in done.stderr
+    assert 0 < json.loads(done.stdout)["totals"]["responses"] <= json.loads(before.stdout)["totals"]["responses"]
+
+
+def faulty_on_path(function: Any) -> Any:
+    """Return a function that fails if one of the files that it is given is the bad one."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if "bad.jsonl" in repr(args[0]):
+            raise Fault("unforeseen")
+        return function(*args, **options)
+
+    return call
+
+
+@pytest.mark.parametrize("where", ["open", "check"])
+@pytest.mark.parametrize("named", [False, True])
+def test_check_reports_it_and_checks_the_others(
+    root: Path, monkeypatch: pytest.MonkeyPatch, named: bool, where: str
+) -> None:
+    check_file = check_report.check_file
+
+    def check(conversation: Any, *args: Any, **options: Any) -> Any:
+        if BAD.decode() in repr(conversation.metadata.ids):
+            raise Fault("unforeseen")
+        return check_file(conversation, *args, **options)
+
+    if where == "open":
+        monkeypatch.setattr(session, "FileSource", faulty_on_path(session.FileSource))
+    else:
+        monkeypatch.setattr(check_report, "check_file", check)
+    files = sessions_in(root)
+    report = check_report.check_report(files if named else [root])
+    failed = [file for file in report.files if any(f.code == "unreadable-file" for f in file.findings)]
+    assert [Path(file.path).name for file in failed] == ["bad.jsonl"]
+    assert "Fault: unforeseen" in failed[0].findings[0].text
+    assert report.totals.files > len(files) - 1
+
+
+def test_export_writes_the_others(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_export, "FileSource", faulty_on_path(site_export.FileSource))
+    done = CliRunner().invoke(group, ["export", str(root), "-f", "html", "-o", str(tmp_path / "site")])
+    assert done.exit_code == 1
+    assert "bad.jsonl: Fault: unforeseen" in done.stderr
+    assert len(list((tmp_path / "site").glob("*.html"))) == len(sessions_in(root))
