@@ -221,7 +221,7 @@ class TestReplay:
         expect(page.locator(".message.prompt", has_text="Yes, that's better")).to_be_in_viewport()
         page.locator("body").press("Space")
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
-        page.get_by_role("button", name="Stop").click()
+        page.get_by_role("button", name="Stop", exact=True).click()
         expect(page.locator(".player")).to_have_count(0)
 
     def test_space_plays(self, tab: Tab, demo: str) -> None:
