@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from reread.accounting.prices import parse_model_id
-from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
+from reread.base.format import as_number, date_text, duration_ms_text, money_text, size_text, time_text, tokens_text
 from reread.base.text import one_line, plural
 from reread.model.hooks import hook_label
 from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from reread.accounting.billing import Usage
     from reread.model.conversation import Message
     from reread.session.results import TurnResult
@@ -53,6 +55,23 @@ def usage_text(usage: Usage) -> str:
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
     bound = "≥ " if usage.unconfirmed_responses else ""
     return f"{tokens_text(read)} in, {bound}{tokens_text(usage.output_tokens)} out"
+
+
+def period_text(started: datetime | None, ended: datetime | None) -> str:
+    """Return when a session started and ended; the end without its date if it is the same day."""
+    first, last = date_text(started), date_text(ended)
+    if not first or not last or first == last:
+        return first or last
+    return f"{first} – {time_text(ended) if first[:10] == last[:10] else last}"
+
+
+def session_cost_text(usage: Usage) -> str:
+    """Return what a session cost: as the client reported it, else as computed; empty if that is unknown."""
+    if usage.reported_cost_usd is not None:
+        return money_text(usage.reported_cost_usd)
+    if not usage.responses or usage.cost_usd is None:
+        return ""
+    return f"{'≥ ' if usage.lower_bound else ''}{money_text(usage.cost_usd)}"
 
 
 def picture_text(picture: Picture) -> str:

@@ -14,13 +14,22 @@ from rich.text import Text
 from rich.theme import Theme
 
 from reread.base.coerce import as_dict
-from reread.base.format import date_text, duration_text, time_text
+from reread.base.format import duration_text, time_text
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Call, Message
 from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
+from reread.render.format import (
+    MARKS,
+    model_text,
+    notice_label,
+    period_text,
+    result_text,
+    session_cost_text,
+    unread_text,
+    usage_text,
+)
 from reread.render.sanitize import safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -249,7 +258,8 @@ def call_line(call: Call) -> Text:
 
 def _facts(session: Session) -> list[str]:
     facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
-    return [fact for fact in [*facts, date_text(session.started)] if fact]
+    facts += [period_text(session.started, session.ended), session_cost_text(session.usage)]
+    return [fact for fact in facts if fact]
 
 
 def _totals(session: Session) -> Iterator[RenderableType]:
