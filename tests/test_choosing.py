@@ -187,6 +187,7 @@ def test_a_short_option_prints_the_version() -> None:
 
 
 def test_the_header_has_the_period_and_the_cost() -> None:
-    lines = {id: run("--demo", "show", id, env={"TZ": "UTC"}).stdout.splitlines()[1] for id in ("8c1f", "f27b")}
+    wide = {"TZ": "UTC", "COLUMNS": "200"}
+    lines = {id: run("--demo", "show", id, env=wide).stdout.splitlines()[1] for id in ("8c1f", "f27b")}
     assert lines["8c1f"].endswith(" · 2026-11-09 08:12 – 08:17 · $0.15")
     assert lines["f27b"].endswith(" · $0.08")
