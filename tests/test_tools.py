@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from reread.render.markdown_nodes import nodes_markdown
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
+from reread.tools.leftover import ShownText, leftover
 from reread.tools.nodes import Code, Data, Diff, Hunk, Links, Node, Note, Picture, Section, Target
 from reread.tools.outcome import outcome_of
 from reread.tools.tool_call import ToolCall
@@ -214,10 +216,9 @@ class TestGeneric:
         ]
 
     def unshown(self, call: ToolCall, nodes: list[Node], title: str = "") -> Any:
-        """The text that neither the nodes nor the title show, by path."""
-        section = generic.unshown_text(call, nodes, title)
-        assert not section or (isinstance(section[0], Section) and not section[0].open)
-        return section[0].nodes[0].value if section else {}  # pyright: ignore
+        """What neither the nodes nor the title show, by path."""
+        recorded = {"input": call.raw_input, "result": call.content, "data": call.data}
+        return leftover(recorded, ShownText([title], nodes))
 
     def test_text_that_no_node_shows(self) -> None:
         call = tool_call(
@@ -225,6 +226,7 @@ class TestGeneric:
         )
         assert self.unshown(call, [Note(text="one text!")]) == {
             "input.a[1]": "two text",
+            "input.n": "abc",
             "result": "three text",
             "data.b.c": "four text",
         }
@@ -244,7 +246,24 @@ class TestGeneric:
         diff = Diff(hunks=[Hunk(old_start=1, new_start=1, lines=["-one", "+  two", " three"])])
         call = tool_call("Edit", {"old_string": "one\nthree", "new_string": "  two\nthree"})
         assert self.unshown(call, [diff]) == {}
-        assert self.unshown(tool_call("Edit", {"a": "one\nfour"}), [diff]) == {"input.a": "one\nfour"}
+        assert self.unshown(tool_call("Edit", {"a": "one\nfour"}), [diff]) == {"input.a": "four"}
+
+    def test_numbers_and_flags_are_listed_unless_they_are_in_a_value_shown_whole(self) -> None:
+        given = {"timeout": 5, "weird": {"x": [1, 2]}, "quiet": False}
+        call = tool_call("Unknown", given)
+        assert self.unshown(call, [Note(text="5 1 2 False")]) == {
+            "input.timeout": 5,
+            "input.weird.x[0]": 1,
+            "input.weird.x[1]": 2,
+            "input.quiet": False,
+        }
+        assert self.unshown(call, [Data(value=given)]) == {}
+
+    def test_many_unshown_lines_take_linear_time(self) -> None:
+        lines = "\n".join(f"line {n}" for n in range(100_000))
+        started = time.perf_counter()
+        assert self.unshown(tool_call("Unknown", {}, lines), [Code(text="x" * 5_000_000)])["result"] == lines
+        assert time.perf_counter() - started < 10
 
     def test_only_the_unshown_lines_of_a_numbered_text_are_listed(self) -> None:
         call = tool_call("Read", {}, "     1→one\n     2→two\nand a note")

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from reread import tools
 from reread.records import blocks as b
-from reread.tools import generic
 from reread.tools import nodes as n
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING, STATES, Outcome, outcome_of
 from reread.tools.tool_call import AgentStats, ToolCall
@@ -1757,4 +1756,4 @@ def test_no_content_of_a_call_makes_a_drawing_raise(module: ModuleType, tool: An
     drawn = list(tool.draw(tool_call))
     for node in drawn:
         check(node)
-    generic.unshown_text(tool_call, drawn)
+    tools.left_out(tool_call, drawn)

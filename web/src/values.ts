@@ -330,6 +330,18 @@ export interface ForkPart {
   shown: number;
 }
 
+/** A response of the model, by the API's id. */
+export interface ResponseInfo {
+  id: string;
+  model: string | null;
+  figures: Figures;
+  time: string | null;
+  stop_reason: string | null;
+  stop_sequence: string | null;
+  service_tier: string | null;
+  request_id: string | null;
+}
+
 /** One message or a run of small calls in the timeline. */
 export interface TimelineItem {
   index: number;
@@ -344,6 +356,8 @@ export interface TimelineItem {
   label: string;
   model: string | null;
   flags: string[];
+  responses: ResponseInfo[];
+  fields: NodesPart | null;
   figures: Figures | null;
   seconds: number | null;
 }

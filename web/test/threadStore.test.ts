@@ -15,6 +15,8 @@ const makeItem = (index: number): TimelineItem => ({
   title: "", author: "", label: "",
   model: null,
   flags: [],
+  responses: [],
+  fields: null,
   figures: null,
   seconds: null,
 });

@@ -17,9 +17,9 @@ from reread.index.terms import without_escapes
 from reread.model.authors import HUMAN, user_kind
 from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
-from reread.model.parts import ENVELOPE, block_text, strings
+from reread.model.parts import block_text, strings
 from reread.model.prompt_text import parse_prompt
-from reread.model.record_kinds import CALL_BLOCKS, STATE_TYPES, SYSTEM_KINDS, TURN_STARTERS
+from reread.model.record_kinds import CALL_BLOCKS, ENVELOPE, STATE_TYPES, SYSTEM_KINDS, TURN_STARTERS
 from reread.records import blocks as b
 from reread.records.dialects import stored
 from reread.records.envelope import to_envelope

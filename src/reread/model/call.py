@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from reread import tools
-from reread.base.coerce import as_str
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies
+from reread.model.record_kinds import own_fields
 from reread.records.blocks import Block
 from reread.tools.outcome import DONE, RUNNING, Outcome, outcome_of
+
+USE_FIELDS = ("type", "id", "input")
+RESULT_FIELDS = ("type", "tool_use_id", "content")
+"""The fields of a tool use and of a result that a view shows of every call."""
 
 
 class CallContent(msgspec.Struct, eq=False):
@@ -72,6 +77,27 @@ class CallContent(msgspec.Struct, eq=False):
         if self.answer < 0 or self.answer == self.use:
             return None
         return self.bodies.structured_result(self.answer, self.id)
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """Everything that its records say of it and nothing else, by where it stands; blocks as written."""
+        use = written_blocks(self.bodies.native(self.use))
+        found: dict[str, Any] = {"use": _other(use[self.place] if self.place < len(use) else None, USE_FIELDS)}
+        if self.answer < 0:
+            return found
+        native = self.bodies.native(self.answer)
+        blocks = written_blocks(native)
+        at = (
+            self.result_place
+            if self.by_position
+            else next((n for n, block in enumerate(blocks) if as_dict(block).get("tool_use_id") == self.id), -1)
+        )
+        block = as_dict(blocks[at]) if 0 <= at < len(blocks) else {}
+        found["result"] = block.get("content")
+        found["block"] = _other(block, RESULT_FIELDS)
+        if native.get("type") == "user":
+            found["record"] = _other(own_fields(native), ("message", "toolUseResult"))
+        return found
 
     @property
     def typed_input(self) -> msgspec.Struct | None:
@@ -153,3 +179,13 @@ class CallContent(msgspec.Struct, eq=False):
     def deny(self) -> None:
         """Note that the end of its turn lists it as denied."""
         self.denied = True
+
+
+def written_blocks(native: dict[str, Any]) -> list[Any]:
+    """Return the content blocks of a record as written; a text alone is one block."""
+    content = as_dict(native.get("message")).get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+
+
+def _other(value: Any, known: Container[str]) -> dict[str, Any]:
+    return {name: item for name, item in as_dict(value).items() if name not in known}

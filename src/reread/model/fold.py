@@ -8,6 +8,7 @@ from typing import cast
 
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.model import hooks
+from reread.model.attaching import Attaching, appended
 from reread.model.authors import HUMAN, origin_kind, user_kind
 from reread.model.compactions import add_boundary, add_summary
 from reread.model.content import first_text, raw_value
@@ -25,7 +26,6 @@ from reread.model.ledger import (
     SHOWN,
     STATE,
     UNKNOWN,
-    call_target,
 )
 from reread.model.pairing import CallPairing
 from reread.model.partial import BlockPrints, PartialResponse
@@ -76,7 +76,8 @@ class Fold:
         self._ledger = conversation.ledger
         self._metadata = conversation.metadata
         self._messages = conversation.messages
-        self._pairing = CallPairing(conversation)
+        self._attaching = Attaching(conversation)
+        self._pairing = CallPairing(conversation, self._attaching)
         self._calls_by_id = conversation.calls_by_id
         self._messages_by_id = conversation.messages_by_id
         self._agents: dict[str, Fold] = {}
@@ -92,8 +93,6 @@ class Fold:
         """The last message that is no compaction boundary."""
         self._last_boundary = -1
         self._model: str | None = None
-        self._early: list[int] = []
-        """Records to attach that came before the first message."""
         self._caveats: set[int] = set()
         """The records that introduce local commands; commands of several times may hang below one."""
         self._typed_command: str | None = None
@@ -210,7 +209,8 @@ class Fold:
         results, call = self._pairing.pair_results(index, content)
         if results < len(content):
             return False
-        self._add(PAIRED if call else ORPHAN, call.index if call else NO_TARGET, speaks=True)
+        target = call.index if call else self._attaching.orphan(index)
+        self._add(PAIRED if call else ORPHAN, target, speaks=True)
         return True
 
     def fold_assistant(self, index: int, envelope: RecordEnvelope) -> None:
@@ -231,7 +231,7 @@ class Fold:
             repeated = self._repeated(index, message, content) if content else -1
             if repeated >= 0:
                 self._describe(message, api)
-                message.usage_records = _appended(message.usage_records, index)
+                message.usage_records = appended(message.usage_records, index)
                 self._add(DUPLICATE, repeated)
                 return
             message.records.append(index)
@@ -301,19 +301,13 @@ class Fold:
             conversation=conversation,
         )
         self._messages.append(message)
-        if self._early:
-            self._attach_early(message)
+        if not message.index:
+            self._attaching.adopt(message)
         if kind == "compaction":
             self._last_boundary = index
         else:
             self._last_message = message.index
         return message
-
-    def _attach_early(self, first: Message) -> None:
-        """Attach what came before the first message to it."""
-        for index in self._early:
-            self._ledger.change(index, ATTACHED, first.index)
-        first.attached, self._early = self._early, []
 
     def _describe(self, message: Message, api: MessageEnvelope) -> None:
         """Set the model of a response and how it ended."""
@@ -337,7 +331,7 @@ class Fold:
                 self._metadata.of(METADATA_LISTS[subtype]).append(index)
             return
         if subtype in hooks.QUIET_TESTS and self._is_quiet(index, subtype):
-            self._attach(index, envelope.toolUseID)
+            self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID))
             return
         role = "system"
         if subtype == "local_command":
@@ -366,7 +360,7 @@ class Fold:
     def _notify_call(self, message: Message, tool_use_id: str | None) -> None:
         call = self._calls_by_id.get(tool_use_id or "")
         if call is not None:
-            call.notices = _appended(call.notices, message.index)
+            call.notices = appended(call.notices, message.index)
 
     def fold_attachment(self, index: int, envelope: RecordEnvelope) -> None:
         """Add an attachment record: a queued prompt, what a hook left, or context."""
@@ -378,7 +372,7 @@ class Fold:
         elif payload.type.startswith(HOOK_ATTACHMENTS) and not self._hook_is_quiet(envelope):
             self._add(SHOWN, self._add_message(index, envelope, "system", "hook").index)
         else:
-            self._attach(index, payload.toolUseID)
+            self._add(ATTACHED, self._attaching.to_call(index, payload.toolUseID))
 
     def _hook_is_quiet(self, envelope: RecordEnvelope) -> bool:
         """True if what a hook left says nothing, or only what the hook before it said."""
@@ -399,28 +393,13 @@ class Fold:
         if kind == "notification":
             self._notify_call(message, parse_prompt(text).fields.get("tool-use-id"))
 
-    def _attach(self, index: int, *tool_use_ids: str | None) -> None:
-        """Attach a record to its call, else to the last message."""
-        for id in tool_use_ids:
-            call = self._calls_by_id.get(id or "")
-            if call is not None:
-                call.attached = _appended(call.attached, index)
-                self._add(ATTACHED, call_target(call.index))
-                return
-        if self._messages:
-            message = self._messages[-1]
-            message.attached = _appended(message.attached, index)
-        else:
-            self._early.append(index)
-        self._add(ATTACHED, len(self._messages) - 1)
-
     def fold_progress(self, index: int, envelope: RecordEnvelope) -> None:
         """Add a progress record: an agent's message, or a note of a running call."""
         if self._place(index, envelope) == REPEATED:
             return
         payload = decode_payload(envelope.data, ProgressEnvelope)
         if payload.type != "agent_progress" or not payload.agentId:
-            self._attach(index, envelope.toolUseID, envelope.parentToolUseID)
+            self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID, envelope.parentToolUseID))
             return
         agent = self._agent(payload.agentId, call=envelope.parentToolUseID, from_progress=True)
         if payload.message and agent._depth < DEEPEST:
@@ -451,7 +430,7 @@ class Fold:
             message.partial.apply(as_dict(raw_value(envelope.event)))
         if event.usage:
             message.stop_reason = event.stop_reason or message.stop_reason
-            message.usage_records = _appended(message.usage_records, index)
+            message.usage_records = appended(message.usage_records, index)
 
     def _agent_for(self, envelope: RecordEnvelope) -> Fold | None:
         """Return the agent that a sidechain record belongs to; None if the file is the agent's own."""
@@ -499,14 +478,6 @@ class Fold:
         if self._messages:
             self.conversation.turn_ends.add(len(self._messages) - 1)
         self._streaming = None
-
-
-def _appended(indexes: Sequence[int], index: int) -> Sequence[int]:
-    """Append to a list that is an empty tuple until the first item: most messages have none."""
-    if isinstance(indexes, list):
-        indexes.append(index)
-        return indexes
-    return [index]
 
 
 _FOLDS: dict[str, Callable[[Fold, int, RecordEnvelope], None]] = {

@@ -33,6 +33,15 @@ LONGEST_MS = 1e12
 """Durations beyond this are ignored."""
 
 
+class ApiFacts(msgspec.Struct, frozen=True):
+    """What is recorded of the API request behind a response; None if unknown."""
+
+    request_id: str | None = None
+    stop_sequence: str | None = None
+    """The text that ended the response, if it was a stop sequence."""
+    service_tier: str | None = None
+
+
 class MessageContent(msgspec.Struct, eq=False):
     """A message as its records: every record of it, joined."""
 
@@ -159,6 +168,18 @@ class MessageContent(msgspec.Struct, eq=False):
         numbers = [n for n in cast(list[Any], ids) if isinstance(n, int)] if isinstance(ids, list) else []
         images = [block for block in self.blocks if isinstance(block, Image)]
         return dict(zip(numbers, images, strict=False))
+
+    @property
+    def api_facts(self) -> ApiFacts:
+        """What its records say of the API request behind a response."""
+        found: dict[str, str] = {}
+        for index in self.records:
+            native = self.bodies.native(index)
+            api = as_dict(native.get("message"))
+            values = (native.get("requestId"), api.get("stop_sequence"), as_dict(api.get("usage")).get("service_tier"))
+            named = zip(ApiFacts.__struct_fields__, values, strict=True)
+            found |= {name: value for name, value in named if isinstance(value, str)}
+        return ApiFacts(**found)
 
     @property
     def thinking_seconds(self) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from reread.base.coerce import as_dict, as_str
+from reread.model.attaching import Attaching
 from reread.model.conversation import Call, Conversation, Message
 from reread.model.ledger import ORPHAN, PAIRED
 from reread.records.envelope import BlockEnvelope
@@ -13,7 +14,8 @@ from reread.records.envelope import BlockEnvelope
 class CallPairing:
     """The calls of a conversation while its records come in."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, attaching: Attaching) -> None:
+        self._attaching = attaching
         self._conversation = conversation
         self._calls = conversation.calls
         self._by_id = conversation.calls_by_id
@@ -50,6 +52,7 @@ class CallPairing:
             call.set_result(record, is_error=is_error)
             if conversation.ledger.code(record) == ORPHAN:
                 conversation.ledger.change(record, PAIRED, call.index)
+                self._attaching.release(record)
 
     def pair_results(self, index: int, content: list[BlockEnvelope]) -> tuple[int, Call | None]:
         """Pair the results among the blocks of a user record; return how many there are and the first call."""

@@ -11,45 +11,25 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.base.coerce import as_dict
 from reread.base.text import plural
 from reread.model.content import content_blocks
 from reread.model.conversation import Call, Compaction, Message
 from reread.model.fold import BLOCK_BITS
 from reread.model.message import thinking_seconds
 from reread.model.prompt_text import PromptText
-from reread.model.record_kinds import TURN_STARTERS
+from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.records import blocks as b
 from reread.records.decode import Record
-from reread.tools.generic import NOT_TEXT, block_node
+from reread.tools.generic import block_node
+from reread.tools.leftover import NOT_TEXT
 from reread.tools.nodes import Data, Links
 
 KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
 """The kinds of part, by the words that selections and filters use."""
 
-ENVELOPE = frozenset(
-    {
-        "agentId",
-        "cwd",
-        "entrypoint",
-        "gitBranch",
-        "isMeta",
-        "isSidechain",
-        "logicalParentUuid",
-        "parentUuid",
-        "sessionId",
-        "slug",
-        "timestamp",
-        "type",
-        "userType",
-        "uuid",
-        "version",
-    }
-)
-"""The fields that every record has; they are not part of what it says."""
-
 
 HOOK, CONTEXT, PROGRESS, FILE, SELECTION = "hook", "context record", "progress record", "file", "IDE selection"
+REPORT = "report"
 QUIET_TYPES = {
     "already_read_file": FILE,
     "directory": FILE,
@@ -176,7 +156,7 @@ def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
         case _:
             yield from _statement(message, with_summary=with_summary)
     for index in message.attached:
-        yield MessageAttachment(message, NOTICES, _payload(message.conversation.bodies.native(index)))
+        yield MessageAttachment(message, NOTICES, payload_of(message.conversation.bodies.native(index)))
 
 
 def message_kind(message: Message) -> str:
@@ -211,6 +191,12 @@ def quiet_noun(part: MessagePart) -> str | None:
             return HOOK if part.message.author == HOOK else CONTEXT
         case MessageAttachment():
             return payload_noun(part.payload)
+        case NotificationReport():
+            return REPORT if part.report else None
+        case TextCitations():
+            return "list of sources"
+        case MessageBlocks(kind="notices"):
+            return "block"
         case _:
             return None
 
@@ -233,7 +219,7 @@ def quiet_text(nouns: Iterable[str]) -> str:
 
 def attached_nouns(call: Call) -> list[str]:
     """What to count the records attached to a call as."""
-    return [payload_noun(_payload(call.conversation.bodies.native(index))) for index in call.attached]
+    return [payload_noun(payload_of(call.conversation.bodies.native(index))) for index in call.attached]
 
 
 def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
@@ -256,7 +242,7 @@ def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]
         yield from _report(message, prompts)
     if message.role == "system":
         record = message.conversation.bodies.native(message.records[0])
-        yield NoticeDetails(message, NOTICES, _own_fields(as_dict(record.get("attachment")) or record))
+        yield NoticeDetails(message, NOTICES, payload_of(record))
 
 
 def _compaction(message: Message, text: str, *, with_summary: bool) -> Iterator[MessagePart]:
@@ -338,14 +324,6 @@ def _take_call(calls: dict[str, Call], block: b.CallBlock) -> Call | None:
 def _has_call(message: Message, block: b.ResultBlock) -> bool:
     id = block.tool_use_id
     return isinstance(id, str) and message.conversation.find_call(id) is not None
-
-
-def _payload(record: dict[str, Any]) -> dict[str, Any]:
-    return as_dict(record.get("attachment")) or as_dict(record.get("data")) or _own_fields(record)
-
-
-def _own_fields(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in ENVELOPE}
 
 
 def part_texts(part: MessagePart) -> Iterator[str]:

@@ -6,6 +6,10 @@ other is session state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from reread.base.coerce import as_dict
 from reread.records.envelope import MessageEnvelope, RecordEnvelope
 from reread.records.types import RECORDS, TreeRecord
 
@@ -73,3 +77,39 @@ def response_kind(envelope: RecordEnvelope, message: MessageEnvelope) -> str:
     if envelope.isApiErrorMessage:
         return "error"
     return NOTICE if message.model == SYNTHETIC else "response"
+
+
+ENVELOPE = frozenset(
+    {
+        "agentId",
+        "cwd",
+        "entrypoint",
+        "gitBranch",
+        "isMeta",
+        "isSidechain",
+        "logicalParentUuid",
+        "parentUuid",
+        "sessionId",
+        "slug",
+        "timestamp",
+        "type",
+        "userType",
+        "uuid",
+        "version",
+    }
+)
+"""The fields that every record has; they are not part of what it says."""
+
+
+def own_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record says besides the fields that every record has."""
+    return {name: value for name, value in record.items() if name not in ENVELOPE}
+
+
+def payload_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an attached record says: its attachment or data, and its other fields."""
+    own = own_fields(record)
+    for name in ("attachment", "data"):
+        inner = as_dict(own.pop(name, None) if isinstance(own.get(name), dict) else None)
+        own = {**inner, **own} if inner else own
+    return own

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reread.model.conversation import Conversation, Message
-from reread.model.ledger import ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
+from reread.model.ledger import ATTACHED, DUPLICATE, MERGED, ORPHAN, PAIRED, REAPPENDED, SHOWN, call_target
 
 
 def touched_messages(conversation: Conversation, index: int) -> Iterator[Message]:
@@ -14,7 +14,7 @@ def touched_messages(conversation: Conversation, index: int) -> Iterator[Message
     code, target = ledger.code(index), ledger.targets[index]
     if code in (DUPLICATE, REAPPENDED):
         code, target = ledger.code(target), ledger.targets[target]
-    if code in (SHOWN, MERGED) or (code == ATTACHED and target >= 0):
+    if code in (SHOWN, MERGED) or (code in (ATTACHED, ORPHAN) and target >= 0):
         message = conversation.messages[target]
         compaction = conversation.compaction_of(message) if message.kind == "summary" else None
         yield from (m for m in (message, compaction and compaction.boundary) if m is not None)

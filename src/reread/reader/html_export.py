@@ -257,7 +257,9 @@ class _PagePartBuilder(PartBuilder):
     """Builds each call's body along with its line, because both read the same records."""
 
     def __init__(self, page: _PageWriter) -> None:
-        super().__init__(page.picture_url, page.view.agent_infos, whole=True, selection=page.selection)
+        super().__init__(
+            page.picture_url, page.view.agent_infos, whole=True, full=page.selection.full, selection=page.selection
+        )
         self.bodies: dict[str, schema.CallBody] = {}
 
     def call(self, call: Call) -> schema.CallPart:

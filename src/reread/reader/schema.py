@@ -276,6 +276,19 @@ class ForkPart(Part, frozen=True, tag="fork"):
     """The id of the branch that is shown."""
 
 
+class ResponseInfo(Value, frozen=True):
+    """A response of the model, by the API's id."""
+
+    id: str
+    model: str | None
+    figures: Figures
+    time: datetime | None = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    service_tier: str | None = None
+    request_id: str | None = None
+
+
 class TimelineItem(Value, frozen=True):
     """One message or a run of small calls in the timeline."""
 
@@ -300,6 +313,10 @@ class TimelineItem(Value, frozen=True):
     model: str | None = None
     flags: list[str] = []
     """error, deleted, superseded, aborted or queued."""
+    responses: list[ResponseInfo] = []
+    """The responses in it."""
+    fields: NodesPart | None = None
+    """What its records say besides these parts."""
     figures: Figures | None = None
     """The usage of the whole turn, if this is its last item."""
     seconds: float | None = None

@@ -14,7 +14,7 @@ from reread.errors import Misuse, NotFound
 from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
 from reread.reader import schema
-from reread.reader.drawing import PartBuilder, PictureUrl, run_title
+from reread.reader.drawing import PartBuilder, PictureUrl, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
@@ -257,6 +257,8 @@ class SessionView:
             parts=parts,
             title=run_title(members) if run else "",
             model=first.model,
+            responses=[response_info(message) for message in members if message.kind == "response"],
+            fields=builder.fields(members),
             flags=sorted({flag for message in members for flag in _flags(message)}),
             figures=schema.Figures.of(thread.turn_usage(timeline, turn)) if ends else None,
             seconds=thread.turn_seconds(timeline, turn) if ends else None,

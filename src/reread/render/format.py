@@ -50,6 +50,11 @@ def notice_label(message: Message) -> str:
     return one_line(hook_label(message.conversation.bodies.native(message.records[0])), SENDER_LENGTH)
 
 
+def more_fields(count: int) -> str:
+    """Return how many recorded values only a full view shows; empty text for none."""
+    return plural(count, "more field") if count else ""
+
+
 def usage_text(usage: Usage) -> str:
     """Return the tokens of a response."""
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens

@@ -9,8 +9,9 @@ import msgspec
 
 from reread.base import jsontext
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
-from reread.model.parts import TOOLS, block_kind
-from reread.model.record_kinds import TURN_STARTERS
+from reread.model.parts import TOOLS, NoticeDetails, block_kind, message_parts
+from reread.model.record_kinds import TURN_STARTERS, payload_of
+from reread.model.recorded import other_fields
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
 from reread.render.selection import EVERYTHING, Selection, selected_turns
@@ -138,6 +139,9 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> di
         "line": message.line,
         "branch": message.branch,
         "flags": sorted(message.flags),
+        **plain(message.api_facts),
+        "attached": [payload_of(message.conversation.bodies.native(index)) for index in message.attached],
+        "fields": other_fields(message, [x for x in message_parts(message) if not isinstance(x, NoticeDetails)]),
     }
 
 
@@ -162,6 +166,8 @@ def call_value(call: Call, *, full: bool = False) -> dict[str, Any]:
         "data": call.data,
         "duration": call.duration,
         "nodes": [plain(node) for node in call.draw(full=full)],
+        "attached": [payload_of(call.conversation.bodies.native(index)) for index in call.attached],
+        "fields": {name: value for name, value in call.recorded.items() if name != "result" and value},
         "agent": call.agent.id if call.agent is not None else None,
         "message": call.message.id,
         "line": call.line,

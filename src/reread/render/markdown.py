@@ -11,14 +11,18 @@ from reread.model import parts as p
 from reread.model.authors import COMMAND, MODEL, PERSON
 from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import MARKS, model_text, notice_label, result_text, unread_text, usage_text
+from reread.render.format import MARKS, model_text, more_fields, notice_label, result_text, unread_text, usage_text
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
+from reread.render.part_nodes import call_nodes, part_nodes, part_title
+from reread.render.sanitize import plain_text
 from reread.render.selection import Selection
 from reread.render.sequence import (
+    BACKGROUND,
     BranchStart,
     ForkList,
     QuietMark,
+    RecordFields,
     ResponseEnd,
     SequenceItem,
     TurnStart,
@@ -28,7 +32,7 @@ from reread.render.sequence import (
     session_sequence,
 )
 from reread.session.session import Session
-from reread.tools.generic import block_node
+from reread.tools.leftover import leftover_nodes
 
 SHORT = 12
 """Lines of a result above which its call is folded."""
@@ -109,16 +113,24 @@ def _thinking(part: p.MessageThinking, selection: Selection) -> Iterator[str]:
     yield from folded(f"thinking{took}", [guarded(part.text.strip())])
 
 
-def _blocks(part: p.MessageBlocks, selection: Selection) -> Iterator[str]:
-    yield from nodes_markdown(map(block_node, part.blocks), selection)
+def _background(part: p.MessagePart, selection: Selection) -> Iterator[str]:
+    drawn = list(nodes_markdown(part_nodes(part), selection))
+    title = plain_text(part_title(part))
+    yield from folded(title, drawn) if title else drawn
+
+
+def _record_fields(item: RecordFields, selection: Selection) -> Iterator[str]:
+    yield from nodes_markdown(leftover_nodes(item.fields), selection)
 
 
 def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
     call = part.call
     name, _, rest = call.title.partition(" ")
     took = f" · {duration_text(call.duration)}" if call.duration is not None else ""
+    nodes = call_nodes(call, full=selection.full)
+    drawn = list(nodes_markdown(nodes, selection))
     took += f" · + {p.quiet_text(p.attached_nouns(call))}" if call.attached else ""
-    drawn = list(nodes_markdown(call.draw(full=selection.full), selection))
+    took += "" if selection.full else f" · {more}" if (more := more_fields(call.count_left_out(nodes))) else ""
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
         yield from folded(f"{MARKS[call.state]} {name} {rest}{took}", drawn)
     else:
@@ -169,7 +181,7 @@ def _response_end(item: ResponseEnd, selection: Selection) -> Iterator[str]:
     words = [model_text(message.model)]
     usage = message.usage
     words += [usage_text(usage)] if usage.responses else []
-    words += sorted(message.flags)
+    words += [*sorted(message.flags), more_fields(item.left_out)]
     shown = " · ".join(word for word in words if word)
     if shown:
         yield f"<sub>{inline(shown)}</sub>"
@@ -180,10 +192,11 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     p.MessageText: _text,
     p.CommandOutput: _notice,
     p.MessageThinking: _thinking,
-    p.MessageBlocks: _blocks,
+    **dict.fromkeys((p.MessageBlocks, *BACKGROUND), _background),
     p.MessageCall: _call,
     p.CompactionPoint: _compaction,
     ResponseEnd: _response_end,
+    RecordFields: _record_fields,
     ForkList: _fork,
     QuietMark: _quiet,
     BranchStart: _branch_start,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -30,6 +30,7 @@ from reread.model.parts import (
     quiet_noun,
     quiet_text,
 )
+from reread.model.recorded import other_fields
 from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
@@ -39,8 +40,8 @@ FORK_TITLE = 60
 FIRST_MESSAGES = 8
 """How many messages of a branch are searched for its first words."""
 
-LEFT_OUT = (MessageAside, MessageAttachment, MetaContext, NoticeDetails, NotificationReport, TextCitations)
-"""The parts that the terminal and Markdown views do not show; of notices, they do not show `MessageBlocks` either."""
+BACKGROUND = (MessageAside, MessageAttachment, MetaContext, NotificationReport, TextCitations)
+"""The parts that the terminal and Markdown views count unless `full`; so are the blocks of notices."""
 
 
 class TurnStart(msgspec.Struct, frozen=True):
@@ -53,6 +54,14 @@ class ResponseEnd(msgspec.Struct, frozen=True):
     """A response ends; views show its model and usage here."""
 
     message: Message
+    left_out: int = 0
+    """How many recorded values only a full view shows."""
+
+
+class RecordFields(msgspec.Struct, frozen=True):
+    """What the records of a message say besides its parts."""
+
+    fields: Mapping[str, Any]
 
 
 class ForkChoice(msgspec.Struct, frozen=True):
@@ -84,7 +93,7 @@ class QuietMark(msgspec.Struct, frozen=True):
     text: str
 
 
-SequenceItem: TypeAlias = MessagePart | QuietMark | TurnStart | ResponseEnd | ForkList | BranchStart
+SequenceItem: TypeAlias = MessagePart | QuietMark | TurnStart | ResponseEnd | RecordFields | ForkList | BranchStart
 
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
@@ -120,10 +129,15 @@ def message_sequence(message: Message, selection: Selection = EVERYTHING) -> Ite
 
 
 def is_drawn(part: MessagePart, selection: Selection) -> bool:
-    """True if the terminal and Markdown views show a part."""
-    if isinstance(part, LEFT_OUT) or (isinstance(part, MessageBlocks) and part.kind == NOTICES):
+    """True if the terminal and Markdown views show a part; the details of a notice are the fields of its record."""
+    if isinstance(part, NoticeDetails) or (is_background(part) and not selection.full):
         return False
     return selection.shows(part.kind) and not (isinstance(part, MessageCall) and not selection.shows_call(part.call))
+
+
+def is_background(part: MessagePart) -> bool:
+    """True for a part that only full views show."""
+    return isinstance(part, BACKGROUND) or (isinstance(part, MessageBlocks) and part.kind == NOTICES)
 
 
 def notice_text(part: MessageText | CommandOutput, *, full: bool) -> str:
@@ -181,18 +195,30 @@ def _with_forks(
     quiet: list[str] = []
     every_kind = selection.only is None and not selection.chooses_calls
     for message in messages:
-        for part in message_parts(message):
+        parts = [part for part in message_parts(message) if selection.shows(part.kind)]
+        drawn: list[MessagePart] = []
+        for part in parts:
             if is_drawn(part, selection):
+                drawn.append(part)
                 yield from _mark(quiet)
                 yield part
             elif every_kind and (noun := quiet_noun(part)):
                 quiet.append(noun)
-        if message.kind == "response" and every_kind:
-            yield ResponseEnd(message)
+        if every_kind:
+            yield from _ending(message, drawn if selection.full else parts, selection)
         if message.index in forks and not selection.chooses_messages:
             yield from _mark(quiet)
             yield forks[message.index]
     yield from _mark(quiet)
+
+
+def _ending(message: Message, shown: Sequence[MessagePart], selection: Selection) -> Iterator[SequenceItem]:
+    """The model and usage of a response, and what else is recorded of any message or, unless `full`, its count."""
+    left = other_fields(message, shown) if selection.full or message.kind == "response" else {}
+    if message.kind == "response":
+        yield ResponseEnd(message, 0 if selection.full else len(left))
+    if selection.full and left:
+        yield RecordFields(left)
 
 
 def _mark(quiet: list[str]) -> Iterator[QuietMark]:

@@ -23,6 +23,7 @@ from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
     model_text,
+    more_fields,
     notice_label,
     period_text,
     result_text,
@@ -30,12 +31,15 @@ from reread.render.format import (
     unread_text,
     usage_text,
 )
-from reread.render.sanitize import safe
+from reread.render.part_nodes import call_nodes, part_nodes, part_title
+from reread.render.sanitize import plain_text, safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
+    BACKGROUND,
     BranchStart,
     ForkList,
     QuietMark,
+    RecordFields,
     ResponseEnd,
     SequenceItem,
     TurnStart,
@@ -48,7 +52,7 @@ from reread.render.sequence import (
 from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.changes import Change
 from reread.session.session import Session
-from reread.tools.generic import block_node
+from reread.tools.leftover import leftover_nodes
 from reread.tools.nodes import Node
 from reread.tools.outcome import DONE, FAILED
 
@@ -164,15 +168,24 @@ class TerminalView:
         yield Text(prefix + "\n  ".join(shown), style=style)
         yield from hidden_lines(len(lines) - len(shown), 2)
 
-    def blocks(self, part: p.MessageBlocks) -> Iterator[RenderableType]:
-        """Pictures and other blocks."""
-        yield from self._nodes.indented(map(block_node, part.blocks))
+    def background(self, part: p.MessagePart) -> Iterator[RenderableType]:
+        """Pictures and other blocks, and what the client added, under its title."""
+        title = part_title(part)
+        if title:
+            yield Text(f"  {plain_text(title)}:", style="quiet")
+        yield from self._nodes.indented(part_nodes(part))
+
+    def record_fields(self, item: RecordFields) -> Iterator[RenderableType]:
+        """What records say besides the parts of their message."""
+        yield from self._nodes.indented(leftover_nodes(item.fields))
 
     def call(self, part: p.MessageCall) -> Iterator[RenderableType]:
         """A call, its result below it and its agents below that."""
         call = part.call
-        yield call_line(call)
-        yield from self._nodes.indented(call.draw(full=self.selection.full))
+        full = self.selection.full
+        nodes = call_nodes(call, full=full)
+        yield call_line(call, 0 if full else call.count_left_out(nodes))
+        yield from self._nodes.indented(nodes)
         for agent in call.agents:
             if is_shown_at_end(agent):
                 yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
@@ -211,7 +224,7 @@ class TerminalView:
         usage = message.usage
         if usage.responses:
             words.append(usage_text(usage))
-        words += sorted(message.flags)
+        words += [*sorted(message.flags), more_fields(item.left_out)]
         yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
 
     def node(self, node: Node) -> Iterator[RenderableType]:
@@ -232,18 +245,19 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     p.MessageText: TerminalView.text,
     p.CommandOutput: TerminalView.notice,
     p.MessageThinking: TerminalView.thinking,
-    p.MessageBlocks: TerminalView.blocks,
+    **dict.fromkeys((p.MessageBlocks, *BACKGROUND), TerminalView.background),
     p.MessageCall: TerminalView.call,
     p.CompactionPoint: TerminalView.compaction,
     ResponseEnd: TerminalView.response_end,
+    RecordFields: TerminalView.record_fields,
     ForkList: TerminalView.fork,
     QuietMark: TerminalView.quiet,
     BranchStart: TerminalView.branch_start,
 }
 
 
-def call_line(call: Call) -> Text:
-    """A call in one line: its state, its tool, what it did, how long it took."""
+def call_line(call: Call, left_out: int = 0) -> Text:
+    """A call in one line: its state, its tool, what it did, how long it took, how many fields are left out."""
     name, _, rest = call.title.partition(" ")
     state = call.state
     line = Text.assemble((f"{MARKS[state]} ", STATES.get(state, "odd")), (safe(name), "tool"), f" {safe(rest)}")
@@ -253,6 +267,8 @@ def call_line(call: Call) -> Text:
         line.append(f"  {duration_text(call.duration)}", style="quiet")
     if call.attached:
         line.append(f"  + {p.quiet_text(p.attached_nouns(call))}", style="quiet")
+    if left_out:
+        line.append(f"  {more_fields(left_out)}", style="quiet")
     return line
 
 

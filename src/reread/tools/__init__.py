@@ -7,7 +7,7 @@ to draw.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias, cast, get_origin
@@ -18,6 +18,7 @@ from reread.base.coerce import as_list
 from reread.base.entry_points import load_plugins
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
+from reread.tools.leftover import ShownText, leftover, leftover_nodes
 from reread.tools.nodes import Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -114,13 +115,19 @@ def title(call: ToolCall) -> str:
     return text or " ".join(call.name.split()) or "(no name)"
 
 
-def draw(call: ToolCall, *, full: bool = False) -> list[Node]:
-    """Return the nodes of a call and its result; `full` adds the recorded text that no node shows."""
+def draw(call: ToolCall, *, full: bool = False, recorded: Mapping[str, Any] | None = None) -> list[Node]:
+    """Return the nodes of a call and its result; `full` adds everything recorded that no node shows."""
     try:
         nodes = _checked(tool_for(call.name).draw(call)) or list(generic.TOOL.draw(call))
     except Exception as error:  # a broken plug-in must not hide the call
         nodes = [Note(text=f"drawing this tool failed: {error!r}", level="warning"), *generic.TOOL.draw(call)]
-    return [*nodes, *generic.unshown_text(call, nodes, title(call))] if full else nodes
+    return [*nodes, *leftover_nodes(left_out(call, nodes, recorded))] if full else nodes
+
+
+def left_out(call: ToolCall, nodes: Iterable[Node], recorded: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what is recorded of a call and shown neither by its title nor by these nodes, by path."""
+    known = {"input": call.raw_input, "result": call.content, "data": call.data}
+    return leftover({**known, **(recorded or {})}, ShownText([title(call)], nodes))
 
 
 def _checked(nodes: Iterable[object]) -> list[Node]:

@@ -1,10 +1,8 @@
-"""Draw calls of unknown tools, how any call ended, and the recorded text that a tool left out."""
+"""Draw calls of unknown tools, and how any call ended."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Iterator
 
 import msgspec
 
@@ -39,11 +37,6 @@ STATE_NOTES = {
     INTERRUPTED: ("interrupted", "warning"),
 }
 """The text and the level of the note for each state but done."""
-SHORT = 3
-"""Strings up to this length mean nothing by themselves."""
-NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
-"""Fields whose strings are not text: signatures and the bytes of images."""
-_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
 
 
 def title(call: ToolCall) -> str:
@@ -95,64 +88,6 @@ def media_node(block: b.Image | b.Document) -> Node:
         size=len(data) * 3 // 4 if isinstance(data, str) else None,
         data=data if isinstance(data, str) else None,
     )
-
-
-def unshown_text(call: ToolCall, nodes: Iterable[Node], title: str = "") -> list[Node]:
-    """Return a closed section with the text of input and result that neither the title nor the nodes show."""
-    shown = _ShownText(nodes)
-    shown.add(title)
-    missing: dict[str, Any] = {}
-    for root, value in (("input", call.raw_input), ("result", call.content), ("data", call.data)):
-        for path, text in _strings(value, root):
-            unshown = shown.missing_from(text)
-            if unshown:
-                missing[path] = unshown
-                shown.add(unshown)
-    return [Section(title="other recorded fields", nodes=[Data(value=missing)], open=False)] if missing else []
-
-
-class _ShownText:
-    """All the text that nodes show; its lines too, since a search in the whole text is slow."""
-
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        self._text = ""
-        self._lines: set[str] = set()
-        for node in nodes:
-            for _, text in _strings(node, ""):
-                self.add(text)
-
-    def add(self, text: str) -> None:
-        self._text += "\n" + text
-        for line in text.split("\n"):
-            self._lines.add(line.strip())
-            self._lines.add(line[1:].strip())  # in a diff, without its `+` or `-`
-
-    def missing_from(self, text: str) -> str:
-        """Return the part of a text that is not shown: all of it, or the unshown lines of a file with line numbers."""
-        if text in self._text:
-            return ""
-        missing = [line for line in text.split("\n") if not self._has(_NUMBER.sub("", line).strip())]
-        return "\n".join(missing) if not missing or _NUMBER.match(text) else text
-
-    def _has(self, line: str) -> bool:
-        return line in self._lines or line in self._text
-
-
-def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield every string in a JSON value or a struct that may be text, with its path."""
-    stack: list[tuple[str, Any]] = [(path, value)]
-    while stack:
-        where, item = stack.pop()
-        if isinstance(item, str):
-            if len(item) > SHORT:
-                yield where, item
-        elif isinstance(item, dict | msgspec.Struct):
-            fields = msgspec.structs.asdict(item) if isinstance(item, msgspec.Struct) else cast(dict[str, Any], item)
-            pairs = fields.items()
-            stack += [(f"{where}.{key}", inner) for key, inner in reversed(list(pairs)) if key not in NOT_TEXT]
-        elif isinstance(item, list):
-            listed = list(enumerate(cast(list[Any], item)))
-            stack += [(f"{where}[{n}]", inner) for n, inner in reversed(listed)]
 
 
 TOOL = Tool((), title, draw)

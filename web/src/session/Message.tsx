@@ -15,6 +15,7 @@ import type { Filter } from "../source";
 import type { TimelineItem } from "../values";
 import { MessageHeader } from "./MessageHeader";
 import { RawView } from "./RawView";
+import { RecordFields } from "./RecordFields";
 
 /** Kinds that need no label on the screen. */
 const UNLABELLED = new Set(["prompt", "command", "response", "run", "compaction"]);
@@ -35,6 +36,7 @@ interface Props {
 export const Message = memo(function Message({ item, filter = null }: Props) {
   const { position } = useThreadStore();
   const [raw, setRaw] = useState(false);
+  const [fields, setFields] = useState(false);
   const selected = useSelector(position, ({ selected }) => selected === item.key);
   const classes = ["message", item.kind, ...item.flags, selected ? "selected" : ""].join(" ");
   const parts = matchingParts(item, filter);
@@ -57,10 +59,17 @@ export const Message = memo(function Message({ item, filter = null }: Props) {
         ) : (
           <ContentBlocks item={item} parts={parts} />
         )}
+        {fields && <RecordFields item={item} />}
         {raw && <RawView target={{ message: item.key }} />}
         <TurnEnd item={item} />
       </div>
-      <MessageHeader item={item} raw={raw} onRaw={() => setRaw(!raw)} />
+      <MessageHeader
+        item={item}
+        raw={raw}
+        onRaw={() => setRaw(!raw)}
+        fields={fields}
+        onFields={() => setFields(!fields)}
+      />
     </article>
   );
 });

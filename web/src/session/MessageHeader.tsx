@@ -5,6 +5,7 @@ import { fullTime, timeOfDay } from "../kit/format";
 import { sessionHref } from "../route";
 import type { TimelineItem } from "../values";
 import { CopyButton, RawButton } from "./Actions";
+import { hasFields } from "./RecordFields";
 
 /** Kinds whose time is always shown; the others have durations of calls in that place. */
 const TIMED = new Set(["prompt", "command", "notification", "interrupt"]);
@@ -13,9 +14,11 @@ interface Props {
   item: TimelineItem;
   raw: boolean;
   onRaw(): void;
+  fields: boolean;
+  onFields(): void;
 }
 
-export function MessageHeader({ item, raw, onRaw }: Props) {
+export function MessageHeader({ item, raw, onRaw, fields, onFields }: Props) {
   const { thread } = useThreadStore();
   const target = { message: item.key };
   const time = item.time && (
@@ -32,6 +35,17 @@ export function MessageHeader({ item, raw, onRaw }: Props) {
           Link
         </a>
         <CopyButton target={target} />
+        {hasFields(item) && (
+          <button
+            type="button"
+            className="link-button"
+            aria-expanded={fields}
+            title="Show the model, the tokens and all other recorded fields"
+            onClick={onFields}
+          >
+            Fields
+          </button>
+        )}
         <RawButton open={raw} onToggle={onRaw} />
       </span>
     </div>

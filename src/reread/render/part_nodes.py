@@ -1,0 +1,108 @@
+"""Parts that are neither text, thinking nor calls as nodes, and all the nodes of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from reread.base.coerce import as_dict
+from reread.base.text import one_line
+from reread.model import parts as p
+from reread.model.conversation import Call
+from reread.model.record_kinds import payload_of
+from reread.records.blocks import Block
+from reread.tools import nodes as n
+from reread.tools._images import with_dimensions
+from reread.tools.generic import block_node
+from reread.tools.leftover import ShownText, leftover, leftover_nodes
+
+TITLE = 80
+"""Characters of a title at most."""
+NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
+"""The fields of an attachment that name it."""
+
+
+def part_nodes(part: p.MessagePart) -> list[n.Node]:
+    """The nodes of a part that is neither text, thinking nor a call."""
+    match part:
+        case p.MessageBlocks():
+            return _block_nodes(part.blocks)
+        case p.MetaContext():
+            return [*_prose(part.text), *_block_nodes(part.blocks)]
+        case p.CommandOutput():
+            return [n.Terminal(text=part.text)] if part.text.strip() else []
+        case p.MessageAside():
+            return [n.Prose(text=part.text)]
+        case p.NotificationReport():
+            return [*_prose(part.report or ""), *n.facts(**part.fields)]
+        case p.NoticeDetails():
+            return [n.Data(value=part.fields)]
+        case p.MessageAttachment():
+            return _attachment_nodes(part.payload)
+        case p.TextCitations():
+            return [n.Data(value=msgspec.to_builtins(part.citations))]
+        case _:
+            raise TypeError(f"Unknown part: {type(part).__name__}")
+
+
+def part_title(part: p.MessagePart) -> str:
+    """The title under which a part stays closed; empty for a part that is open."""
+    match part:
+        case p.MetaContext():
+            return one_line(part.message.text or part.text, TITLE) or "context"
+        case p.MessageAside():
+            return part.tag.replace("-", " ").replace("_", " ")
+        case p.NotificationReport():
+            return "report"
+        case p.NoticeDetails():
+            return "details"
+        case p.TextCitations():
+            return "sources"
+        case p.MessageAttachment():
+            kind = part.payload.get("type") or part.payload.get("subtype")
+            name = next((v for name in NAMES if isinstance(v := part.payload.get(name), str) and v), "")
+            words = kind.replace("_", " ") if isinstance(kind, str) else "attached"
+            return one_line(f"{words} {name}", TITLE).strip()
+        case _:
+            return ""
+
+
+def _prose(text: str) -> list[n.Node]:
+    return [n.Prose(text=text)] if text.strip() else []
+
+
+def _block_nodes(blocks: Sequence[Block]) -> list[n.Node]:
+    return [with_dimensions(block_node(block)) for block in blocks]
+
+
+def _attachment_nodes(payload: Mapping[str, Any]) -> list[n.Node]:
+    """An attached file as its text and then its other fields, anything else as JSON."""
+    fields = {name: value for name, value in payload.items() if name != "type"}
+    file = as_dict(as_dict(payload.get("content")).get("file"))
+    text = file.get("content")
+    if not isinstance(text, str):
+        return [n.Data(value=fields)] if fields else []
+    path, start = file.get("filePath"), file.get("startLine")
+    code = n.Code(
+        text=text,
+        path=path if isinstance(path, str) else None,
+        start=start if isinstance(start, int) else None,
+    )
+    return [code, *leftover_nodes(leftover(fields, ShownText([text])))]
+
+
+def call_nodes(call: Call, *, full: bool, attached: int | None = None) -> list[n.Node]:
+    """A call with its result; with `full`, also the records attached to it, or the last ones of them."""
+    return [*call.draw(full=full), *(_attached_records(call, attached) if full else [])]
+
+
+def _attached_records(call: Call, limit: int | None) -> list[n.Node]:
+    """The records attached to a call, such as its progress, in a closed section."""
+    if not call.attached:
+        return []
+    indices = call.attached if limit is None else call.attached[-limit:]
+    payloads = [payload_of(call.conversation.bodies.native(index)) for index in indices]
+    title = p.quiet_text(p.attached_nouns(call))
+    return [n.Section(title=title, nodes=[n.Data(value=payload) for payload in payloads], open=False)]

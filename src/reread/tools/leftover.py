@@ -1,0 +1,134 @@
+"""What is recorded and not shown: the one place from which full views draw whatever a drawing leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from reread.tools.nodes import Data, Node, Section
+
+NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
+"""Fields whose strings are not text: signatures and the bytes of images."""
+OTHER_FIELDS = "other recorded fields"
+SHORT = 3
+"""Strings up to this length are shown only if they are a line of their own."""
+SEARCHES = 200
+"""How many lines of one text are looked for in all that is shown; further ones only among its lines."""
+
+_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
+_TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
+_ATTRIBUTE = re.compile(r'"([^"]*)"')
+
+
+class ShownText:
+    """All the text that a view shows; its lines too, since a search in the whole text is slow."""
+
+    def __init__(self, texts: Iterable[str] = (), nodes: Iterable[Node] = ()) -> None:
+        self._texts: list[str] = []
+        self._joined: str | None = ""
+        self._lines: set[str] = set()
+        self._values: dict[int, object] = {}
+        """The objects and lists of JSON values that are shown whole, by identity."""
+        for text in texts:
+            self.add(text)
+        for node in nodes:
+            self._add_node(node)
+
+    def add(self, text: str) -> None:
+        """Add a text that is shown."""
+        self._texts.append(text)
+        self._joined = None
+        for line in text.split("\n"):
+            self._lines.add(line.strip())
+            self._lines.add(line[1:].strip())  # in a diff, without its `+` or `-`
+
+    def _add_node(self, node: object) -> None:
+        stack: list[object] = [node]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                self.add(item)
+            elif isinstance(item, msgspec.Struct):
+                stack += [getattr(item, name) for name in item.__struct_fields__ if name not in NOT_TEXT]
+                if isinstance(item, Data):
+                    self._values[id(item.value)] = item.value
+            elif isinstance(item, dict):
+                stack += [value for name, value in cast(dict[str, object], item).items() if name not in NOT_TEXT]
+            elif isinstance(item, list):
+                stack += cast(list[object], item)
+
+    def has_value(self, value: object) -> bool:
+        """True if this very object or list is shown as a JSON value."""
+        return id(value) in self._values
+
+    def missing_from(self, text: str) -> str:
+        """Return the part of a text that is not shown: all of it, or the lines that are not if only some are."""
+        bare = text.strip()
+        if not bare or bare in self._lines or (len(bare) > SHORT and bare in self._all):
+            return ""
+        lines = text.split("\n")
+        if len(lines) == 1 and ("<" not in text or ("</" not in text and not any(_pieces(text)))):
+            return text
+        searches = SEARCHES
+        missing: list[str] = []
+        for line in lines:
+            unknown = [piece for piece in _pieces(line) if piece and piece not in self._lines]
+            if unknown and (searches <= 0 or not all(piece in self._all for piece in unknown)):
+                missing.append(line)
+            searches -= bool(unknown)
+        return "\n".join(missing)
+
+    @property
+    def _all(self) -> str:
+        if self._joined is None:
+            self._joined = "\n".join(self._texts)
+        return self._joined
+
+
+def _pieces(line: str) -> list[str]:
+    """Return what a line says: its text without the number and without tags, and the values in its tags."""
+    text, *tagged = _TAG.split(_NUMBER.sub("", line))
+    values = [value for tag in tagged[::2] if tag for value in _ATTRIBUTE.findall(tag)]
+    return [piece.strip() for piece in (text, *values, *tagged[1::2])]
+
+
+def leftover(recorded: Mapping[str, Any], shown: ShownText) -> dict[str, Any]:
+    """Return the recorded values that are not shown, by path; numbers and flags always, for they mean nothing alone."""
+    left: dict[str, Any] = {}
+    stack: list[tuple[str, Any]] = list(recorded.items())[::-1]
+    while stack:
+        path, item = stack.pop()
+        if isinstance(item, str):
+            missing = shown.missing_from(item)
+            if missing:
+                left[path] = missing
+                shown.add(missing)
+        elif isinstance(item, bool | int | float):
+            left[path] = item
+        elif item and not shown.has_value(item):
+            stack += reversed(_items(path, item))
+    return left
+
+
+def _items(path: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    if isinstance(value, dict):
+        pairs = cast(dict[str, Any], value).items()
+        return [(f"{path}.{name}" if path else name, item) for name, item in pairs if not _is_bytes(name, item)]
+    if isinstance(value, list):
+        return [(f"{path}[{n}]", item) for n, item in enumerate(cast(list[Any], value))]
+    return [(path, str(value))] if value is not None else []
+
+
+def _is_bytes(name: str, value: object) -> bool:
+    """True for a signature and for the bytes of an image."""
+    return name in NOT_TEXT and isinstance(value, str)
+
+
+def leftover_nodes(left: Mapping[str, Any]) -> list[Node]:
+    """Return a closed section with what is not shown elsewhere."""
+    return [Section(title=OTHER_FIELDS, nodes=[Data(value=dict(left))], open=False)] if left else []
