@@ -3,7 +3,7 @@
 The text comes from the standard library's own source. The shapes are those of the real client: keys in its
 order (`uuid` and `timestamp` after the body), responses split over lines that share a `message.id`, results
 with their `toolUseResult` twin, rewinds, compactions, sidechains (inline, or in `subagents/`), images,
-resumed copies.
+resumed copies. Their mix is that of 627 real sessions: see `SHARES`.
 """
 
 import argparse
@@ -51,6 +51,21 @@ DAMAGE = (
     b"\x00" * 512 + b'{"type":"summary","summary":"after zeros"}\n',
     b'{"type":"summary","summary":"\xff\xfe"}\n\n',
 )
+
+
+SHARES = {
+    "assistant": 0.397,
+    "progress": 0.245,
+    "user, with results": 0.198,
+    "attachment": 0.038,
+    "file-history-snapshot": 0.027,
+    "user, text": 0.025,
+    "system": 0.023,
+}
+"""The share of each type among the records of real sessions; the rest is session state."""
+PER_RESULT = {"progress": 1.25, "attachment": 0.2, "system": 0.11, "state": 0.1}
+"""How many of these follow a result, on average."""
+SYSTEM_SUBTYPES = ("turn_duration", "stop_hook_summary", "local_command", "informational")
 
 
 class Size(NamedTuple):
@@ -220,7 +235,7 @@ class Use(NamedTuple):
 
 
 def read(author: Author) -> Use:
-    path, text = author.file(Size(6000, 1.0, 300, 60_000))
+    path, text = author.file(Size(3000, 1.3, 100, 60_000))
     if author.chance.random() < 0.012:
         return look(author)
     lines = text.split("\n")
@@ -244,7 +259,7 @@ def look(author: Author) -> Use:
 
 
 def bash(author: Author) -> Use:
-    output = author.code(author.size(Size(18, 1.2, 1, 700)))
+    output = author.code(author.size(Size(12, 1.4, 1, 900)))
     command = f"{author.chance.choice(COMMANDS)}{author.name()} {author.path()}"
     failed = author.chance.random() < 0.06
     sent = {"command": command, "description": " ".join(author.words(6))}
@@ -255,7 +270,7 @@ def bash(author: Author) -> Use:
 
 
 def edit(author: Author) -> Use:
-    path, text = author.file(Size(16_000, 0.9, 800, 400_000))
+    path, text = author.file(Size(12_000, 1.1, 800, 400_000))
     lines = text.split("\n")
     start = author.chance.randrange(len(lines))
     before = lines[start : start + author.chance.randint(1, 12)]
@@ -386,16 +401,16 @@ class Transcript:
         self.ask()
         self.respond()
         while self.size < target:
-            if self.chance.random() < 0.035:
+            if self.chance.random() < 0.11:
                 self.ask()
             self.respond()
 
     def ask(self) -> None:
         """A prompt, with what the client writes around it; now and then it rewinds."""
         text = self.author.markdown(self.author.size(Size(250, 1.3, 12, 30_000)))
-        if not self.agent and self.chance.random() < 0.45:
+        if not self.agent:
             self.snapshot()
-        if not self.agent and self.chance.random() < 0.6:
+        if not self.agent and self.chance.random() < 0.5:
             self.queue(text)
         content = self.compose(text)
         if self.history and self.chance.random() < 0.15 and len(self.history) > 20:
@@ -428,11 +443,47 @@ class Transcript:
         self.assistant([*blocks, *(call(id, use) for id, use in uses.items())])
         for id, use in uses.items():
             self.answer(id, self.delegate(use) if use.name == "Task" else use)
+            self.accompany(id, use)
         self.steps_since_compaction += 1
         if self.steps_since_compaction > 450 and self.chance.random() < 0.02 and not self.agent:
             self.compact()
-        elif self.chance.random() < 0.006:
-            self.system("turn_duration", {"durationMs": self.chance.randint(1000, 900_000), "isMeta": False})
+
+    def accompany(self, id: str, use: Use) -> None:
+        """What the client records around a result: progress, attachments, notices, state."""
+        for kind, mean in PER_RESULT.items():
+            while self.chance.random() < mean / (1 + mean):
+                getattr(self, f"add_{kind}")(id, use)
+
+    def add_progress(self, id: str, use: Use) -> None:
+        text = self.author.markdown(self.author.size(Size(150, 2.1, 10, 200_000)))
+        roll = self.chance.random()
+        if roll < 0.5:
+            name = f"PostToolUse:{use.name}"
+            data: Json = {"type": "hook_progress", "hookEvent": "PostToolUse", "hookName": name, "command": text[:2000]}
+        elif roll < 0.8:
+            data = {"type": "bash_progress", "output": text[-400:], "fullOutput": text, "elapsedTimeSeconds": 3}
+        else:
+            message = {"role": "assistant", "type": "message", "id": "msg_01" + self.author.letters(22)}
+            message |= {"model": self.model, "content": [{"type": "text", "text": text}]}
+            inner = {"type": "assistant", "timestamp": self.tick(), "message": message, "uuid": self.author.uuid()}
+            agent = f"{self.chance.getrandbits(32):08x}"
+            data = {"type": "agent_progress", "message": inner, "prompt": "", "agentId": agent}
+        self.say({"type": "progress", "data": data, "toolUseID": id, "parentToolUseID": id})
+
+    def add_attachment(self, id: str, use: Use) -> None:
+        text = self.author.markdown(self.author.size(Size(300, 1.9, 20, 800_000)))
+        self.say(
+            {"type": "attachment", "attachment": {"type": "file", "filename": self.author.path(), "content": text}}
+        )
+
+    def add_system(self, id: str, use: Use) -> None:
+        subtype = self.chance.choice(SYSTEM_SUBTYPES)
+        self.system(subtype, {"content": self.author.sentence(), "level": "info", "isMeta": False})
+
+    def add_state(self, id: str, use: Use) -> None:
+        kind = self.chance.choice(("ai-title", "last-prompt", "mode"))
+        field = {"ai-title": "aiTitle", "last-prompt": "lastPrompt", "mode": "mode"}[kind]
+        self.emit({"type": kind, field: " ".join(self.author.words(6)), "sessionId": self.id})
 
     def prose(self) -> Iterator[Json]:
         author = self.author

@@ -71,7 +71,7 @@ def dump() -> set[tuple[object, ...]]:
     reader = open_reader()
     assert reader is not None
     found: set[tuple[object, ...]] = set()
-    for field in ("text", "more", "tool", "path", "model", "branch"):
+    for field in ("text", "pieces", "tool", "path", "model", "branch"):
         for term, _ in reader.searcher.terms_with_prefix(field, ""):
             query = engine.tantivy.Query.term_query(reader.schema, field, term)
             addresses = [address for _, address in reader.searcher.search(query, 10_000).hits]

@@ -55,7 +55,7 @@ def words_by_session(paths: list[Path]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path, unit, _, _ in all_units(find_files(None, paths)):
         known = found.setdefault(main_file(path), set())
-        known |= {*words(unit.text), *words(unit.more), *(piece.lower() for piece in camel_pieces(unit.text))}
+        known |= {*words(unit.text), *(piece.lower() for piece in camel_pieces(unit.text))}
     return found
 
 

@@ -15,7 +15,7 @@ from reread.index.store import TAIL_BIT, IndexReader, file_id
 from reread.index.units import KINDS
 from reread.index.update import FileSet
 
-MORE_WEIGHT = 0.4
+PIECE_WEIGHT = 0.4
 """How much a part of an identifier counts, compared to a whole word."""
 
 
@@ -79,8 +79,8 @@ class _Compiler:
             return query.regex_phrase_query(self._schema, "text", words)
         if len(leaf.words) > 1:
             return query.phrase_query(self._schema, "text", list(leaf.words))
-        more = query.boost_query(query.term_query(self._schema, "more", last), MORE_WEIGHT)
-        return query.boolean_query([(should, query.term_query(self._schema, "text", last)), (should, more)])
+        piece = query.boost_query(query.term_query(self._schema, "pieces", last), PIECE_WEIGHT)
+        return query.boolean_query([(should, query.term_query(self._schema, "text", last)), (should, piece)])
 
     def _phrase(self, field: str, words: tuple[str, ...]) -> Any:
         if len(words) == 1:

@@ -13,7 +13,7 @@ from reread.base.times import timestamp_ms
 from reread.disk.derived import proof_at
 from reread.disk.sources import Source
 from reread.index.store import Cursor, UnitPosition
-from reread.index.units import Carry, Unit, add_stream_event, is_stream_start, partial_units, record_units
+from reread.index.units import CALL_ID, Carry, Unit, add_stream_event, is_stream_start, partial_units, record_units
 from reread.records import dialects
 from reread.records.arrays import is_array
 from reread.records.decode import NATIVE_TYPES, Decoder, Record, slow_records
@@ -21,7 +21,40 @@ from reread.records.lines import LineSplitter
 
 CHUNK = 1 << 20
 
+SNAPSHOT = b'{"type":"file-history-snapshot"'
+PROGRESS, AGENT_PROGRESS = b'"type":"progress"', b'"agent_progress"'
+
+
+class _ProgressHead(msgspec.Struct, gc=False):
+    """The fields that tell whether a progress record belongs to a call."""
+
+    type: str = ""
+    sessionId: str | None = None
+    toolUseID: str | None = None
+    parentToolUseID: str | None = None
+
+
+_decode_head = msgspec.json.Decoder(_ProgressHead).decode
+
 AddUnit = Callable[[Unit, UnitPosition], None]
+
+
+def _is_silent(line: bytes) -> bool:
+    """True if a line is plainly a snapshot, or what a running call reports: a quarter of all lines, not decoded."""
+    if line.startswith(SNAPSHOT):
+        return True
+    if PROGRESS not in line or AGENT_PROGRESS in line:
+        return False
+    try:
+        head = _decode_head(line)
+    except jsontext.DECODE_ERRORS:
+        return False
+    ids = (head.toolUseID, head.parentToolUseID)
+    return (
+        head.type == "progress"
+        and head.sessionId is not None
+        and any(isinstance(id, str) and id.startswith(CALL_ID) for id in ids)
+    )
 
 
 class FilePass:
@@ -77,6 +110,8 @@ class FilePass:
         cursor.carry = before
 
     def _add_line(self, line: bytes, offset: int) -> None:
+        if _is_silent(line):
+            return
         number = self._cursor.carry.line + 1
         try:
             value = jsontext.decode_strict(line)
@@ -108,7 +143,7 @@ class FilePass:
             self._add_partial()
         model, branch = as_dict(native.get("message")).get("model"), native.get("gitBranch")
         for place, unit in enumerate(record_units(native, carry)):
-            if unit.text or unit.more or unit.files:
+            if unit.text or unit.files:
                 position = UnitPosition(
                     record.offset,
                     len(record.body),

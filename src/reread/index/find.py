@@ -152,7 +152,7 @@ def find(
     if pattern is not None:
         verified = [unit for unit in _units(reader, _newest(reader, compiled, None)) if pattern.search(unit.unit.text)]
         return Found(len(verified), _hits(builder, islice(verified, start, None), mark, limit), note)
-    total, places = _ranked(reader, compiled, order, None if limit is None else start + limit)
+    total, places = ranked_places(reader, compiled, order, None if limit is None else start + limit)
     return Found(total, _hits(builder, _units(reader, places[start:]), mark, limit), note)
 
 
@@ -169,7 +169,7 @@ def _marker(tree: Node, pattern: re.Pattern[str] | None) -> Mark:
 
     def mark(found: FoundUnit) -> Snippet:
         if pattern is None:
-            return snippet(found.unit.text, leaves, found.unit.more)
+            return snippet(found.unit.text, leaves)
         text = composed(found.unit.text)
         span = best_span(text, [pattern])
         return cut(text, *span) if span is not None else Snippet(text[:160], "", "")
@@ -177,7 +177,7 @@ def _marker(tree: Node, pattern: re.Pattern[str] | None) -> Mark:
     return mark
 
 
-def _ranked(reader: IndexReader, query: Any, order: str, count: int | None) -> tuple[int, list[UnitPlace]]:
+def ranked_places(reader: IndexReader, query: Any, order: str, count: int | None) -> tuple[int, list[UnitPlace]]:
     """Return how many units match, and the places of the best or newest."""
     if order == NEWEST:
         found = reader.searcher.search(query, max(1, count or reader.searcher.num_docs), order_by_field="time")
@@ -192,7 +192,7 @@ def _ranked(reader: IndexReader, query: Any, order: str, count: int | None) -> t
 
 
 def _newest(reader: IndexReader, query: Any, count: int | None) -> list[UnitPlace]:
-    return _ranked(reader, query, NEWEST, count)[1]
+    return ranked_places(reader, query, NEWEST, count)[1]
 
 
 def _weight(place: UnitPlace, now_ms: float) -> float:

@@ -102,8 +102,6 @@ def _has_words(leaf: Words, unit: Unit) -> bool:
         return True
     if len(leaf.words) > 1 or leaf.prefix or leaf.suffix:
         return False
-    if unit.more and pattern_of(leaf).search(composed(unit.more)):
-        return True
     return any(piece.lower() == word for word in leaf.words for piece in camel_pieces(unit.text))
 
 
@@ -111,14 +109,14 @@ def _contains(name: Sequence[str], part: Sequence[str]) -> bool:
     return any(tuple(name[n : n + len(part)]) == tuple(part) for n in range(len(name) - len(part) + 1))
 
 
-def snippet(text: str, leaves: Sequence[Words], more: str = "") -> Snippet:
+def snippet(text: str, leaves: Sequence[Words]) -> Snippet:
     """Return the place of a text where most of the words are, with the text around; its beginning if none is there."""
-    for source in (composed(text), composed(more)):
-        for inside in (False, True):
-            found = best_span(source, [pattern_of(leaf, inside) for leaf in leaves])
-            if found is not None:
-                return cut(source, *found)
-    return Snippet(composed(text)[: 2 * AROUND], "", "")
+    text = composed(text)
+    for inside in (False, True):
+        found = best_span(text, [pattern_of(leaf, inside) for leaf in leaves])
+        if found is not None:
+            return cut(text, *found)
+    return Snippet(text[: 2 * AROUND], "", "")
 
 
 def best_span(text: str, patterns: Sequence[re.Pattern[str]]) -> tuple[int, int] | None:

@@ -96,7 +96,7 @@ def is_available() -> bool:
 def _schema() -> Any:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="words", index_option="position")
-    builder.add_text_field("more", tokenizer_name="words", index_option="basic")
+    builder.add_text_field("pieces", tokenizer_name="words", index_option="basic")
     for name in ("path", "tool", "model", "branch"):
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
     builder.add_unsigned_field("file", fast=True, indexed=True)
@@ -185,11 +185,10 @@ class IndexUpdate:
     def add(self, file: int, unit: Unit, position: UnitPosition) -> None:
         """Add a unit of a file."""
         document = tantivy.Document()
-        text = prepare(unit.text)
-        document.add_text("text", text)
-        more = " ".join(camel_pieces(unit.text))
-        if more or unit.more:
-            document.add_text("more", f"{more} {prepare(unit.more)}")
+        document.add_text("text", prepare(unit.text))
+        pieces = camel_pieces(unit.text)
+        if pieces:
+            document.add_text("pieces", " ".join(pieces))
         for name, value in (("tool", unit.tool), ("model", position.model), ("branch", position.branch)):
             if value:
                 document.add_text(name, value)

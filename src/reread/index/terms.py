@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 LONGEST = 128
 """Longer words are not indexed: they are data, such as pictures in base64."""
 CJK = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Characters of scripts without spaces, as the inside of a character class."""
@@ -21,6 +22,8 @@ _CJK_CHARACTER = re.compile(f"[{CJK}]")
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[ -/]*+[0-~]?)")
+_SCRIPTS = bytes((1 if n in (0xCC, 0xCD) else 2 if n in (0xE0, 0xE1) or n >= 0xE3 else 0) for n in range(256))
+"""Marks the bytes that characters to be composed may begin with, and those of CJK scripts."""
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
@@ -33,7 +36,10 @@ def prepare(text: str) -> str:
     """Return a text for the index's own splitter: composed characters, and spaces around those of CJK scripts."""
     if text.isascii():
         return text
-    return _CJK_CHARACTER.sub(r" \g<0> ", unicodedata.normalize("NFC", text))
+    marks = text.encode("utf-8", "replace").translate(_SCRIPTS)
+    if b"\1" in marks:
+        text = unicodedata.normalize("NFC", text)
+    return _CJK_CHARACTER.sub(r" \g<0> ", text) if b"\2" in marks else text
 
 
 def words(text: str) -> list[str]:
@@ -57,4 +63,9 @@ def camel_pieces(text: str) -> set[str]:
             if end - start <= LONGEST:
                 found.add(data[start:end])
             at = marks.find(hump, end)
-    return {piece for word in found for piece in _PIECE.findall(word.decode())}
+    return {piece for word in found for piece in _pieces(word)}
+
+
+@lru_cache(1 << 16)
+def _pieces(word: bytes) -> tuple[str, ...]:
+    return tuple(_PIECE.findall(word.decode()))

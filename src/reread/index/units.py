@@ -7,6 +7,7 @@ of its call, and the pieces of a response that is still streamed, are carried al
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
@@ -48,7 +49,7 @@ AUTHOR_FIELDS = (
 )
 """The fields of a user record that tell who wrote it."""
 ORIGINAL = "originalFile"
-"""The field of a structured result with the whole file before an edit."""
+"""The field of a structured result with the whole file before an edit, which nobody looks for there."""
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary", "run": "customTitle"}
 """The types of record that name the session, and the field with the title."""
 SPOKEN_STATE = {"pr-link": ("prUrl", "prRepository"), "task-summary": ("summary",), "agent-name": ("agentName",)}
@@ -57,6 +58,8 @@ LONG = 100
 """Texts of at least this many characters are compared by line."""
 _LINE_NUMBER = re.compile(r"^ *+\d++(?:→|\t)", re.MULTILINE)
 """How each line begins of a file that was read."""
+CALL_ID = "toolu_"
+"""How the ids of calls begin that the API made."""
 OWN_TOOL = "mcp__reread__"
 _OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\$\(|\b(?:uvx|run|-m|exec|time))\s*reread(?:\s|$)")
 """A shell command that calls reread: such calls are left out, or every search would find earlier searches."""
@@ -67,8 +70,6 @@ class Unit(msgspec.Struct, gc=False):
 
     kind: str
     text: str
-    more: str = ""
-    """Text of which words are found, but no phrases: a whole file around an edit."""
     tool: str = ""
     files: tuple[str, ...] = ()
     error: bool = False
@@ -83,6 +84,8 @@ class CarriedCall(msgspec.Struct, gc=False, array_like=True):
     files: tuple[str, ...] = ()
     own: bool = False
     """True if it calls reread."""
+    texts: tuple[int, ...] = ()
+    """Prints of the long texts of its input, which its result may repeat."""
 
 
 class PartialBlock(msgspec.Struct, gc=False, array_like=True):
@@ -170,10 +173,10 @@ def _result(native: dict[str, Any], results: RecordResults, block: b.ResultBlock
     if call is not None:
         unit.tool = call.tool
     if call is None or not call.own:
-        original = as_dict(data).get(ORIGINAL)
-        shown = {**data, ORIGINAL: None} if original else data
-        unit.text = _joined([*strings(getattr(block, "content", None)), *strings(shown)])
-        unit.more = original if isinstance(original, str) else ""
+        shown = {**data, ORIGINAL: None} if as_dict(data).get(ORIGINAL) else data
+        known = call.texts if call is not None else ()
+        texts = [*strings(getattr(block, "content", None)), *strings(shown)]
+        unit.text = _joined(text for text in texts if len(text) < LONG or _print(text) not in known)
     return unit
 
 
@@ -202,10 +205,16 @@ def _call(block: b.CallBlock, carry: Carry) -> Unit:
     input: Any = getattr(block, "input", None)
     files = named_files(input)
     own = is_own_call(name, input)
+    texts = list(strings(input))
     if isinstance(id, str):
-        carry.calls[id] = CarriedCall(name, files, own)
-    text = "" if own else _joined([name, *strings(input)])
+        carry.calls[id] = CarriedCall(name, files, own, tuple(_print(text) for text in texts if len(text) >= LONG))
+    text = "" if own else _joined([name, *texts])
     return Unit(INPUT, text, tool=name, files=files, call=id if isinstance(id, str) else "")
+
+
+def _print(text: str) -> int:
+    """Return a number that tells a text from others."""
+    return zlib.crc32(text.encode("utf-8", "replace")) ^ len(text) << 32
 
 
 def is_own_call(name: str, input: Any) -> bool:
@@ -245,8 +254,12 @@ def _progress(native: dict[str, Any], payload: dict[str, Any], carry: Carry) -> 
     inner = as_dict(payload.get("message"))
     if payload.get("type") == "agent_progress" and inner:
         yield from record_units(inner, carry)
-    elif native.get("toolUseID") not in carry.calls and native.get("parentToolUseID") not in carry.calls:
+    elif not (_is_call(native.get("toolUseID"), carry) or _is_call(native.get("parentToolUseID"), carry)):
         yield Unit(NOTICE, _joined(strings({key: item for key, item in payload.items() if key != "type"})))
+
+
+def _is_call(id: Any, carry: Carry) -> bool:
+    return isinstance(id, str) and (id.startswith(CALL_ID) or id in carry.calls)
 
 
 def _state(native: dict[str, Any], type: str) -> Iterator[Unit]:
@@ -299,20 +312,19 @@ def _joined(texts: Iterable[str]) -> str:
 
     The same content is often recorded several times: a file with line numbers and without, an edit as text and patch.
     """
-    kept: list[str] = []
-    lines: set[str] = set()
+    kept = ""
     for text in dict.fromkeys(texts):
         plain = without_escapes(text)
-        plain = _LINE_NUMBER.sub("", plain) if _LINE_NUMBER.match(plain) else plain
-        if lines and len(plain) >= LONG:
-            new = [line for line in plain.split("\n") if not _is_known(line, lines)]
-        else:
-            new = [plain]
-        if new:
-            kept.append("\n".join(new))
-        if len(plain) >= LONG:
-            lines.update(plain.split("\n"))
-    return "\n".join(kept)
+        if _LINE_NUMBER.match(plain):
+            plain = _LINE_NUMBER.sub("", plain)
+        if not kept:
+            kept = plain
+        elif len(plain) < LONG:
+            kept = f"{kept}\n{plain}"
+        elif plain not in kept:
+            lines = set(kept.split("\n"))
+            kept = "\n".join([kept, *(line for line in plain.split("\n") if not _is_known(line, lines))])
+    return kept
 
 
 def _is_known(line: str, lines: set[str]) -> bool:
@@ -323,10 +335,12 @@ def _is_known(line: str, lines: set[str]) -> bool:
 def named_files(value: Any) -> tuple[str, ...]:
     """Return the files that an input or a structured result names."""
     fields = as_dict(value)
-    found: list[Any] = []
-    for source in (fields, as_dict(fields.get("file"))):
-        for name in PATH_FIELDS:
-            item = source.get(name)
-            found += cast(list[Any], item) if isinstance(item, list) else [item]
-    paths = (as_dict(item).get("file_path") if isinstance(item, dict) else item for item in found)
+    found: list[Any] = [fields[name] for name in PATH_FIELDS if name in fields]
+    if "file" in fields:
+        inner = as_dict(fields["file"])
+        found += [inner[name] for name in PATH_FIELDS if name in inner]
+    if not found:
+        return ()
+    items = (item for one in found for item in (cast(list[Any], one) if isinstance(one, list) else [one]))
+    paths = (as_dict(item).get("file_path") if isinstance(item, dict) else item for item in items)
     return tuple(dict.fromkeys(path for path in paths if isinstance(path, str) and path))[:MOST_FILES]

@@ -1,0 +1,205 @@
+"""Measure search over all sessions: the build of the index against agentsview's, queries, refreshes and appends."""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import measure
+from measure import Row
+
+DATA = measure.data()
+PEER = "0.46.1"
+CACHE = DATA.root / "search-cache"
+OURS = [sys.executable, "-m", "reread", "search"]
+BUILD = "import sys; from reread.index.update import find_files, refresh; refresh(find_files([sys.argv[1]]), wait=9)"
+PATTERNS = (r"\w+Handler\(", r"def \w+_test", r"raise \w+Error", r"import (os|sys)\b", r"TODO:? \w+")
+QUERIES = (
+    "self",
+    "return value",
+    "import os path",
+    '"for line in"',
+    "parse_args",
+    "unittest.mock",
+    "hand*",
+    "tool:bash error",
+    "in:thinking file",
+    "socket -server",
+    "class OR def",
+)
+
+
+class Plan(measure.Plan):
+    """The plan of a run, with the number of rounds."""
+
+    rounds: int
+
+    @property
+    def files(self) -> int:
+        return 200 if self.quick else 2000
+
+
+def agentsview() -> Path:
+    """Return agentsview's program, installing it first if needed."""
+    folder = DATA.root / f"agentsview-{PEER}"
+    if not folder.exists():
+        print(f"installing agentsview {PEER}", file=sys.stderr)
+        venv.create(folder, with_pip=True)
+        subprocess.run([folder / "bin/pip", "install", "--quiet", f"agentsview=={PEER}"], check=True)
+    return next(folder.glob("lib/*/site-packages/agentsview/bin/agentsview"))
+
+
+def use(plan: Plan, *, built: bool) -> Path:
+    """Set up the tree to be searched, with an index or without, and return it."""
+    tree = DATA.tree(plan.files)
+    os.environ |= {"CLAUDE_CONFIG_DIR": str(tree), "REREAD_CACHE": str(CACHE)}
+    if not built:
+        shutil.rmtree(CACHE, ignore_errors=True)
+    else:
+        measure.run([sys.executable, "-c", BUILD, str(tree)])
+    return tree
+
+
+def size_of(folder: Path, pattern: str = "*") -> int:
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def build(plan: Plan) -> Iterator[Row]:
+    """Build the index of a tree, and import the same tree into agentsview's database."""
+    tree = use(plan, built=False)
+    own, other = [], []
+    for _ in range(plan.rounds):
+        use(plan, built=False)
+        own.append(measure.run([sys.executable, "-c", BUILD, str(tree)], watch=True))
+        data = DATA.root / "agentsview-data"
+        shutil.rmtree(data, ignore_errors=True)
+        os.environ |= {
+            "AGENTSVIEW_DATA_DIR": str(data),
+            "CLAUDE_PROJECTS_DIR": str(tree / "projects"),
+            "AGENTSVIEW_NO_DAEMON": "1",
+            "AGENTSVIEW_TELEMETRY_ENABLED": "0",
+            "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
+        }
+        other.append(measure.run([str(agentsview()), "sync"]))
+    ours, theirs = min(run.cpu for run in own), min(run.cpu for run in other)
+    raw, index = size_of(tree, "*.jsonl"), size_of(CACHE)
+    peer = f"agentsview {PEER}: {theirs:.1f} s, {size_of(DATA.root / 'agentsview-data') / raw:.1%}"
+    yield Row(f"index of {raw / 1e6:.0f} MB", f"{ours:.1f} s CPU", peer, f"{ours / theirs:.2f} ×", "≤ 0.35 ×")
+    yield Row("its size", f"{index / 1e6:.1f} MB", f"the JSONL: {raw / 1e6:.0f} MB", f"{index / raw:.1%}", "≤ 8 %")
+    yield Row("memory while building", f"{max(run.peak for run in own) / 1e6:.0f} MB", goal="≤ 150 MB")
+
+
+def query(plan: Plan) -> Iterator[Row]:
+    """Ask in one process, without reading the hits, and then with them."""
+    tree = use(plan, built=True)
+    from reread.index.compile import compile_query
+    from reread.index.find import find, ranked_places
+    from reread.index.query import parse_query
+    from reread.index.update import find_files, refresh
+
+    files = find_files([tree])
+    reader, _ = refresh(files)
+    assert reader is not None
+
+    def ranked(number: int) -> object:
+        return ranked_places(
+            reader, compile_query(parse_query(QUERIES[number % len(QUERIES)]), reader, files), "relevance", 20
+        )
+
+    times = [value / 1e6 for value in measure.nanoseconds(ranked, range(30 * len(QUERIES)))]
+    yield Row("ranked query", quantiles(times), goal="p95 ≤ 10 ms")
+
+    def whole(number: int) -> object:
+        return list(find(QUERIES[number % len(QUERIES)], roots=[tree], limit=20).hits)
+
+    times = [value / 1e6 for value in measure.nanoseconds(whole, range(3 * len(QUERIES)))]
+    yield Row("refresh, query and 20 hits with their turns", quantiles(times))
+
+
+def start(plan: Plan) -> Iterator[Row]:
+    """Run the whole program."""
+    tree = use(plan, built=True)
+    runs = [measure.run([*OURS, query]).cpu for _ in range(plan.rounds) for query in QUERIES]
+    raw = size_of(tree, "*.jsonl")
+    yield Row(
+        f"`reread search` over {raw / 1e6:.0f} MB", quantiles([cpu * 1000 for cpu in runs]) + " CPU", goal="≤ 250 ms"
+    )
+
+
+def regex(plan: Plan) -> Iterator[Row]:
+    tree = use(plan, built=True)
+    from reread.index.find import find
+
+    times = [
+        value / 1e6
+        for value in measure.nanoseconds(
+            lambda number: list(find(PATTERNS[number % len(PATTERNS)], roots=[tree], limit=20, regex=True).hits),
+            range(3 * len(PATTERNS)),
+        )
+    ]
+    yield Row("regular expression", quantiles(times), goal="p95 ≤ 1 s over 500 MB")
+
+
+def append(plan: Plan) -> Iterator[Row]:
+    """Append a line to a session and search for it."""
+    tree = use(plan, built=True)
+    from reread.index.find import find
+
+    path = sorted(tree.rglob("*.jsonl"))[0]
+    before, times = path.read_bytes(), []
+    chance = random.Random(1)
+    try:
+        for _ in range(30):
+            word = f"needle{chance.getrandbits(40):x}"
+            record = (
+                f'{{"type":"user","sessionId":"x","uuid":"{word}","message":{{"role":"user","content":"{word}"}}}}\n'
+            )
+            with path.open("ab") as file:
+                file.write(record.encode())
+            began = time.perf_counter()
+            assert find(word, roots=[tree]).total == 1
+            times.append((time.perf_counter() - began) * 1000)
+    finally:
+        path.write_bytes(before)
+    yield Row("append → found", quantiles(times), goal="≤ 100 ms")
+
+
+def unchanged(plan: Plan) -> Iterator[Row]:
+    """Find out that nothing has changed."""
+    tree = use(plan, built=True)
+    from reread.index.update import find_files, refresh
+
+    times = [value / 1e6 for value in measure.nanoseconds(lambda _: refresh(find_files([tree])), range(20))]
+    count = len(find_files([tree]).states)
+    yield Row(f"refresh of {count:,} unchanged files", quantiles(times), goal="≤ 100 ms")
+
+
+def quantiles(times: list[float]) -> str:
+    return f"p50 {measure.quantile(times, 0.5):.1f} ms, p95 {measure.quantile(times, 0.95):.1f} ms"
+
+
+ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
+    "build": build,
+    "query": query,
+    "start": start,
+    "regex": regex,
+    "append": append,
+    "unchanged": unchanged,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="100 MB in 200 files instead of 1 GB in 2,000")
+    parser.add_argument("--rounds", type=int, default=3, help="how many times to build")
+    measure.report_chosen(ROWS, parser, Plan())
+
+
+if __name__ == "__main__":
+    main()
