@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
@@ -31,6 +30,7 @@ from reread.render.format import (
     unread_text,
     usage_text,
 )
+from reread.render.highlight import rendered_markdown
 from reread.render.part_nodes import call_nodes, part_nodes, part_title
 from reread.render.sanitize import plain_text, safe
 from reread.render.selection import Selection
@@ -130,7 +130,7 @@ class TerminalView:
         if part.kind == p.PROMPTS:
             yield from self._prompt(part.message, part.text)
         elif part.kind == p.TEXT:
-            yield Markdown(safe(part.text.strip()), hyperlinks=False, code_theme="ansi_dark")
+            yield rendered_markdown(safe(part.text.strip()))
         else:
             yield from self.notice(part)
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from rich.ansi import AnsiDecoder
 from rich.console import RenderableType
-from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from reread.base.text import plural
 from reread.render.format import BOXES, picture_text
+from reread.render.highlight import highlighted, rendered_markdown
 from reread.render.sanitize import coloured_output, plain_text, safe
 from reread.render.terminal_images import inline_picture
 from reread.render.tree import data_lines, file_lines
@@ -54,7 +53,7 @@ class NodeView:
     def prose(self, node: nodes.Prose) -> Iterator[RenderableType]:
         """Markdown."""
         lines, hidden = self._first_lines(safe(node.text).strip().split("\n"))
-        yield Markdown("\n".join(lines), hyperlinks=False, code_theme="ansi_dark")
+        yield rendered_markdown("\n".join(lines))
         yield from hidden_lines(hidden)
 
     def code(self, node: nodes.Code) -> Iterator[RenderableType]:
@@ -67,15 +66,7 @@ class NodeView:
                 marked.highlight_words([mark], style="mark", case_sensitive=False)
             yield marked
         elif node.language or node.start is not None:
-            yield Syntax(
-                text,
-                node.language or "text",
-                theme="ansi_dark",
-                background_color="default",
-                line_numbers=node.start is not None,
-                start_line=node.start or 1,
-                word_wrap=True,
-            )
+            yield highlighted(text, node.language, start=node.start)
         else:
             yield Text(text)
         yield from hidden_lines(hidden)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -124,17 +126,21 @@ class _Links:
         self._by_agent: dict[str, Call] = {}
         self._resumed: list[tuple[str, Call]] = []
         self._by_run: dict[str, Call] = {}
-        self._by_prompt: dict[str, list[Call]] = {}
-        self._by_skill: dict[str, list[Call]] = {}
+        self._by_prompt: dict[str, deque[Call]] = {}
+        self._by_skill: dict[str, deque[Call]] = {}
+        self._by_id: dict[str, Call] = {}
+        for conversation in self.conversations:
+            for name, call in conversation.calls_by_id.items():
+                self._by_id.setdefault(name, call)
         for evidence in (evidence for one in calls for evidence in one.evidence):
             if evidence.agent is not None:
                 first = self._by_agent.setdefault(evidence.agent, evidence.call)
                 if first is not evidence.call:
                     self._resumed.append((evidence.agent, evidence.call))
             if evidence.prompt:
-                self._by_prompt.setdefault(evidence.prompt, []).append(evidence.call)
+                self._by_prompt.setdefault(evidence.prompt, deque()).append(evidence.call)
             if evidence.skill is not None:
-                self._by_skill.setdefault(_last_name(evidence.skill), []).append(evidence.call)
+                self._by_skill.setdefault(_last_name(evidence.skill), deque()).append(evidence.call)
             if evidence.run is not None:
                 self._by_run.setdefault(evidence.run, evidence.call)
 
@@ -145,9 +151,7 @@ class _Links:
 
     def call_by_prompt(self, agent: Agent) -> Call | None:
         """Return the first call without an agent that asked for exactly what the agent was asked."""
-        prompt = agent.prompt
-        calls = self._by_prompt.get(prompt, ()) if prompt else ()
-        return next((call for call in calls if self._is_free(call) and call.conversation is not agent), None)
+        return self._first_free(self._by_prompt.get(agent.prompt or ""), agent)
 
     def call_by_skill(self, agent: Agent) -> Call | None:
         """Return the first call without an agent that ran the skill of the agent's prompt.
@@ -157,8 +161,13 @@ class _Links:
         first, _, _ = (agent.prompt or "").partition("\n")
         if not first.startswith(SKILL_FOLDER):
             return None
-        calls = self._by_skill.get(_last_name(first.removeprefix(SKILL_FOLDER)), ())
-        return next((call for call in calls if self._is_free(call) and call.conversation is not agent), None)
+        return self._first_free(self._by_skill.get(_last_name(first.removeprefix(SKILL_FOLDER))), agent)
+
+    def _first_free(self, calls: deque[Call] | None, agent: Agent) -> Call | None:
+        """Return the first call without an agent that is not the agent's own."""
+        while calls and not self._is_free(calls[0]):
+            calls.popleft()
+        return next((call for call in calls or () if self._is_free(call) and call.conversation is not agent), None)
 
     def link(self, agent: Agent, call: Call | None) -> None:
         """Link an agent and the call that started it."""
@@ -182,21 +191,28 @@ class _Links:
         return id(call) not in self._linked
 
     def _call(self, id: str | None) -> Call | None:
-        found = (conversation.find_call(id) for conversation in self.conversations) if id else ()
-        return next((call for call in found if call is not None), None)
+        return self._by_id.get(id) if id else None
 
     def _call_of_run(self, agent: Agent) -> Call | None:
         parts = (agent.path or "").replace("\\", "/").split("/")
-        return next((call for run, call in self._by_run.items() if run in parts), None)
+        return next((self._by_run[part] for part in parts if part in self._by_run), None)
 
     def _call_above(self, agent: Agent) -> Call | None:
         """Return the call in the record that the agent's first record hangs below; early files do so."""
         if agent.parent_uuid is None:
             return None
-        main = self.conversations[0]
-        index = main.tree.uuids.get(agent.parent_uuid)
-        there = (call for call in main.calls if call.use == index and self._is_free(call) and call.name in STARTERS)
-        return self._call(agent.parent_uuid) or (next(there, None) if index is not None else None)
+        index = self.conversations[0].tree.uuids.get(agent.parent_uuid)
+        there = self._by_use.get(index, ()) if index is not None else ()
+        return self._call(agent.parent_uuid) or next((call for call in there if self._is_free(call)), None)
+
+    @cached_property
+    def _by_use(self) -> dict[int, list[Call]]:
+        """The calls of the main conversation that can start agents, by the record that holds them."""
+        found: dict[int, list[Call]] = {}
+        for call in self.conversations[0].calls:
+            if call.name in STARTERS:
+                found.setdefault(call.use, []).append(call)
+        return found
 
 
 def _last_name(name: str) -> str:

@@ -1,0 +1,54 @@
+"""Highlighted code and rendered Markdown in the terminal, within a bounded time."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Markdown, MarkdownElement
+from rich.syntax import Syntax
+from rich.text import Text
+
+LANGUAGES = frozenset(
+    """bash c clojure console cpp css dart diff docker elixir go graphql haskell html ini javascript js json jsx kotlin
+    lua make markdown md nix perl php powershell protobuf py python r ruby rust scala scss sh shell sql swift terraform
+    toml ts tsx typescript vue xml yaml yml zig""".split()
+)
+"""Languages whose lexers take about linear time on any text; many of the others in pygments do not."""
+MAX_CHARS = 20_000
+"""Characters of code above which it is not highlighted."""
+MAX_LINE = 400
+"""Characters of a line above which its code is not highlighted: lexers are slowest within a line."""
+MAX_MARKDOWN = 50_000
+"""Characters of Markdown above which it is shown as written."""
+THEME = "ansi_dark"
+
+
+def highlighted(text: str, language: str | None, *, start: int | None = None, padding: int = 0) -> Syntax:
+    """Code in a language, with line numbers from `start` if given."""
+    language = (language or "").lower()
+    is_safe = language in LANGUAGES and len(text) <= MAX_CHARS and max(map(len, text.split("\n"))) <= MAX_LINE
+    return Syntax(
+        text,
+        language if is_safe else "text",
+        theme=THEME,
+        background_color="default",
+        line_numbers=start is not None,
+        start_line=start or 1,
+        word_wrap=True,
+        padding=padding,
+    )
+
+
+def rendered_markdown(text: str) -> Markdown | Text:
+    """Markdown as the terminal shows it; a very long one as written."""
+    return Text(text) if len(text) > MAX_MARKDOWN else _Markdown(text, hyperlinks=False, code_theme=THEME)
+
+
+class _Fence(CodeBlock):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield highlighted(str(self.text).rstrip(), self.lexer_name, padding=1)
+
+
+class _Markdown(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = Markdown.elements | {"fence": _Fence, "code_block": _Fence}
