@@ -95,7 +95,18 @@ def turn(number: int) -> Iterator[dict[str, Any]]:
 @contextmanager
 def served(path: Path, cache: Path | None = None) -> Iterator[str]:
     """Serve the folder of a session and yield the URL of its page; nothing is read before the first request."""
-    command = [sys.executable, "-m", "reread", "--root", str(path.parents[1]), "serve", "--no-open", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "reread",
+        "--root",
+        str(path.parents[1]),
+        "serve",
+        "--no-token",
+        "--no-open",
+        "--port",
+        "0",
+    ]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **({"REREAD_CACHE": str(cache)} if cache else {})}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None

@@ -156,7 +156,7 @@ class Site:
 
 @contextmanager
 def serving(path: Path) -> Iterator[Site]:
-    command = [sys.executable, "-m", "reread", "serve", str(path), "--no-open", "--port", "0"]
+    command = [sys.executable, "-m", "reread", "serve", str(path), "--no-token", "--no-open", "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     ) as server:

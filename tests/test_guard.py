@@ -19,7 +19,9 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("page", headers=headers)(scope, receive, send)
 
 
-def request(*headers: tuple[str, str], path: str = "/", **options: Any) -> tuple[int, Headers]:
+def request(
+    *headers: tuple[str, str], path: str = "/", query_string: bytes = b"", page: Any = page, **options: Any
+) -> tuple[int, Headers]:
     """Send a request to a guarded page; return the status and the headers of the response."""
     sent: list[Message] = []
 
@@ -30,7 +32,7 @@ def request(*headers: tuple[str, str], path: str = "/", **options: Any) -> tuple
         sent.append(message)
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": raw}
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query_string, "headers": raw}
     run_async(Guard(page, **{"port": 7373, **options})(scope, receive, send))
     return sent[0]["status"], Headers(raw=sent[0]["headers"])
 
@@ -61,9 +63,39 @@ def test_responses_are_not_stored_unless_a_route_says_so() -> None:
 
 
 def test_the_cookie_of_another_server_on_this_host_is_not_used() -> None:
-    assert request(HOST, ("cookie", "reread_7373=sesame"), token="sesame")[0] == 200
-    assert request(HOST, ("cookie", "reread_7374=sesame"), token="sesame")[0] == 401
+    assert request(HOST, ("cookie", "reread_7373=sesame"), path="/api/library", token="sesame")[0] == 200
+    assert request(HOST, ("cookie", "reread_7374=sesame"), path="/api/library", token="sesame")[0] == 401
 
 
 def test_a_malformed_cookie_is_rejected() -> None:
-    assert request(HOST, ("cookie", "a,b=1; reread_7373=sesame"), token="sesame")[0] == 401
+    assert request(HOST, ("cookie", "a,b=1; reread_7373=sesame"), path="/api/library", token="sesame")[0] == 401
+
+
+def test_only_the_page_itself_needs_no_token() -> None:
+    paths = ("/", "/assets/index.js", "/api/library", "/api/", "/assets", "//", "/x", "/?")
+    answered = [path for path in paths if request(HOST, path=path, token="sesame")[0] == 200]
+    assert answered == ["/", "/assets/index.js"]
+
+
+def test_a_wrong_token_is_told_even_if_the_page_needs_none() -> None:
+    assert request(HOST, token="sesame", query_string=b"token=guess")[0] == 401
+
+
+def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_can_use() -> None:
+    status, headers = request(HOST, token="sesame", path="//evil.example/x", query_string=b"token=sesame&a=b")
+    assert (status, headers["location"]) == (303, "/evil.example/x?a=b")
+    assert headers["set-cookie"] == "reread_7373=sesame; HttpOnly; Path=/; SameSite=strict"
+
+
+async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["path"] == "/late":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+    raise ValueError("a\x1b[2Jb")
+
+
+@pytest.mark.parametrize(("path", "status"), [("/soon", 500), ("/late", 200)])
+def test_a_failure_is_one_line_on_the_console(path: str, status: int, caplog: pytest.LogCaptureFixture) -> None:
+    assert request(HOST, path=path, page=broken)[0] == status
+    (record,) = caplog.records
+    assert record.exc_info is None
+    assert record.getMessage() == f"GET '{path}' failed: ValueError('a\\x1b[2Jb')"

@@ -14,11 +14,12 @@ import time
 import weakref
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import Mock
+from urllib.request import url2pathname
 
 import pytest
 from limits import child_process
@@ -445,7 +446,7 @@ def test_an_unknown_path_answers_with_a_page_and_an_unknown_api_path_with_json(d
     assert json.loads(demo.ask("/api/nothing").body) == {"error": "There is nothing at this address."}
 
 
-def test_an_address_other_than_loopback_needs_the_token() -> None:
+def test_data_need_the_token() -> None:
     with running(SessionLibrary([SAMPLES], count=False), host="reader.example", token="sesame") as site:
         host = f"reader.example:{site.port}"
         assert site.status("/api/library", host=host) == 401
@@ -682,7 +683,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str
 
     def start(*paths: Path, **options: Any) -> tuple[str, Guard]:
         lines: list[str] = []
-        serve(*paths, port=0, open_browser=False, echo=lines.append, **options)
+        serve(*paths, **{"port": 0, "open_browser": False, "echo": lines.append, **options})
         return lines[0].split()[2], guards[-1]
 
     monkeypatch.setattr(Server, "run", run)
@@ -693,10 +694,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str
         guard.app.state.library.close()
 
 
-def test_only_a_server_on_loopback_has_no_token(started: Callable[..., tuple[str, Guard]]) -> None:
-    address, guard = started(roots=[SAMPLES])
+def test_every_server_has_a_token_unless_one_on_loopback_is_told_otherwise(
+    started: Callable[..., tuple[str, Guard]],
+) -> None:
+    address, guard = started(roots=[SAMPLES], token=False)
     assert guard.token is None and re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
-    for host in ("0.0.0.0", "::"):
+    with pytest.raises(reread.Misuse, match="leave out --no-token"):
+        started(roots=[SAMPLES], host="0.0.0.0", token=False)
+    for host in ("127.0.0.1", "0.0.0.0", "::"):
         address, guard = started(roots=[SAMPLES], host=host)
         assert guard.token and len(guard.token) > 20 and address.endswith(f"/?token={guard.token}")
         assert address.removeprefix("http://").split("/")[0].lower() in guard.hosts
@@ -705,9 +710,128 @@ def test_only_a_server_on_loopback_has_no_token(started: Callable[..., tuple[str
 def test_a_single_session_is_opened_at_once(started: Callable[..., tuple[str, Guard]]) -> None:
     path = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
     address, guard = started(path)
-    assert address.endswith(f"/#/s/{path.stem}") and len(guard.app.state.open_sessions) == 1
+    assert address.endswith(f"/?token={guard.token}#/s/{path.stem}") and len(guard.app.state.open_sessions) == 1
     address, guard = started(path, roots=[SAMPLES])
-    assert address.endswith("/") and len(guard.app.state.open_sessions) == 0
+    assert address.endswith(f"/?token={guard.token}") and len(guard.app.state.open_sessions) == 0
+
+
+def test_the_browser_gets_a_private_page_and_not_the_address(
+    started: Callable[..., tuple[str, Guard]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, int, str]] = []
+
+    def browse(uri: str) -> None:
+        path = Path(url2pathname(uri.removeprefix("file://")))
+        opened.append((uri, path.stat().st_mode & 0o777, path.read_text()))
+
+    run = Server.run
+    monkeypatch.setattr(Server, "run", lambda server, sockets: (wait_until(lambda: bool(opened)), run(server, sockets)))
+    monkeypatch.setattr("webbrowser.open", browse)
+    path = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
+    address, guard = started(path, open_browser=True)
+    ((uri, mode, page),) = opened
+    assert guard.token and guard.token not in uri
+    assert mode == 0o600 or sys.platform == "win32"
+    assert f'content="0; url={address}"' in page
+    assert not Path(url2pathname(uri.removeprefix("file://"))).exists()
+
+
+# Limits
+
+
+def connected(site: Site, stack: ExitStack) -> socket.socket:
+    return stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=10))
+
+
+def test_idle_connections_do_not_stop_the_server(
+    demo: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("reread.server.connections.MAX_CONNECTIONS", 20)
+    with ExitStack() as stack:
+        idle = [connected(demo, stack) for _ in range(60)]
+        assert demo.status("/api/library") == 200
+        idle[0].settimeout(5)
+        assert idle[0].recv(1) == b""
+        idle[-1].sendall(f"GET /api/library HTTP/1.1\r\nhost: {demo.host}\r\n\r\n".encode())
+        assert idle[-1].recv(12) == b"HTTP/1.1 200"
+    assert caplog.records == []
+    assert capfd.readouterr().err == ""
+
+
+def test_connections_that_are_being_answered_are_kept_when_there_are_too_many(
+    demo: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reread.server.connections.MAX_CONNECTIONS", 3)
+    with ExitStack() as stack:
+        streams = [stack.enter_context(demo.events("/api/events")) for _ in range(3)]
+        refused = connected(demo, stack)
+        refused.settimeout(5)
+        with suppress(ConnectionError):
+            assert refused.recv(1) == b""
+        assert len(streams) == 3
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
+def test_a_request_that_does_not_come_ends_its_connection(
+    demo: Site, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr("reread.server.connections.REQUEST_SECONDS", 0.3)
+    with ExitStack() as stack:
+        slow = connected(demo, stack)
+        began = time.monotonic()
+        for byte in sent:
+            slow.sendall(bytes([byte]))
+        with suppress(ConnectionResetError):
+            assert slow.recv(1) == b""
+        assert time.monotonic() - began < 5
+
+
+def test_a_client_that_does_not_read_is_closed(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.server.connections.READ_SECONDS", 0.3)
+    key = demo.get("/api/library")["sessions"][0]["key"]
+    with ExitStack() as stack:
+        slow = stack.enter_context(socket.socket())
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.settimeout(10)
+        slow.connect(("127.0.0.1", demo.port))
+        slow.sendall(f"GET /api/sessions/{key}/export HTTP/1.1\r\nhost: {demo.host}\r\n\r\n".encode() * 15)
+        time.sleep(3)
+        received = 0
+        with suppress(ConnectionResetError):
+            while chunk := slow.recv(1 << 16):
+                received += len(chunk)
+        assert received < 15 * len(demo.ask(f"/api/sessions/{key}/export").body)
+
+
+DIGITS = "9" * 4301
+HOSTILE = [
+    f"/api/sessions/{{key}}/calls/{DIGITS}",
+    f"/api/sessions/{{key}}/pictures/call/{DIGITS}/0",
+    f"/api/sessions/{{key}}/pictures/message/0/{DIGITS}",
+    f"/api/sessions/{{key}}/items?start={DIGITS}",
+    f"/api/sessions/{{key}}/place?turn={DIGITS}",
+    "/api/sessions/{key}/calls/%D9%A3",
+    "/api/sessions/{key}/items?start=%D9%A3",
+    "/api/sessions/%00",
+    "/api/sessions/%FF%FE",
+    "/api/usage?since=" + "9" * 400,
+    "/api/usage?tz=%00",
+    "/api/usage?by=%00,x",
+    "/api/usage?project=%00",
+    "/api/sessions/{key}/search?q=%ED%A0%80",
+    "/api/sessions/{key}/lines?message=%00",
+    "/" + "a" * 20_000,
+]
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path[:60])
+def test_what_a_client_sends_causes_no_failure(
+    demo: Site, path: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    key = demo.get("/api/library")["sessions"][0]["key"]
+    assert demo.status(path.replace("{key}", key)) in (200, 400, 404)
+    assert caplog.records == []
+    assert capfd.readouterr().err == ""
 
 
 def test_a_server_with_open_streams_stops_quickly(live: tuple[Site, Path]) -> None:
@@ -724,7 +848,7 @@ def test_a_server_with_open_streams_stops_quickly(live: tuple[Site, Path]) -> No
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_ctrl_c_stops_the_server_while_a_browser_listens(tmp_path: Path) -> None:
     environment = {**os.environ, "REREAD_CACHE": str(tmp_path), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-open", "--port", "0"]
+    command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-token", "--no-open", "--port", "0"]
     with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
         printed_line = server.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", printed_line)
@@ -747,7 +871,7 @@ reread.cli.main()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_ctrl_c_stops_the_server_during_a_slow_request() -> None:
-    command = [sys.executable, "-c", SLOW, "--demo", "serve", "--no-open", "--port", "0"]
+    command = [sys.executable, "-c", SLOW, "--demo", "serve", "--no-token", "--no-open", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())

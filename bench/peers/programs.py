@@ -391,7 +391,7 @@ class Reread(Library):
 
     def browse(self, case: Case) -> Task:
         port, made = free_port(), case.out / "library.json"
-        argv = [*self._command, "serve", "--no-open", "--port", str(port)]
+        argv = [*self._command, "serve", "--no-token", "--no-open", "--port", str(port)]
         page = f"http://127.0.0.1:{port}/api/library"
         return Task(argv, made, {"XDG_CACHE_HOME": case.out / "cache"}, [(page, made)])
 

@@ -86,7 +86,7 @@ def open_tab(browser: Any, address: str, *, ignored: str | None = None, **option
     """A tab at an address, checked when it is closed; faults that contain `ignored` are expected."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     context.set_default_timeout(TIMEOUT)
-    origin = address.split("#")[0]
+    origin = re.split("[?#]", address)[0]
     faults: list[str] = []
     page = context.new_page()
     page.on(

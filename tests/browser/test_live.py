@@ -12,6 +12,7 @@ from making import answer, jsonl, reply, told, use, user
 from playwright.sync_api import expect
 
 from browser.conftest import serving
+from reread.server.opening import private_page
 
 Tab = Callable[..., Any]
 
@@ -88,16 +89,47 @@ def test_a_server_that_is_gone_is_said_until_it_is_back(browser: Any, tmp_path: 
         port = free.getsockname()[1]
     arguments = ("--root", str(session.path.parents[1]), "serve")
     with serving(tmp_path / "home", *arguments, port=port) as address:
-        page = browser.new_page()
+        context = browser.new_context()
+        page = context.new_page()
         page.goto(f"{address}#/s/{session.key}")
         expect(page.locator(".message", has_text="question 0").first).to_be_visible()
     expect(page.locator(".connection")).to_contain_text("No connection to the server")
-    with serving(tmp_path / "home", *arguments, port=port):
+    with serving(tmp_path / "home", *arguments, port=port) as address:
+        expect(page.locator(".connection")).to_contain_text("open the address that it printed")
+        other = context.new_page()
+        other.goto(address)
+        other.close()
         expect(page.locator(".connection")).to_be_empty()
         session.write(user("a question after the pause"))
         page.keyboard.press("G")
         expect(page.locator(".message", has_text="a question after the pause")).to_be_visible()
-    page.close()
+    context.close()
+
+
+def test_a_page_opens_from_a_private_file_and_survives_a_reload(
+    browser: Any, serve: Callable[..., str], session: LiveSession
+) -> None:
+    address = serve("--root", session.path.parents[1], "serve")
+    context = browser.new_context()
+    page = context.new_page()
+    with private_page(f"{address}#/s/{session.key}") as leading:
+        page.goto(leading.as_uri())
+        expect(page.locator(".message", has_text="question 0").first).to_be_visible()
+    assert "token" not in page.url
+    page.reload()
+    expect(page.locator(".message", has_text="question 0").first).to_be_visible()
+    other = context.new_page()
+    other.goto(address.split("?")[0] + f"#/s/{session.key}")
+    expect(other.locator(".message", has_text="question 0").first).to_be_visible()
+    context.close()
+
+
+def test_a_page_without_the_token_says_where_to_find_it(browser: Any, serve: Callable[..., str]) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(serve("--demo", "serve").split("?")[0])
+    expect(page.locator("main")).to_contain_text("Open the address that `reread serve` printed")
+    context.close()
 
 
 def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from making import jsonl, told, user
@@ -89,7 +90,7 @@ class TestLibrary:
     def test_addresses_that_name_nothing_are_pages(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/nowhere", ignored="404")
         expect(page.get_by_role("heading", name="Not found")).to_be_visible()
-        page.goto(f"{demo}nowhere/at/all")
+        page.goto(urljoin(demo, "nowhere/at/all"))
         page.get_by_role("link", name="All sessions").click()
         expect(page.locator(".session-row").first).to_be_visible()
 

@@ -1,7 +1,7 @@
 /** The source for pages of `reread serve`: its HTTP API. */
 
 import { Store } from "./kit/store";
-import { NotFound, type Filter, type Source, type ThreadRef } from "./source";
+import { NotFound, type Fault, type Filter, type Source, type ThreadRef } from "./source";
 
 type Handlers = Record<string, (value: never) => void>;
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -72,17 +72,26 @@ const GRACE = 2000;
 const RETRY = 3000;
 
 /** Whether the server answers, as its stream of events shows. */
-class Connection extends Store {
-  lost = false;
+class StreamConnection extends Store {
+  fault: Fault | null = null;
 
-  set(lost: boolean): void {
-    if (lost === this.lost) return;
-    this.lost = lost;
+  set(fault: Fault | null): void {
+    if (fault === this.fault) return;
+    this.fault = fault;
     this.changed();
+  }
+
+  /** Ask why a stream cannot be opened: it does not say itself. */
+  async ask(): Promise<void> {
+    const status = await fetch("api/").then(
+      (response) => response.status,
+      () => 0,
+    );
+    this.set(status === 401 ? "token" : status === 0 ? "gone" : null);
   }
 }
 
-const connection = new Connection();
+const connection = new StreamConnection();
 
 /** Listen to a stream of events until the returned function is called; it is opened again if the server was gone. */
 function listen(address: string, handlers: Handlers): () => void {
@@ -93,19 +102,18 @@ function listen(address: string, handlers: Handlers): () => void {
       events = open(address, handlers);
       watch();
     }
-    if (events.readyState !== EventSource.OPEN) timer = window.setTimeout(check, RETRY);
+    if (events.readyState === EventSource.OPEN) return;
+    void connection.ask();
+    timer = window.setTimeout(check, RETRY);
   };
   const watch = () => {
     events.onopen = () => {
       clearTimeout(timer);
       timer = 0;
-      connection.set(false);
+      connection.set(null);
     };
     events.onerror = () => {
-      timer ||= window.setTimeout(() => {
-        connection.set(events.readyState !== EventSource.OPEN);
-        check();
-      }, GRACE);
+      timer ||= window.setTimeout(check, GRACE);
     };
   };
   watch();

@@ -62,11 +62,17 @@ export interface LibraryEvents {
   changed(): void;
 }
 
+/** Why the server does not answer: it is gone, or it wants another token. */
+export type Fault = "gone" | "token";
+
+/** Whether the server answers. */
+export type Connection = Store & { readonly fault: Fault | null };
+
 export interface Source {
   /** What is available besides reading one session. */
   can: { library: boolean; usage: boolean; raw: boolean; live: boolean };
   /** Whether the server is gone; null if there is none. */
-  connection: (Store & { lost: boolean }) | null;
+  connection: Connection | null;
   /** Where the logo links to. */
   home: string;
   /** The address of the session, if there is only one. */

@@ -24,18 +24,27 @@ from reread.errors import Misuse
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Listen on this address; if other machines can reach it, the link contains a token.",
+    help="Listen on this address, which other machines may be able to reach.",
+)
+@click.option(
+    "--no-token", is_flag=True, help="Let every user of this machine read your sessions: the address has no token."
 )
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
 @click.pass_context
 def serve(
-    ctx: click.Context, sessions: tuple[str, ...], port: int | None, host: str, no_open: bool, root: tuple[Path, ...]
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    port: int | None,
+    host: str,
+    no_token: bool,
+    no_open: bool,
+    root: tuple[Path, ...],
 ) -> None:
     """Read sessions in the browser.
 
-    Only this machine can connect, unless you use --host. The server is read-only. Without arguments, serves all your
-    sessions.
+    Only this machine can connect, unless you use --host, and only with the token in the printed address. The server is
+    read-only. Without arguments, serves all your sessions.
 
     \b
     reread serve
@@ -53,6 +62,7 @@ def serve(
         port=port,
         demo=SAMPLES in roots,
         open_browser=not no_open,
+        token=not no_token,
         echo=lambda text: click.echo(text),
     )
 

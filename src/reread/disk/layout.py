@@ -54,12 +54,14 @@ def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[s
     A word that is no folder here is the name of a project, and is kept as it is.
     """
     paths = [folders] if isinstance(folders, str | Path) else folders or ()
-    return tuple(
-        path
-        if isinstance(path, str) and (_is_name(path) or is_foreign(path))
-        else normalize_folder(os.path.realpath(expand_path(path)))
-        for path in paths
-    )
+    return tuple(map(_expand_folder, paths))
+
+
+def _expand_folder(folder: str | Path) -> str:
+    path = expand_path(folder)
+    if isinstance(folder, str) and (_is_name(folder) or is_foreign(folder)):
+        return folder
+    return normalize_folder(os.path.realpath(path))
 
 
 def _is_name(folder: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -17,6 +18,12 @@ METHODS = ("GET", "HEAD")
 OWN_FETCH_SITES = ("same-origin", "none")
 """`Sec-Fetch-Site` of a request from the reader's own page, or of an address that the user typed."""
 TOKEN = "token"
+PAGE, ASSETS = "/", "/assets/"
+"""The page, and the folder of its scripts and styles: they contain no data."""
+FAILED = "The reader failed to answer; its console says why."
+LOGGED = 200
+"""How much of an address is printed."""
+logger = logging.getLogger("reread.server")
 HTTP_PORT = 80
 
 POLICY = "; ".join(
@@ -63,7 +70,13 @@ class Guard:
             await self.app(scope, receive, send)
             return
         response = self._reject(scope)
-        await (response or self.app)(scope, receive, _with_headers(send))
+        answer = _Answer(send)
+        try:
+            await (response or self.app)(scope, receive, answer.send)
+        except Exception as error:
+            logger.error("%s %r failed: %r", scope["method"], scope["path"][:LOGGED], error)
+            if not answer.started:  # else the connection is closed, so that a part is not taken for the whole
+                await JSONResponse({"error": FAILED}, 500)(scope, receive, answer.send)
 
     def _reject(self, scope: Scope) -> Response | None:
         """Return the response to a request that must not reach a route, else None."""
@@ -80,27 +93,29 @@ class Guard:
         return self._check_token(scope, headers) if self.token is not None else None
 
     def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """Reject a request without the token; move a token from the address to a cookie."""
+        """Reject a request for data without the token; move a token from the address to a cookie."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == TOKEN), None)
         if given is not None and self._is_token(given):
             rest = urlencode([(name, value) for name, value in query if name != TOKEN])
-            redirect = RedirectResponse(f"{scope['path']}?{rest}" if rest else scope["path"], 303)
+            redirect = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
             redirect.set_cookie(self.cookie, given, httponly=True, samesite="strict", path="/")
             return redirect
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        if self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie)):
+        if given is None and (self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie))):
             return None
-        return PlainTextResponse("Missing or wrong token; open the address that `reread serve` printed.", 401)
+        if given is None and (scope["path"] == PAGE or scope["path"].startswith(ASSETS)):
+            return None  # a browser that comes from another page sends its cookies only once this one is loaded
+        return JSONResponse({"error": "Open the address that `reread serve` printed: it contains the token."}, 401)
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), (self.token or "").encode())
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:
-    """True if the user follows a link to the page itself, which contains no data."""
+    """True if the user follows a link to the page itself."""
     is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-    return is_visit and scope["path"] == "/"
+    return is_visit and scope["path"] == PAGE
 
 
 def _cookie(headers: Headers, name: str) -> str:
@@ -115,16 +130,22 @@ def _forbidden(reason: str) -> Response:
     return PlainTextResponse(reason, 403)
 
 
-def _with_headers(send: Send) -> Send:
-    async def send_with_headers(message: Message) -> None:
+class _Answer:
+    """A response on its way: security headers are added to it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response."""
         if message["type"] == "http.response.start":
+            self.started = True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
             headers.setdefault("cache-control", "no-store")
-        await send(message)
-
-    return send_with_headers
+        await self._send(message)
 
 
 def _with_port(host: str, port: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -57,6 +58,23 @@ IMAGE_SIGNATURES = {
     b"GIF89a": "image/gif",
 }
 """Image types by their first bytes; the type that the transcript declares is not trusted."""
+
+
+class NumberConvertor(Convertor[int]):
+    """A number in an address; an index never has more digits."""
+
+    regex = "[0-9]{1,12}"
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return the digits."""
+        return str(value)
+
+
+register_url_convertor("number", NumberConvertor())
 
 
 class Parameters:
@@ -198,7 +216,7 @@ SESSION_ROUTES: dict[str, Handler] = {
     "": _overview,
     "/items": _items,
     "/outline": _outline,
-    "/calls/{index:int}": _call,
+    "/calls/{index:number}": _call,
     "/lines": _lines,
     "/place": _place,
     "/search": _search,
@@ -207,7 +225,7 @@ SESSION_ROUTES: dict[str, Handler] = {
     "/usage": _usage,
     "/problems": _problems,
     "/export": _export,
-    "/pictures/{owner}/{index:int}/{number:int}": _picture,
+    "/pictures/{owner}/{index:number}/{number:number}": _picture,
 }
 """The handlers below a session's address."""
 

@@ -10,7 +10,6 @@ import os
 import socket
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,8 +18,10 @@ import uvicorn
 from starlette.applications import Starlette
 
 from reread.errors import Misuse
+from reread.server.connections import MAX_HEAD, LimitedProtocol
 from reread.server.guard import Guard, new_token
 from reread.server.library import SessionLibrary
+from reread.server.opening import open_page, private_page
 from reread.server.routes import make_app
 from reread.tools import all_tools
 
@@ -40,34 +41,39 @@ def serve(
     port: int | None = None,
     demo: bool = False,
     open_browser: bool = True,
+    token: bool = True,
     at: str = "",
     echo: Callable[[str], None] = print,
 ) -> None:
     """Serve sessions and open the browser; return after Ctrl-C.
 
-    Without paths, serves all sessions below `roots` or, without those, of this machine. Any host other than loopback
-    requires a token. `at` is the place to open, as the part of an address from `#` on.
+    Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token, which
+    the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an address
+    from `#` on.
     """
+    if not token and not is_loopback(host):
+        raise Misuse(f"Cannot serve on {host} without a token; leave out --no-token.")
     listener = bind(host, port)
     bound_port = listener.getsockname()[1]
-    token = None if is_loopback(host) else new_token()
+    secret = new_token() if token else None
     library = SessionLibrary(roots, paths=paths, demo=demo)
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
     app = make_app(library)
     names = host_names(host)
     place = at or (f"#/s/{key}" if key else "")
-    address = f"http://{names[0]}:{bound_port}/{f'?token={token}' if token else ''}{place}"
-    server = Server(app, Guard(app, port=bound_port, hosts=names, token=token))
+    address = f"http://{names[0]}:{bound_port}/{f'?token={secret}' if secret else ''}{place}"
+    server = Server(app, Guard(app, port=bound_port, hosts=names, token=secret))
     sys.setswitchinterval(SWITCH_SECONDS)
     if key is not None:
         app.state.open_sessions.get(key)  # reads the file while the browser starts
     library.start()
     threading.Thread(target=all_tools, daemon=True).start()  # loads them before the first page needs them
     echo(f"Serving at {address} (press Ctrl-C to stop).")
-    if open_browser:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    with suppress(KeyboardInterrupt):
-        server.run(sockets=[listener])
+    with private_page(address) as page:
+        if open_browser:
+            threading.Thread(target=open_page, args=(page,), daemon=True).start()
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
     if server.timed_out:
         os._exit(0)  # a thread that still works for a request cannot be stopped, and a normal exit would wait for it
 
@@ -79,6 +85,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 guard,
+                http=LimitedProtocol,
+                h11_max_incomplete_event_size=MAX_HEAD,
                 log_level="error",
                 access_log=False,
                 lifespan="off",
