@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from reread.base.coerce import as_str
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_timestamp
 from reread.model.content import content_blocks
 from reread.records.blocks import Block, ResultBlock, ToolResult
@@ -68,6 +68,7 @@ class Bodies:
         self._natives = _Recent(lambda index: self.records[index].native)
         self._contents = _Recent(lambda index: tuple(content_blocks(self.native(index))))
         self._plainly_done = _Recent(lambda index: is_plainly_done(self.records.body(index)))
+        self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
 
     def native(self, index: int) -> dict[str, Any]:
@@ -85,6 +86,10 @@ class Bodies:
     def is_plainly_done(self, index: int) -> bool:
         """True if nothing in a record with results can mean that a call failed."""
         return self._plainly_done[index]
+
+    def written_result(self, index: int, id: str) -> Any:
+        """Return the result for a call as its record has it written."""
+        return self._written[index].get(id)
 
     def structured_result(self, index: int, id: str) -> Any:
         """Return the structured result for a call that a record holds."""
@@ -104,6 +109,12 @@ class Bodies:
         return isinstance(id, str) and id in self._calls
 
 
+def written_blocks(native: dict[str, Any]) -> list[Any]:
+    """Return the content blocks of a record as written; a text alone is one block."""
+    content = as_dict(native.get("message")).get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+
+
 class _Recent(Generic[T]):
     """What was made of the records asked for last."""
 
@@ -118,3 +129,12 @@ class _Recent(Generic[T]):
             del made[next(iter(made))]
         made[index] = found  # the last one is the most recent
         return found
+
+
+def _written_results(native: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for block in written_blocks(native):
+        id = as_str(as_dict(block).get("tool_use_id"))
+        if id is not None:
+            found.setdefault(id, block)
+    return found

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from reread import tools
-from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.coerce import as_dict, as_str
 from reread.base.times import seconds_between
-from reread.model.bodies import Bodies
+from reread.model.bodies import Bodies, written_blocks
 from reread.model.record_kinds import own_fields
 from reread.records.blocks import Block
 from reread.tools.outcome import DONE, RUNNING, Outcome, outcome_of
@@ -86,18 +86,18 @@ class CallContent(msgspec.Struct, eq=False):
         if self.answer < 0:
             return found
         native = self.bodies.native(self.answer)
-        blocks = written_blocks(native)
-        at = (
-            self.result_place
-            if self.by_position
-            else next((n for n, block in enumerate(blocks) if as_dict(block).get("tool_use_id") == self.id), -1)
-        )
-        block = as_dict(blocks[at]) if 0 <= at < len(blocks) else {}
+        block = as_dict(self._written_result())
         found["result"] = block.get("content")
         found["block"] = _other(block, RESULT_FIELDS)
         if native.get("type") == "user":
             found["record"] = _other(own_fields(native), ("message", "toolUseResult"))
         return found
+
+    def _written_result(self) -> Any:
+        if not self.by_position:
+            return self.bodies.written_result(self.answer, self.id)
+        blocks = written_blocks(self.bodies.native(self.answer))
+        return blocks[self.result_place] if self.result_place < len(blocks) else None
 
     @property
     def typed_input(self) -> msgspec.Struct | None:
@@ -179,12 +179,6 @@ class CallContent(msgspec.Struct, eq=False):
     def deny(self) -> None:
         """Note that the end of its turn lists it as denied."""
         self.denied = True
-
-
-def written_blocks(native: dict[str, Any]) -> list[Any]:
-    """Return the content blocks of a record as written; a text alone is one block."""
-    content = as_dict(native.get("message")).get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
 
 
 def _other(value: Any, known: Container[str]) -> dict[str, Any]:

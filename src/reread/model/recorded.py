@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from reread.base.coerce import as_dict
-from reread.model.call import USE_FIELDS, written_blocks
+from reread.model.bodies import written_blocks
+from reread.model.call import USE_FIELDS
 from reread.model.conversation import Message
 from reread.model.parts import CompactionPoint, MessageCall, MessagePart, NoticeDetails, part_texts
 from reread.model.record_kinds import CALL_BLOCKS, own_fields
