@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import json
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -96,6 +98,12 @@ def specification() -> list[str]:
     return [example.replace("→", "\t") for example in EXAMPLE.findall(text)]
 
 
+def shared_cases() -> dict[str, list[list[str]]]:
+    """Texts and what becomes of them, for the browser, which has the same rules."""
+    texts = [*HOSTILE, *soups(400), "a\x1b]0;t\x07\u202e", "c\r\nd\re", "\U000e0041 \ufeff"]
+    return {"guarded": [[text, guarded(text)] for text in texts], "inline": [[text, inline(text)] for text in texts]}
+
+
 def as_html(markdown: str) -> Iterator[str]:
     yield cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES)
     yield cmarkgfm.markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
@@ -122,6 +130,13 @@ def check(text: str) -> None:
                 assert page.rstrip().endswith("</details>\n<p>THE END</p>"), (text, document, page)
             elif document.endswith("THE END"):
                 assert "<p>THE END</p>" in page, (text, document, page)
+
+
+def test_the_browser_is_tested_with_the_same_cases() -> None:
+    path = Path(__file__).parent / "fixtures/markdown.json"
+    if os.environ.get("REREAD_GOLDEN") == "update":
+        path.write_text(json.dumps(shared_cases(), indent=0) + "\n")
+    assert json.loads(path.read_text()) == shared_cases()
 
 
 @pytest.mark.parametrize("text", HOSTILE)

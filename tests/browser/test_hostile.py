@@ -39,6 +39,7 @@ LINK = "\x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07"
 ESCAPES = LINK + " \x1b]0;title\x07 \x1b[2J\x1b[31mred\x1b[0m \x9b31mC1 \x1bPq\x1b\\ \x07"
 SVG = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>').decode()
 HTML = base64.b64encode(b"<script>alert(1)</script>").decode()
+BIDI = "\u202egnp.exe\u2066"
 QUOTES = """"><script>alert(1)</script>'"`${alert(1)}</script><!--"""
 
 
@@ -115,7 +116,7 @@ def assert_harmless(page: Any) -> None:
     assert hrefs and all(href.startswith(("https://", "http://", "mailto:")) for href in hrefs)
     assert page.locator("main img").evaluate_all("images => images.every(image => !image.src.includes('far.example'))")
     text = page.locator("main").inner_text()
-    assert "\u202e" not in text and "U+202E" in text
+    assert "\u202e" not in text and "\u2066" not in text and "U+202E" in text
     assert "\x1b" not in text
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
@@ -130,3 +131,23 @@ def test_a_hostile_session_is_harmless_in_the_served_reader(
     page.locator(".hit").first.wait_for()
     page.locator(".brand").click()
     expect(page.locator(".session-row")).to_have_count(1)
+
+
+def test_names_show_what_is_invisible_and_links_say_where_they_lead(
+    tab: Tab, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    response = reply("[https://good.example/](https://far.example/)", use("t1", BIDI, a=1), id="msg_1")
+    response["message"] |= {"model": BIDI, "usage": {"output_tokens": 5}}
+    boundary = system("compact_boundary", "Compacted", compactMetadata={"trigger": BIDI, "preTokens": 9})
+    path = tmp_path / "names.jsonl"
+    path.write_bytes(jsonl(*told(user("start", version=BIDI, gitBranch=BIDI), response, boundary, user("end"))))
+    page = tab(serve("serve", path))
+    page.get_by_role("button", name="About").click()
+    expect(page.locator(".link-host")).to_have_text("→ far.example")
+    for place in (".compaction", ".call", ".turn-end", ".totals", ".session-location", "table.figures"):
+        expect(page.locator(place).first).to_contain_text("U+202E")
+    assert all("\u202e" not in name for name in page.locator("option").all_inner_texts())
+    assert "\u202e" not in page.locator("body").inner_text()
+    page.locator(".brand").click()
+    expect(page.locator(".session-row")).to_contain_text("U+202E")
+    assert "\u202e" not in page.locator("body").inner_text()

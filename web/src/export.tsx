@@ -1,4 +1,7 @@
 import { fileSource } from "./fileSource";
+import { setWorker } from "./kit/offThread";
+import TextWorker from "./kit/textWorker?worker&inline";
 import { start } from "./start";
 
+setWorker(() => new TextWorker());
 start(fileSource(document));

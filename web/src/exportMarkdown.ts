@@ -1,6 +1,7 @@
-/** An item as Markdown, to copy from an exported page. */
+/** An item as Markdown, to copy from an exported page; nothing in it can break out of its place. */
 
 import { isPrompt, itemTexts, type ItemText } from "./itemTexts";
+import { fenced, folded, guarded, inline, quoted } from "./markdownText";
 import type { TimelineItem } from "./values";
 
 export function itemMarkdown(item: TimelineItem): string {
@@ -8,10 +9,11 @@ export function itemMarkdown(item: TimelineItem): string {
   return `${texts.map((text) => textMarkdown(text, item)).filter(Boolean).join("\n\n")}\n`;
 }
 
-function textMarkdown({ kind, call, text }: ItemText, item: TimelineItem): string {
-  if (call) return `- **${call.label || call.name}** ${call.title}${call.note ? ` → ${call.note}` : ""}`;
+function textMarkdown({ kind, part, call, text }: ItemText, item: TimelineItem): string {
+  if (call) return `- **${inline(call.label || call.name)}** ${inline(call.title)}${call.note ? ` → ${inline(call.note)}` : ""}`;
   const read = text();
   if (!read) return "";
-  if (kind === "thinking") return `<details><summary>thinking</summary>\n\n${read}\n\n</details>`;
-  return isPrompt(item) ? read.replace(/^/gm, "> ") : read;
+  if (kind === "thinking") return folded("thinking", guarded(read));
+  if (part.part === "nodes") return fenced(read);
+  return isPrompt(item) ? quoted(guarded(read)) : guarded(read);
 }

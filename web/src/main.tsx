@@ -1,4 +1,6 @@
 import { httpSource } from "./httpSource";
+import { setWorker } from "./kit/offThread";
 import { start } from "./start";
 
+setWorker(() => new Worker(new URL("./kit/textWorker.ts", import.meta.url), { type: "module" }));
 start(httpSource);

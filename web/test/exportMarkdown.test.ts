@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import fixture from "../../tests/fixtures/search.json";
 import { itemMarkdown } from "../src/exportMarkdown";
+import shared from "../../tests/fixtures/markdown.json";
+import { guarded, inline } from "../src/markdownText";
 import type { TimelineItem } from "../src/values";
 
+const cases = shared as unknown as Record<"guarded" | "inline", [string, string][]>;
 const items = fixture.items as unknown as TimelineItem[];
 const markdown = (key: string) => itemMarkdown(items.find((item) => item.key === key) as TimelineItem);
 
@@ -17,11 +20,22 @@ test("thinking is collapsed, and text stays as it is", () => {
   );
 });
 
+test.each(cases.guarded)("guarded: %j", (text, markdown) => expect(guarded(text)).toBe(markdown));
+test.each(cases.inline)("inline: %j", (text, markdown) => expect(inline(text)).toBe(markdown));
+
+test("long texts take linear time", () => {
+  for (const piece of ["`a", "``", "](https://", "[a](", "<a", "&a", "> ", "```\n", "- ```", "a\\`", "https://`"]) {
+    const began = performance.now();
+    guarded(piece.repeat(100_000));
+    expect(performance.now() - began).toBeLessThan(5000);
+  }
+});
+
 test("a call is one line, with its result if there is one", () => {
-  expect(markdown("m2")).toBe("- **Bash** grep -r needle . → hay.txt: needle (1.2 [x])\n");
+  expect(markdown("m2")).toBe("- **Bash** grep -r needle . → hay.txt: needle (1.2 \\[x\\])\n");
 });
 
 test("the output of a command, which is a node, is copied", () => {
   const output = { ...items[0], kind: "output", parts: [{ part: "nodes", title: "", cut: [], nodes: [{ node: "terminal", text: "done", stream: "out" }] }] };
-  expect(itemMarkdown(output as unknown as TimelineItem)).toBe("done\n");
+  expect(itemMarkdown(output as unknown as TimelineItem)).toBe("```\ndone\n```\n");
 });

@@ -80,7 +80,14 @@ def shared_assets(folder: str) -> Assets:
 
 
 def _policy(script: str, style: str) -> str:
-    rules = [f"script-src {script}", f"style-src {style}", "img-src blob:", "base-uri 'none'", "form-action 'none'"]
+    rules = [
+        f"script-src {script}",
+        f"style-src {style}",
+        "img-src blob:",
+        "worker-src blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
     return "; ".join(["default-src 'none'", *rules])
 
 

@@ -1,5 +1,10 @@
 /** React components that show Claude Code sessions: the entry point of the npm package `reread-react`. */
 
+import { setWorker } from "../kit/offThread";
+import TextWorker from "../kit/textWorker?worker&inline";
+
+setWorker(() => new TextWorker());
+
 export { ContentBlocks, type ContentBlocksProps } from "./ContentBlocks";
 export { Message, type MessageProps } from "./Message";
 export { MessageHeader, type MessageHeaderProps } from "./MessageHeader";

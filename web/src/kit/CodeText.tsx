@@ -1,12 +1,17 @@
-/** Lines of source code, highlighted once the highlighter is loaded. */
+/** Lines of source code, highlighted once the worker has done it. */
 
-import { memo, useEffect, useMemo, useState, type ReactNode } from "react";
+import { memo, useEffect, useMemo, useReducer, type ReactNode } from "react";
 import type { Token } from "./highlighter";
 import { Lines } from "./Lines";
+import { LongText } from "./LongText";
+import { highlightLater, highlightNow } from "./offThread";
 import { PlainText } from "./PlainText";
 
-/** Longer texts are not highlighted: it would block the page. */
+/** Longer texts are not highlighted. */
 const LONGEST = 120_000;
+/** Lines with more tokens or characters are not highlighted: they would take long to draw. */
+const MOST_TOKENS = 400;
+const LONGEST_LINE = 5000;
 
 interface Props {
   text: string;
@@ -28,11 +33,7 @@ export const CodeText = memo(function CodeText(props: Props) {
     <div className="line" key={index}>
       {start !== null && <span className="line-number" data-n={start + index} />}
       <code>
-        {tokens?.[index]?.map((token, at) => (
-          <span key={at} className={token.kind || undefined}>
-            <Marked text={token.text} pattern={marked} />
-          </span>
-        )) ?? <Marked text={lines[index] ?? ""} pattern={marked} />}
+        <Line text={lines[index] ?? ""} tokens={tokens?.[index]} marked={marked} />
         {"\n"}
       </code>
     </div>
@@ -51,18 +52,29 @@ export const CodeText = memo(function CodeText(props: Props) {
 });
 
 function useTokens(text: string, language: string | null): Token[][] | null {
-  const [tokens, setTokens] = useState<{ text: string; lines: Token[][] | null } | null>(null);
+  const [, render] = useReducer((times: number) => times + 1, 0);
+  const code = text.replace(/\n$/, "");
+  const wanted = language !== null && code.length <= LONGEST;
+  const known = wanted ? highlightNow(code, language) : null;
   useEffect(() => {
-    if (!language || text.length > LONGEST) return;
+    if (!wanted || known !== undefined) return;
     let current = true;
-    void import("./highlighter").then(({ tokenLines }) => {
-      if (current) setTokens({ text, lines: tokenLines(text.replace(/\n$/, ""), language) });
-    });
+    void highlightLater(code, language).then(() => current && render());
     return () => {
       current = false;
     };
-  }, [text, language]);
-  return tokens?.text === text ? tokens.lines : null;
+  }, [code, language, wanted, known]);
+  return known ?? null;
+}
+
+function Line({ text, tokens, marked }: { text: string; tokens: Token[] | undefined; marked: RegExp | null }): ReactNode {
+  if (text.length > LONGEST_LINE) return <LongText text={text} first={LONGEST_LINE} />;
+  if (!tokens || tokens.length > MOST_TOKENS) return <Marked text={text} pattern={marked} />;
+  return tokens.map((token, at) => (
+    <span key={at} className={token.kind || undefined}>
+      <Marked text={token.text} pattern={marked} />
+    </span>
+  ));
 }
 
 function marksPattern(marks: string[] | undefined): RegExp | null {

@@ -1,6 +1,7 @@
 /** Token counts and costs: tokens, with the exact number as the tooltip. */
 
 import type { Figures } from "../values";
+import { visible } from "./PlainText";
 import { exact, exactMoney, money, plural, tokens } from "./format";
 
 export function Count({ value, unit = "" }: { value: number | null | undefined; unit?: string }) {
@@ -31,6 +32,6 @@ export function caveats(figures: Pick<Figures, "unconfirmed_responses" | "unpric
   const { unconfirmed_responses: open, unpriced_models: unpriced } = figures;
   return [
     ...(open ? [`Lower bound: ${plural(open, "response has", "responses have")} no final token count`] : []),
-    ...(unpriced.length ? [`No price for ${unpriced.join(", ")}: tokens are counted, cost is not`] : []),
+    ...(unpriced.length ? [`No price for ${unpriced.map(visible).join(", ")}: tokens are counted, cost is not`] : []),
   ];
 }

@@ -1,103 +1,119 @@
 /** Markdown as React elements: no raw HTML, no remote images, and links only to safe addresses. */
 
-import type { Element, ElementContent, Root } from "hast";
-import { memo } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
-import remarkGfm from "remark-gfm";
+import { memo, useEffect, useReducer, useState, type ReactNode } from "react";
 import { CodeText } from "./CodeText";
 import { ErrorBoundary } from "./ErrorBoundary";
-import { INVISIBLE_TITLE, PlainText, splitInvisible, type Piece } from "./PlainText";
+import { LongText } from "./LongText";
+import { cutTree, type MarkdownElement, type MarkdownNode } from "./markdownTree";
+import { treeLater, treeNow } from "./offThread";
+import { PlainText } from "./PlainText";
+import { SafeLink } from "./SafeLink";
 
-/** Longer texts are shown as plain text. */
-const LONGEST = 200_000;
-
-export const isSafe = (url: string | undefined): url is string => !!url && /^(https?:\/\/|mailto:)/i.test(url);
-
-/** Show invisible characters, and remove ids, which would clash between messages. */
-function rehypeInvisible() {
-  return (tree: Root) => replaceChildren(tree);
-}
-
-function replaceChildren(parent: Root | Element): void {
-  parent.children = parent.children.flatMap((child): ElementContent[] => {
-    if (child.type === "text") return splitInvisible(child.value).map(pieceElement);
-    if (child.type === "element") {
-      delete child.properties.id;
-      replaceChildren(child);
-    }
-    return [child as ElementContent];
-  });
-}
-
-const pieceElement = (piece: Piece): ElementContent =>
-  typeof piece === "string"
-    ? { type: "text", value: piece }
-    : {
-        type: "element",
-        tagName: "span",
-        properties: { className: ["invisible"], title: INVISIBLE_TITLE },
-        children: [{ type: "text", value: piece.code }],
-      };
-
-export function SafeLink({ url, children }: { url: string | undefined; children: React.ReactNode }) {
-  if (!isSafe(url)) return <span title={url}>{children}</span>;
-  return (
-    <a href={url} title={url} target="_blank" rel="noopener noreferrer">
-      {children}
-    </a>
-  );
-}
-
-const components: Components = {
-  a: ({ href, children }) => <SafeLink url={href}>{children}</SafeLink>,
-  img: ({ src, alt }) => (
-    <SafeLink url={typeof src === "string" ? src : undefined}>image: {alt || String(src ?? "")}</SafeLink>
-  ),
-  pre: ({ node }) => <FencedCode node={node} />,
-  table: ({ children }) => (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="table">
-      <table>{children}</table>
-    </div>
-  ),
-  input: ({ checked }) => <span className="task">{checked ? "☑" : "☐"}</span>,
-};
-
-function FencedCode({ node }: { node?: Element | undefined }) {
-  const code = node?.children.find((child) => child.type === "element");
-  const names = code?.properties.className;
-  const language = Array.isArray(names) ? String(names[0]).replace(/^language-/, "") : null;
-  return <CodeText text={code ? textContent(code).replace(/\n$/, "") : ""} language={language} />;
-}
-
-/** The text of an element; invisible characters in it are already replaced by their codes. */
-const textContent = (node: ElementContent): string => {
-  if (node.type === "text") return node.value;
-  if (node.type !== "element") return "";
-  return node.children.map(textContent).join("");
-};
-
-const plugins = [remarkGfm];
-const rehypePlugins = [rehypeInvisible];
+/** How many elements are drawn at first, and with each step. */
+const STEP = 1500;
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const tree = useTree(text);
   const plain = (
     <div className="plain">
-      <PlainText text={text} />
+      <LongText text={text} />
     </div>
   );
-  if (text.length > LONGEST) return plain;
+  if (!tree) return plain;
   return (
     <ErrorBoundary fallback={plain}>
-      <div className="prose" dir="auto">
-        <ReactMarkdown
-          remarkPlugins={plugins}
-          rehypePlugins={rehypePlugins}
-          components={components}
-          urlTransform={(url) => url}
-        >
-          {text}
-        </ReactMarkdown>
-      </div>
+      <Tree tree={tree} />
     </ErrorBoundary>
   );
 });
+
+/** The tree of a text; null while it is made, or if that takes too long. */
+function useTree(text: string): MarkdownNode[] | null {
+  const [, render] = useReducer((times: number) => times + 1, 0);
+  const tree = treeNow(text);
+  useEffect(() => {
+    if (tree !== undefined) return;
+    let current = true;
+    void treeLater(text).then(() => current && render());
+    return () => {
+      current = false;
+    };
+  }, [text, tree]);
+  return tree ?? null;
+}
+
+function Tree({ tree }: { tree: MarkdownNode[] }) {
+  const [budget, setBudget] = useState(STEP);
+  const { nodes, whole } = cutTree(tree, budget);
+  return (
+    <div className="prose" dir="auto">
+      {children(nodes)}
+      {!whole && (
+        <button type="button" className="show-more" onClick={() => setBudget(budget + STEP)}>
+          Show more
+        </button>
+      )}
+    </div>
+  );
+}
+
+const children = (nodes: MarkdownNode[]): ReactNode[] =>
+  nodes.map((node, index) => (typeof node === "string" ? <PlainText key={index} text={node} /> : <Node key={index} node={node} />));
+
+/** Elements that are drawn as they are. */
+const PLAIN = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "li", "blockquote", "thead", "tbody", "tr", "em", "strong", "s", "code"]);
+
+function Node({ node }: { node: MarkdownElement }): ReactNode {
+  const { tag } = node;
+  const inner = children(node.children);
+  if (PLAIN.has(tag)) {
+    const Tag = tag as "p";
+    const tasks = tag === "ul" && node.children.some((item) => isTask(item));
+    return <Tag className={tasks ? "contains-task-list" : undefined}>{inner}</Tag>;
+  }
+  switch (tag) {
+    case "a":
+      return (
+        <SafeLink url={node.url} text={textOf(node)}>
+          {inner}
+        </SafeLink>
+      );
+    case "image": {
+      const name = textOf(node) || (node.url ?? "");
+      return (
+        <SafeLink url={node.url} text={name}>
+          image: <PlainText text={name} />
+        </SafeLink>
+      );
+    }
+    case "pre":
+      return <CodeText text={textOf(node).replace(/\n$/, "")} language={node.language || null} />;
+    case "ol":
+      return <ol start={node.start}>{inner}</ol>;
+    case "table":
+      return (
+        <div className="scrolls" tabIndex={0} role="region" aria-label="table">
+          <table>{inner}</table>
+        </div>
+      );
+    case "th":
+      return <th className={node.align}>{inner}</th>;
+    case "td":
+      return <td className={node.align}>{inner}</td>;
+    case "task":
+      return <span className="task">{node.done ? "☑" : "☐"}</span>;
+    case "br":
+      return <br />;
+    case "hr":
+      return <hr />;
+    default:
+      return inner;
+  }
+}
+
+function isTask(node: MarkdownNode | undefined): boolean {
+  if (typeof node !== "object") return false;
+  return node.tag === "task" || ((node.tag === "li" || node.tag === "p") && isTask(node.children[0]));
+}
+
+const textOf = (node: MarkdownNode): string => (typeof node === "string" ? node : node.children.map(textOf).join(""));

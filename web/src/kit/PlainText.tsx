@@ -1,4 +1,7 @@
-/** Text in which invisible characters are shown by their code: bidi overrides, zero-width and control characters. */
+/** Text in which invisible characters are shown by their code: bidi overrides, zero-width and control characters.
+ *
+ * A long run of combining marks is counted: the browser would stack thousands of them on one letter, which takes minutes.
+ */
 
 import type { ReactNode } from "react";
 
@@ -6,11 +9,15 @@ const INVISIBLE =
   "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
   "\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
 // Joiners belong in emoji and in many scripts: they are shown only between ASCII characters.
-const PATTERN = `[${INVISIBLE}]|(?<=[\\x21-\\x7e])[\\u200c\\u200d](?=[\\x21-\\x7e])`;
+const MARKS = "\\p{M}{9,}";
+const PATTERN = `[${INVISIBLE}]|(?<=[\\x21-\\x7e])[\\u200c\\u200d](?=[\\x21-\\x7e])|${MARKS}`;
 const anyInvisible = new RegExp(PATTERN, "u");
 const everyInvisible = new RegExp(PATTERN, "gu");
 
 const hasInvisible = (text: string): boolean => anyInvisible.test(text);
+
+/** A text with more pieces shows the codes without a frame: each frame takes time to draw. */
+const MOST_MARKS = 500;
 
 export const INVISIBLE_TITLE = "Invisible character";
 
@@ -30,12 +37,22 @@ export function splitInvisible(text: string): Piece[] {
   return found;
 }
 
-const codePoint = (character: string): string =>
-  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+/** The code of a character; of a run of them, that of the first and how many there are. */
+const codePoint = (found: string): string => {
+  const code = `U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+  const count = found.length > 2 ? [...found].length : 1;
+  return count > 1 ? `${code} × ${count.toLocaleString("en-US")}` : code;
+};
+
+/** A text in one string, with the codes of its invisible characters, for places that take no elements. */
+export const visible = (text: string): string =>
+  splitInvisible(text).map((piece) => (typeof piece === "string" ? piece : `⟨${piece.code}⟩`)).join("");
 
 export function PlainText({ text }: { text: string }): ReactNode {
   if (!hasInvisible(text)) return text;
-  return splitInvisible(text).map((piece, index) =>
+  const pieces = splitInvisible(text);
+  if (pieces.length > MOST_MARKS) return visible(text);
+  return pieces.map((piece, index) =>
     typeof piece === "string" ? (
       piece
     ) : (

@@ -1,4 +1,4 @@
-/** Syntax highlighting: a separate chunk, loaded when the first code is shown. */
+/** Syntax highlighting, which takes long on some texts: it runs in a worker. */
 
 import { common, createLowlight } from "lowlight";
 import type { ElementContent, Root } from "hast";

@@ -3,7 +3,7 @@
  * Libraries for this compute the layout of the whole list after each measured row: 10 ms of every frame at 100,000 rows.
  */
 
-import { useCallback, useLayoutEffect, useMemo, useReducer, useState, type RefCallback, type RefObject } from "react";
+import { useCallback, useLayoutEffect, useMemo, useReducer, useRef, useState, type RefCallback, type RefObject } from "react";
 import { flushSync } from "react-dom";
 import { contentTop } from "./barHeight";
 import { Heights } from "./heights";
@@ -33,16 +33,15 @@ export function useWindowedRows(
   const margin = useTop(container);
   const [, render] = useReducer((times: number) => times + 1, 0);
   const { first, last } = nearScreen(heights, margin);
+  const rendered = useRef({ first, last });
+  rendered.current = { first, last };
 
   useLayoutEffect(() => {
-    let rendered = nearScreen(heights, margin);
     let frame = 0;
     const update = () => {
       frame = 0;
       const now = nearScreen(heights, margin);
-      if (now.first === rendered.first && now.last === rendered.last) return;
-      rendered = now;
-      flushSync(render);
+      if (now.first !== rendered.current.first || now.last !== rendered.current.last) flushSync(render);
     };
     // In this frame, but after everyone who reads the scroll position: rendering first would force a layout for them.
     const scrolled = () => {

@@ -21,7 +21,12 @@ export function Checklist({ node }: NodeProps<ChecklistNode>) {
             </span>
             <span>
               <PlainText text={item.text} />
-              {item.note && <span className="muted"> {item.note}</span>}
+              {item.note && (
+                <span className="muted">
+                  {" "}
+                  <PlainText text={item.note} />
+                </span>
+              )}
             </span>
           </li>
         );

@@ -8,7 +8,11 @@ export function Choice({ node }: NodeProps<ChoiceNode>) {
   return (
     <div className="choice">
       <div className="question">
-        {node.header && <span className="label">{node.header}</span>}
+        {node.header && (
+          <span className="label">
+            <PlainText text={node.header} />
+          </span>
+        )}
         <Markdown text={node.question} />
       </div>
       <ul>

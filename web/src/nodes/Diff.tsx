@@ -2,10 +2,13 @@ import { useMemo } from "react";
 import { Lines } from "../kit/Lines";
 import { settings } from "../kit/settings";
 import { useVersion } from "../kit/store";
-import { PlainText } from "../kit/PlainText";
+import { LongText } from "../kit/LongText";
 import type { Diff as DiffNode } from "../values";
 import { inlineRows, pairRows, type DiffLine, type InlineRow, type PairRow } from "./diffRows";
 import { useCut, type NodeProps } from "./nodeProps";
+
+/** Longer pieces of a line are shown on request. */
+const LONGEST = 5000;
 
 type Gap = { gap: true };
 
@@ -82,13 +85,13 @@ function Side({ line: { sign, text, changed } }: { line: DiffLine }) {
         {sign}
       </span>
       <code>
-        <PlainText text={text.slice(0, from)} />
+        <LongText text={text.slice(0, from)} first={LONGEST} />
         {to > from && (
           <span className="changed">
-            <PlainText text={text.slice(from, to)} />
+            <LongText text={text.slice(from, to)} first={LONGEST} />
           </span>
         )}
-        <PlainText text={text.slice(to)} />
+        <LongText text={text.slice(to)} first={LONGEST} />
         {"\n"}
       </code>
     </>

@@ -26,7 +26,11 @@ export function Files({ node, place }: NodeProps<FilesNode>) {
               </span>
               <PlainText text={entry.path.slice(name)} />
             </code>
-            {entry.note && <span className="file-note">{entry.note}</span>}
+            {entry.note && (
+              <span className="file-note">
+                <PlainText text={entry.note} />
+              </span>
+            )}
           </div>
         );
       }}

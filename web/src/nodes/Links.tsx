@@ -1,4 +1,4 @@
-import { SafeLink } from "../kit/Markdown";
+import { SafeLink } from "../kit/SafeLink";
 import { PlainText } from "../kit/PlainText";
 import type { Links as LinksNode } from "../values";
 import type { NodeProps } from "./nodeProps";
@@ -8,7 +8,7 @@ export function Links({ node }: NodeProps<LinksNode>) {
     <ul className="links">
       {node.targets.map((target, index) => (
         <li key={index}>
-          <SafeLink url={target.url}>
+          <SafeLink url={target.url} text={target.title ?? target.url}>
             <PlainText text={target.title ?? target.url} />
           </SafeLink>
           {target.title && (

@@ -1,6 +1,7 @@
 import { use, useEffect, useState } from "react";
 import { PictureUrlContext } from "../contexts";
 import { size } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
 import type { Picture as PictureNode } from "../values";
 import type { NodeProps } from "./nodeProps";
 
@@ -18,7 +19,11 @@ export function Picture({ node }: NodeProps<PictureNode>) {
     else if (node.url) pictureUrl(node.url).then(setUrl, () => setBroken(true));
   }, [node, raster, pictureUrl]);
   const caption = [node.name, node.media_type, node.size !== null && size(node.size)].filter(Boolean).join(", ");
-  if (!raster || broken || (!node.data && !node.url)) return <p className="picture-text">▣ {caption}</p>;
+  if (!raster || broken || (!node.data && !node.url)) return (
+      <p className="picture-text">
+        ▣ <PlainText text={caption} />
+      </p>
+    );
   return (
     <button
       type="button"

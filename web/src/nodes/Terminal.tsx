@@ -1,9 +1,14 @@
 import { useMemo } from "react";
 import { ansiLines, type Run } from "../kit/ansi";
 import { Lines } from "../kit/Lines";
-import { PlainText } from "../kit/PlainText";
+import { LongText } from "../kit/LongText";
 import type { Terminal as TerminalNode } from "../values";
 import { useCut, type NodeProps } from "./nodeProps";
+
+/** A line with more styled runs shows the rest on request, without style. */
+const MOST_RUNS = 400;
+const LONGEST_RUN = 5000;
+const restOf = (runs: Run[] = []): string => runs.slice(MOST_RUNS).map(({ text }) => text).join("");
 
 const LABELS: Record<string, string> = { in: "command", out: "output", err: "error output" };
 
@@ -21,7 +26,8 @@ export function Terminal({ node, place }: NodeProps<TerminalNode>) {
       line={(index) => (
         <div className="line" key={index}>
           <code>
-            {lines[index]?.map((run, at) => <StyledRun key={at} run={run} />)}
+            {lines[index]?.slice(0, MOST_RUNS).map((run, at) => <StyledRun key={at} run={run} />)}
+            <LongText first={0} text={restOf(lines[index])} />
             {"\n"}
           </code>
         </div>
@@ -37,10 +43,10 @@ function StyledRun({ run }: { run: Run }) {
   const exactColor = typeof run.color === "string" ? run.color : null;
   if (exactColor) names.push("ansi-rgb");
   else if (run.color !== undefined) names.push(`ansi-${run.color}`);
-  if (!names.length) return <PlainText text={run.text} />;
+  if (!names.length) return <LongText text={run.text} first={LONGEST_RUN} />;
   return (
     <span className={names.join(" ")} style={exactColor ? ({ "--ansi-color": exactColor } as React.CSSProperties) : undefined}>
-      <PlainText text={run.text} />
+      <LongText text={run.text} first={LONGEST_RUN} />
     </span>
   );
 }

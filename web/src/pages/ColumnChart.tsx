@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "react";
 import { capitalized, day, exact, money, month, tokens } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
 import { axisTicks, type Chart, type Column, type Measure } from "./usageChart";
 
 const HEIGHT = 240;
@@ -72,7 +73,7 @@ export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure
                 <rect className={`series-${series}`} width="10" height="10" />
               </svg>
               <span className="legend-name" title={name}>
-                {name}
+                <PlainText text={name} />
               </span>
               <span className="num muted">
                 {shown ? format.exact(shown.values[series] ?? 0) : format.short(chart.totals[series] ?? 0)}

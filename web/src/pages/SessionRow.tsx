@@ -18,7 +18,11 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
           <PlainText text={session.title || "(no prompt yet)"} />
         </bdi>
         {session.captured && <span className="label">captured</span>}
-        {showProject && <span className="muted row-project">{folder(session.project)}</span>}
+        {showProject && (
+          <span className="muted row-project">
+            <PlainText text={folder(session.project)} />
+          </span>
+        )}
       </span>
       <span className="row-branch" title={session.git_branch ?? undefined}>
         <PlainText text={session.git_branch ?? ""} />
@@ -34,7 +38,7 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
       <Tokens figures={session.figures} />
       <span className="row-cost">{session.figures && <Cost figures={session.figures} />}</span>
       <span className="row-model" title={models.join("\n")}>
-        {models.length > 0 && model(models[0] as string)}
+        {models.length > 0 && <PlainText text={model(models[0] as string)} />}
         {models.length > 1 && ` +${models.length - 1}`}
         {agents !== null && agents > 0 && <span> · {plural(agents, "agent")}</span>}
       </span>

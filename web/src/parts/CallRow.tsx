@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { stripAnsi } from "../kit/ansi";
 import { duration, exact } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { Collapsible } from "./Collapsible";
 
 const STATES: Record<string, [icon: string, label: string]> = {
@@ -41,7 +41,7 @@ export function CallRow({ name, label, title, tooltip = title, note = "", state,
               <PlainText text={label} />
             </span>
           )}
-          <span className="call-title" title={tooltip}>
+          <span className="call-title" title={visible(tooltip)}>
             <bdi>
               <PlainText text={stripAnsi(title)} />
             </bdi>

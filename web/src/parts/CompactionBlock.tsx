@@ -1,5 +1,6 @@
 import { Count } from "../kit/Figure";
 import { Markdown } from "../kit/Markdown";
+import { PlainText } from "../kit/PlainText";
 import type { CompactionPart } from "../values";
 import { Collapsible } from "./Collapsible";
 import { summaryKey } from "./keys";
@@ -12,7 +13,12 @@ export function CompactionBlock({ part, item, at }: PartProps<CompactionPart>) {
       <p className="divider">
         <span>
           {part.micro ? "Old tool results cleared" : "Compacted"}
-          {part.trigger && ` · ${part.trigger}`}
+          {part.trigger && (
+            <>
+              {" · "}
+              <PlainText text={part.trigger} />
+            </>
+          )}
           {part.before !== null && (
             <>
               {" · "}

@@ -25,7 +25,9 @@ export function About({ usage }: { usage: UsageSummary | null }) {
       <dl className="facts">
         <div>
           <dt>ID</dt>
-          <dd>{overview.id}</dd>
+          <dd>
+            <PlainText text={overview.id} />
+          </dd>
         </div>
         {overview.path && (
           <div>
@@ -115,7 +117,9 @@ function UsageByModel({ usage }: { usage: UsageSummary }) {
       <tbody>
         {Object.entries(usage.by_model).map(([name, figures]) => (
           <tr key={name}>
-            <th scope="row">{name}</th>
+            <th scope="row">
+              <PlainText text={name} />
+            </th>
             <td className="num">
               <Count value={figures.tokens} unit="tokens" />
             </td>

@@ -3,6 +3,7 @@
 import { useThreadStore } from "../contexts";
 import { NO_FILTER, isEmpty } from "../filter";
 import { exact, plural } from "../kit/format";
+import { visible } from "../kit/PlainText";
 import type { Filter } from "../source";
 import type { FilteredItems } from "./useFiltered";
 
@@ -55,7 +56,7 @@ export function Filters({ filter, onChange, filtered }: Props) {
           <option value="*">All tool calls</option>
           {tools.map(([name, count]) => (
             <option key={name} value={name}>
-              {name} {exact(count)}
+              {visible(name)} {exact(count)}
             </option>
           ))}
         </select>

@@ -95,7 +95,11 @@ function TurnEnd({ item }: { item: TimelineItem }) {
   if (!figures?.tokens) return null;
   return (
     <p className="turn-end">
-      {item.model && <span title={item.model}>{model(item.model)}</span>}
+      {item.model && (
+        <span title={item.model}>
+          <PlainText text={model(item.model)} />
+        </span>
+      )}
       {seconds !== null && <span>{duration(seconds)}</span>}
       <span>
         <Count value={figures.tokens} unit="tokens" /> tokens

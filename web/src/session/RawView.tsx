@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { useAsync } from "../kit/useAsync";
+import { LongText } from "../kit/LongText";
 import { PlainText } from "../kit/PlainText";
 import { exact } from "../kit/format";
 import type { Target } from "../source";
@@ -46,7 +47,7 @@ function RawLineView({ line, onShowAll }: { line: RawLine; onShowAll(): void }) 
         )}
       </p>
       <pre tabIndex={0}>
-        <PlainText text={pretty ?? line.text} />
+        <LongText text={pretty ?? line.text} first={100_000} />
       </pre>
       {line.chars !== null && (
         <button type="button" className="show-more" onClick={onShowAll}>

@@ -75,7 +75,7 @@ function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary |
     <p className="totals num">
       {models.length > 0 && (
         <span title={models.join("\n")}>
-          {model(models[0] as string)}
+          <PlainText text={model(models[0] as string)} />
           {models.length > 1 && ` +${models.length - 1}`}
         </span>
       )}
@@ -109,7 +109,7 @@ function Location({ overview }: { overview: Overview }) {
           {day(started)} {timeOfDay(started)}
         </time>
       )}
-      {versions.length > 0 && <span title={`Claude Code ${versions.join(", ")}`}>{versions.at(-1)}</span>}
+      {versions.length > 0 && <span title={`Claude Code ${versions.join(", ")}`}><PlainText text={versions.at(-1) ?? ""} /></span>}
     </p>
   );
 }

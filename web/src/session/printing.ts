@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "react";
 import { flushSync } from "react-dom";
+import { setPrinting } from "../kit/offThread";
 import { PAGE, type ThreadStore } from "../threadStore";
 import type { TimelineItem } from "../values";
 
@@ -12,8 +13,14 @@ const MOST_PRINTED = 5000;
 export function usePrinting(store: ThreadStore): TimelineItem[] | null {
   const [items, setItems] = useState<TimelineItem[] | null>(null);
   useEffect(() => {
-    const before = () => flushSync(() => setItems(itemsNow(store)));
-    const after = () => setItems(null);
+    const before = () => {
+      setPrinting(true);
+      flushSync(() => setItems(itemsNow(store)));
+    };
+    const after = () => {
+      setPrinting(false);
+      setItems(null);
+    };
     addEventListener("beforeprint", before);
     addEventListener("afterprint", after);
     return () => {

@@ -23,10 +23,12 @@ export const nextFrame = () => new Promise((resolve) => requestAnimationFrame(()
 
 /** Scroll to a row, and correct the position until the rows around it are measured. */
 export async function scrollToRow({ heights, margin }: WindowedRows, row: number, jump: Jump): Promise<void> {
-  scrollTo(0, margin + heights.top(row) - contentTop());
+  const toEstimate = () => scrollTo(0, margin + heights.top(row) - contentTop());
+  toEstimate();
   for (let tries = 0; tries < 12; tries += 1) {
     await nextFrame();
     const element = document.querySelector<HTMLElement>(`.row[data-index="${row}"]`);
+    if (!element) toEstimate(); // a row before it turned out to be taller
     if (!element || element.querySelector(".loading")) continue;
     const off = targetTop(element, jump) - contentTop();
     if (Math.abs(off) < 1) return;

@@ -1,0 +1,114 @@
+"""No text can freeze the page: what takes long is done in a worker or in steps, and the page stays responsive."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import answer, jsonl, reply, result, told, use, user
+from playwright.sync_api import expect
+
+import reread
+from browser.conftest import until
+from reread.reader.html_export import session_html
+
+Tab = Callable[..., Any]
+
+SCROLL = "new Promise(done => requestAnimationFrame(() => { scrollBy(0, innerHeight); setTimeout(done, 50) }))"
+LIMIT = 50
+"""Milliseconds that the page may be blocked, on a machine that has nothing else to do."""
+SLACK = 6
+"""How much longer it may take: the first drawing of a page, a busy machine, a collection of garbage."""
+WATCH = """
+  window.longest = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration);
+  }).observe({ type: "longtask", buffered: true });
+"""
+CALIBRATE = """() => {
+  const began = performance.now();
+  let sum = 0;
+  for (let n = 0; n < 2e7; n += 1) sum = (sum + n * n) % 1000003;
+  return performance.now() - began + (sum < 0 ? 1 : 0);
+}"""
+"""A loop that takes about 100 ms on an idle machine."""
+
+ROW = "| cell " * 500 + "|\n"
+TEXTS = {
+    "a list in a list in a list": "- " * 5000,
+    "a wide table": ROW + "|-" * 500 + "|\n" + ROW * 2000,
+    "combining marks": "e" + "\u0301" * 50_000,
+    "brackets": "[" * 20_000 + "a" + "](" * 5_000,
+    "quotes in quotes": "> " * 4000 + "deep",
+    "emphasis": "*a **b _c " * 4000,
+    "runs of backticks": "".join("`" * n + "a" for n in range(1, 400)),
+    "one long line": "word " * 60_000,
+    "no space": "W" * 300_000,
+    "many paragraphs": "a *b* `c`\n\n" * 5000,
+}
+HTML = "<div class='a' data-b=\"c\"><p>text <b>bold</b> <script>let a = '<p>' + `${1}`</script></p>\n" * 1100
+CODES = {
+    "html": HTML[:96_000],
+    "one line of code": "const a = {b: [1, 2, 3]}; " * 4000,
+    "open brackets": "{[(<" * 20_000,
+    "escapes": "\x1b[31ma\x1b[0mb" * 9000,
+}
+
+
+def session(texts: list[str], codes: list[str]) -> bytes:
+    """A session with these texts in prompts, answers and thinking, and these files read and printed."""
+    records = [record for n, text in enumerate(texts) for record in (user(text), reply(text, id=f"m{n}"))]
+    for n, code in enumerate(codes):
+        file = {"filePath": f"/a{n}.html", "content": code, "numLines": 1, "startLine": 1, "totalLines": 1}
+        records += [
+            reply(use(f"r{n}", "Read", file_path=f"/a{n}.html"), use(f"b{n}", "Bash", command="x"), id=f"c{n}"),
+            answer(result(f"r{n}", code), toolUseResult={"type": "text", "file": file}),
+            answer(result(f"b{n}", code), toolUseResult={"stdout": code, "stderr": "", "interrupted": False}),
+        ]
+    return jsonl(*told(user("start"), *records, user("the end")))
+
+
+def assert_responsive(page: Any) -> None:
+    """Open and scroll through everything, and check that nothing blocked the page for long."""
+    page.locator(".message").first.wait_for()
+    for _ in range(12):
+        page.evaluate(
+            "document.querySelectorAll('main .call [aria-expanded=false], .lines > .show-more').forEach(b => b.click())"
+        )
+        page.evaluate(SCROLL)
+    page.keyboard.press("G")
+    expect(page.locator(".message.prompt", has_text="the end")).to_be_visible()
+    until(page, "new Promise(done => setTimeout(() => done(true), 200))")
+    slowness = max(1.0, page.evaluate(CALIBRATE) / 100)
+    longest = page.evaluate("window.longest")
+    assert longest <= LIMIT * SLACK * slowness, f"blocked for {longest:.0f} ms; the machine is {slowness:.1f} × slow"
+
+
+CASES = {**{name: ([text], []) for name, text in TEXTS.items()}, **{name: ([], [code]) for name, code in CODES.items()}}
+
+
+@pytest.fixture
+def watched(browser: Any, tab: Tab) -> Tab:
+    """Opens tabs that measure for how long they are blocked."""
+
+    def open_watched(address: str) -> Any:
+        page = tab("about:blank", ignored="requested")
+        page.context.add_init_script(WATCH)
+        page.goto(address)
+        return page
+
+    return open_watched
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_served_reader_stays_responsive(watched: Tab, serve: Callable[..., str], tmp_path: Path, name: str) -> None:
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(session(*CASES[name]))
+    assert_responsive(watched(serve("serve", path)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_exported_page_stays_responsive(watched: Tab, tmp_path: Path, name: str) -> None:
+    page = tmp_path / "hostile.html"
+    page.write_bytes(b"".join(session_html(reread.open(session(*CASES[name])))))
+    assert_responsive(watched(page.as_uri()))
