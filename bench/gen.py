@@ -466,7 +466,7 @@ class Transcript:
             message = {"role": "assistant", "type": "message", "id": "msg_01" + self.author.letters(22)}
             message |= {"model": self.model, "content": [{"type": "text", "text": text}]}
             inner = {"type": "assistant", "timestamp": self.tick(), "message": message, "uuid": self.author.uuid()}
-            agent = f"{self.chance.getrandbits(32):08x}"
+            agent = f"{self.lines // 500:08x}"  # a call's agent reports many times
             data = {"type": "agent_progress", "message": inner, "prompt": "", "agentId": agent}
         self.say({"type": "progress", "data": data, "toolUseID": id, "parentToolUseID": id})
 

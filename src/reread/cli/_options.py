@@ -322,4 +322,6 @@ def open_session(ctx: click.Context, name: str, root: tuple[Path, ...], project:
     """Open the session that an argument names."""
     from reread.session.session import open  # noqa: A004
 
-    return open(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)
+    session = open(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)
+    ctx.call_on_close(session.save_fold)
+    return session

@@ -126,7 +126,7 @@ class HitBuilder:
     def __init__(self, keys: Mapping[str, str] | None = None) -> None:
         """Make hits; `keys` has the names of sessions in links, by path."""
         self._keys = keys or {}
-        self._sessions: dict[str, _OpenSession] = {}
+        self._sessions: dict[str, OpenedSession] = {}
         self._headers: dict[str, Header | None] = {}
 
     def hit(self, found: FoundUnit, snippet: Snippet) -> Hit | None:
@@ -170,11 +170,11 @@ class HitBuilder:
                 self._headers[path] = read_header(path)
         return self._headers[path]
 
-    def _open(self, path: str) -> _OpenSession | None:
+    def _open(self, path: str) -> OpenedSession | None:
         opened = self._sessions.pop(path, None)
         if opened is None:
             try:
-                opened = _OpenSession(path)
+                opened = OpenedSession(path)
             except (RereadError, OSError):
                 return None
             if len(self._sessions) >= OPEN_SESSIONS:
@@ -183,12 +183,13 @@ class HitBuilder:
         return opened
 
 
-class _OpenSession:
+class OpenedSession:
     """A session in which hits are located."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._session = Session(FileSource(Path(path)))
+        self._session.loader.save()
         self._turns: dict[int, int] | None = None
 
     def locate(self, found: FoundUnit) -> Location:

@@ -24,6 +24,7 @@ from reread.index.store import (
     open_update,
 )
 from reread.index.units import Carry
+from reread.session.saved_fold import forget_folds
 
 CHUNK = 1 << 20
 COMMIT_BYTES = 192 << 20
@@ -96,6 +97,7 @@ def _update(update: IndexUpdate, files: FileSet, progress: Progress | None) -> N
     for path in gone:
         update.delete(file_id(path))
         del update.cursors[path]
+    forget_folds(gone)
     unsaved = 0
     for path in changed:
         for count in index_file(update, path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from reread.base.coerce import as_dict, as_list, as_str
@@ -97,6 +97,11 @@ class Fold:
         """The records that introduce local commands; commands of several times may hang below one."""
         self._typed_command: str | None = None
         """The last command that was recorded as typed: the client records it again, with tags, once it has run."""
+
+    @property
+    def agents(self) -> Mapping[str, Fold]:
+        """The folds of the agents whose records are in this file."""
+        return self._agents
 
     def push(self, record: Record) -> int:
         """Add one record and return its index; `change_of` tells what it changed."""
@@ -465,13 +470,16 @@ class Fold:
         self, id: str, *, call: str | None = None, parent_uuid: str | None = None, from_progress: bool = False
     ) -> Fold:
         """Return the fold of an agent whose records are in this file."""
-        fold = self._agents.get(id)
-        if fold is None:
-            agent = Agent(id, self.conversation.records.read, depth=self._depth + 1, parent_uuid=parent_uuid)
-            fold = self._agents[id] = Fold(agent, number=len(self._ledger.agents))
-            self.conversation.inline_agents[id] = agent
-            self._ledger.agents.append(id)
+        fold = self._agents.get(id) or self.add_agent(id, parent_uuid=parent_uuid)
         cast(Agent, fold.conversation).name_call(call, from_progress=from_progress)
+        return fold
+
+    def add_agent(self, id: str, *, parent_uuid: str | None = None) -> Fold:
+        """Add an agent whose records are in this file, and return its fold."""
+        agent = Agent(id, self.conversation.records.read, depth=self._depth + 1, parent_uuid=parent_uuid)
+        fold = self._agents[id] = Fold(agent, number=len(self._ledger.agents))
+        self.conversation.inline_agents[id] = agent
+        self._ledger.agents.append(id)
         return fold
 
     def _end_turn(self) -> None:

@@ -177,6 +177,17 @@ class Decoder:
         """Number of bytes in these lines."""
         return self._splitter.offset
 
+    @property
+    def is_lines(self) -> bool:
+        """True if what was fed is known to be lines, and ends with a whole one."""
+        return self._array is None and not self._first_bytes and self._splitter.is_at_line_start
+
+    def resume(self, starts: array[int], size: int) -> None:
+        """Go on after lines that another decoder has read: their offsets, and their size together."""
+        self._splitter.starts.extend(starts)
+        self._splitter.offset = size
+        self._feed = self._feed_lines
+
     def feed(self, data: bytes) -> list[Record]:
         """Return the records that `data` completes."""
         return self._feed(data)

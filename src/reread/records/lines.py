@@ -76,6 +76,11 @@ class IndexedLineSplitter(LineSplitter):
             self.starts.extend(starts)
         return lines
 
+    @property
+    def is_at_line_start(self) -> bool:
+        """True if no line is pending."""
+        return not self._pending
+
     def line_at(self, offset: int) -> int:
         """Return the number of the line that contains an offset; the pending line counts."""
         return bisect_right(self.starts, offset) + (offset >= self.offset)

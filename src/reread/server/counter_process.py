@@ -155,7 +155,9 @@ def main() -> None:
     for line in sys.stdin.buffer:
         try:
             path = Path(os.fsdecode(msgspec.json.decode(line, type=bytes)))
-            counted: RowCounts | None = count_session(Session(FileSource(path)))
+            session = Session(FileSource(path))
+            counted: RowCounts | None = count_session(session)
+            session.save_fold()
         except (RereadError, OSError):
             counted = None
         sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")

@@ -107,6 +107,7 @@ class OpenSession:
 
     def _read(self) -> SessionView:
         session = Session(FileSource(self.path), roots=self._roots)
+        session.restore_fold()
         session.load_lines(self._set_progress)
         if not is_being_written(self.path):
             session.load_rest()  # includes a torn last line, which nobody will complete now

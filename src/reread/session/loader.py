@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 
 from reread.base.gc_pause import gc_paused
@@ -10,6 +11,7 @@ from reread.model.conversation import Conversation
 from reread.model.fold import Fold
 from reread.records.decode import Decoder
 from reread.records.lines import Lines
+from reread.session.saved_fold import SMALLEST, read_fold, restore_fold, save_fold
 
 CHUNK = 1 << 18
 PROOF = 256
@@ -28,6 +30,8 @@ class Loader:
         self._fold = Fold(conversation)
         self._decoder = Decoder(self._fold.push_lines)
         self._read = 0
+        self._saved = 0
+        """Bytes that were restored or saved."""
         self._proof = b""
         self._flushed = False
         """True once a last line without an end was read: then nothing can be appended to it."""
@@ -41,6 +45,31 @@ class Loader:
     def size(self) -> int:
         """Bytes read so far."""
         return self._read
+
+    def restore(self) -> bool:
+        """Restore what was saved of the source's file, as far as the file still has it; False if nothing was."""
+        path = self.source.path
+        if path is None or self._read or not self.source.read(SMALLEST, 1):
+            return False
+        saved = read_fold(path, self.source.read)
+        if saved is None:
+            return False
+        starts = array("Q")
+        starts.frombytes(saved.starts)
+        with gc_paused():
+            restore_fold(saved, self._fold)
+        self._decoder.resume(starts, saved.size)
+        self._read = self._saved = saved.size
+        self._proof = saved.proof
+        return True
+
+    def save(self) -> bool:
+        """Save what was read, so that it can be restored; False if it cannot be, or too little of it is new."""
+        path = self.source.path
+        if path is None or self._flushed or self._read - self._saved < SMALLEST or not self._decoder.is_lines:
+            return False
+        self._saved = self._read
+        return save_fold(path, self._fold, self._decoder.starts, self._read, self._proof)
 
     def load(self, progress: Progress | None = None) -> None:
         """Read everything, a torn tail included."""
