@@ -86,6 +86,7 @@ export function fileSource(page: Document): Source {
     home: index.home ?? onlySession,
     onlySession,
     library: unavailable,
+    searchAll: unavailable,
     usageReport: unavailable,
     lines: unavailable,
     overview: async (ref) => {

@@ -140,6 +140,7 @@ export const httpSource: Source = {
   home: "#/",
   onlySession: null,
   library: () => getJson("api/library"),
+  searchAll: (q, order, count) => getJson(`api/search${queryString({ q, order, count })}`),
   overview: (thread) => getJson(inThread(thread, "")),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
   pageNow: (thread, start, count) => getNow(inThread(thread, "/items", { start, count })),

@@ -1,14 +1,20 @@
 /** Addresses of pages: the part after the `#`, which is the same on a server and in an exported file. */
 
 import { useSyncExternalStore } from "react";
-import type { Target, ThreadRef } from "./source";
+import { ORDERS, type Order, type Target, type ThreadRef } from "./source";
 
 export type Route =
-  | { page: "library" | "captured"; filter: string; sort: string }
+  | ListRoute
   | { page: "usage" | "unknown" }
   | { page: "session"; thread: ThreadRef; target: Target; query: string };
 
-export type ListRoute = Extract<Route, { page: "library" | "captured" }>;
+/** A list of sessions: what was typed, how the sessions are sorted, and how the texts that were found. */
+export interface ListRoute {
+  page: "library" | "captured";
+  filter: string;
+  sort: string;
+  order: Order;
+}
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
 export function parseRoute(hash: string): Route {
@@ -32,16 +38,19 @@ export function parseRoute(hash: string): Route {
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;
-  return page === "usage" ? { page } : { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "" };
+  if (page === "usage") return { page };
+  const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
+  return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order };
 }
 
 const PAGES = { library: "", captured: "captured", usage: "usage" };
 
 /** The address of a list of sessions; what is empty is left out. */
-export function listHref(page: "library" | "captured", filter: string, sort: string): string {
+export function listHref({ page, filter = "", sort = "", order = ORDERS[0] }: Partial<ListRoute> & Pick<ListRoute, "page">): string {
   const params = new URLSearchParams();
   if (filter) params.set("q", filter);
   if (sort) params.set("sort", sort);
+  if (order !== ORDERS[0]) params.set("order", order);
   const search = params.toString();
   return `#/${PAGES[page]}${search ? `?${search}` : ""}`;
 }

@@ -7,6 +7,7 @@ import type {
   ItemPage,
   Library,
   LibraryRow,
+  LibrarySearch,
   OpeningProgress,
   Outline,
   Overview,
@@ -50,6 +51,10 @@ export interface UsageReport {
   totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
 }
 
+/** How the texts that a search finds are sorted. */
+export const ORDERS = ["relevance", "newest"] as const;
+export type Order = (typeof ORDERS)[number];
+
 export interface SessionEvents {
   update?(update: TimelineUpdate): void;
   opening?(progress: OpeningProgress): void;
@@ -78,6 +83,8 @@ export interface Source {
   /** The address of the session, if there is only one. */
   onlySession: string | null;
   library(): Promise<Library>;
+  /** The sessions and texts that match a query, at most `count` texts. */
+  searchAll(query: string, order: Order, count: number): Promise<LibrarySearch>;
   overview(thread: ThreadRef): Promise<Overview>;
   page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<ItemPage>;
   /** The same at once, without a promise: the browser waits for nothing before it prints. */

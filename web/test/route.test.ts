@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
-import { listHref, parseRoute, sessionHref } from "../src/route";
+import { listHref, parseRoute, sessionHref, type ListRoute } from "../src/route";
 
 test.each(["", "#", "#/"])("%s is the library", (hash) =>
-  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", sort: "" }),
+  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", sort: "", order: "relevance" }),
 );
 
 test.each(["#/nowhere", "#/usage/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
 
 test("the filter and the order of a list are in its address", () => {
-  expect(parseRoute(listHref("captured", "a b&c", "cost"))).toEqual({ page: "captured", filter: "a b&c", sort: "cost" });
-  expect(listHref("library", "", "")).toBe("#/");
+  const list: ListRoute = { page: "captured", filter: "a b&c", sort: "cost", order: "newest" };
+  expect(parseRoute(listHref(list))).toEqual(list);
+  expect(listHref({ page: "library" })).toBe("#/");
+  expect(parseRoute("#/?order=odd")).toMatchObject({ order: "relevance" });
 });
 
 test("pages by name", () => {

@@ -7,11 +7,13 @@ interface Props {
   value: string;
   onChange(value: string): void;
   onEnter?(backwards: boolean): void;
+  /** The arrow key down: go to the results. */
+  onDown?(): void;
   /** The result count. */
   children?: ReactNode;
 }
 
-export function SearchField({ label, value, onChange, onEnter, children }: Props) {
+export function SearchField({ label, value, onChange, onEnter, onDown, children }: Props) {
   return (
     <div className="search" role="search">
       <input
@@ -22,6 +24,10 @@ export function SearchField({ label, value, onChange, onEnter, children }: Props
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") onEnter?.(event.shiftKey);
+          if (event.key === "ArrowDown" && onDown) {
+            event.preventDefault();
+            onDown();
+          }
           if (event.key !== "Escape") return;
           onChange("");
           event.currentTarget.blur();

@@ -1,38 +1,61 @@
-/** All sessions, one row each. */
+/** All sessions, one row each, and search over all of them. */
 
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { useSource } from "../contexts";
 import { listHref, type ListRoute } from "../route";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, plural } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
+import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
 import { useKeys } from "../kit/useKeys";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
+import type { Order } from "../source";
 import type { Library } from "../values";
-import { listRows, matchesWords, SORTS, type ListRow, type Sort } from "./groupSessions";
-import { ProjectRow, SessionRow } from "./SessionRow";
-
-/** The height of a row that is not measured yet; on a phone it has two lines. */
-const rowHeight = () => (matchMedia("(max-width: 640px)").matches ? 65 : 37);
+import { listRows, matchesWords, SORTS, type Sort } from "./groupSessions";
+import { LibrarySearcher } from "./librarySearch";
+import { listState, saveListState, useSavedScroll } from "./listState";
+import { firstResult, SearchResults, STEPS } from "./SearchResults";
+import { SessionList } from "./SessionList";
 
 export function LibraryPage({ route }: { route: ListRoute }) {
   const captured = route.page === "captured";
-  const { library, failed, retry } = useLibrary();
+  const source = useSource();
+  const searcher = useMemo(() => new LibrarySearcher(source), [source]);
+  useVersion(searcher);
+  const { library, failed, retry } = useLibrary(searcher.refresh);
   const named = SORTS.find((name) => name === route.sort) ?? SORTS[0];
   const [filter, setFilter] = useState(route.filter);
   const [sort, setSort] = useState<Sort>(named);
+  const [order, setOrder] = useState<Order>(route.order);
+  const [count, setCount] = useState<number>(listState().texts || STEPS[0]);
+  const [allSessions, setAllSessions] = useState(listState().allSessions);
   useLayoutEffect(() => {
     setFilter(route.filter);
     setSort(named);
-  }, [route.filter, named]);
+    setOrder(route.order);
+    setCount(listState().texts || STEPS[0]);
+    setAllSessions(listState().allSessions);
+  }, [route, named]);
   useEffect(() => {
     // In place: a list that is filtered is still the same page.
-    history.replaceState(history.state, "", listHref(route.page, filter, sort === SORTS[0] ? "" : sort));
-  }, [route.page, filter, sort]);
+    const address = listHref({ page: route.page, filter, sort: sort === SORTS[0] ? "" : sort, order });
+    history.replaceState(history.state, "", address);
+    saveListState({ texts: count, allSessions });
+  }, [route.page, filter, sort, order, count, allSessions]);
+  const searching = !captured && filter.trim() !== "";
+  useEffect(() => {
+    searcher.ask({ query: captured ? "" : filter, order, count });
+  }, [searcher, captured, filter, order, count]);
+  useEffect(() => searcher.close, [searcher]);
+  useSavedScroll();
   useKeys({ "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus() });
+  const change = (text: string) => {
+    setFilter(text);
+    setCount(STEPS[0]);
+    setAllSessions(false);
+  };
   const sessions = useMemo(
     () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && matchesWords(row, filter)),
     [library, captured, filter],
@@ -41,8 +64,14 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   return (
     <>
       <Bar page={captured ? "captured" : "library"}>
-        <SearchField label="Filter sessions" value={filter} onChange={setFilter}>
-          {filter && <span className="search-count num">{plural(sessions.length, "session")}</span>}
+        <SearchField
+          label={captured ? "Filter captured sessions" : "Search all sessions"}
+          value={filter}
+          onChange={change}
+          onEnter={() => !searcher.waiting && firstResult()?.click()}
+          onDown={() => firstResult()?.focus()}
+        >
+          {filter && captured && <span className="search-count num">{plural(sessions.length, "session")}</span>}
         </SearchField>
       </Bar>
       <main className="library">
@@ -51,18 +80,32 @@ export function LibraryPage({ route }: { route: ListRoute }) {
         {!failed && !library && <Loading />}
         {library && !failed && (
           <>
-            {library.demo && (
+            {library.demo && !searching && (
               <p className="demo">
                 These are the bundled sample sessions. Run <code>reread</code> without <code>--demo</code> to see your own.
               </p>
             )}
-            {rows.length ? (
+            {searching ? (
+              <SearchResults
+                searcher={searcher}
+                sessions={sessions}
+                query={filter}
+                count={count}
+                onCount={setCount}
+                allSessions={allSessions}
+                onAllSessions={() => setAllSessions(true)}
+                sort={sort}
+                onSort={setSort}
+                order={order}
+                onOrder={setOrder}
+              />
+            ) : rows.length ? (
               <>
                 <p className="sort-by">
                   <ChipGroup label="Sort by" options={SORTS} value={sort} name={capitalized} onChoose={setSort} />
                   {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
                 </p>
-                <Rows rows={rows} />
+                <SessionList rows={rows} />
               </>
             ) : (
               <NoSessions library={library} filter={filter} captured={captured} />
@@ -74,7 +117,8 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   );
 }
 
-function useLibrary() {
+/** The list of sessions, kept up to date; `onGrowth` is called if there are new texts. */
+function useLibrary(onGrowth: () => void) {
   const source = useSource();
   const [library, setLibrary] = useState<Library | null>(null);
   const [failed, setFailed] = useState<Error | null>(null);
@@ -92,79 +136,31 @@ function useLibrary() {
         (error: unknown) => current && setFailed(toError(error)),
       );
     void load();
+    const sizes = new Map<string, number>();
     const stop = source.watchLibrary({
-      changed: () => void load(),
-      row: (row) =>
-        setLibrary((before) => before && { ...before, sessions: before.sessions.map((old) => (old.key === row.key ? row : old)) }),
+      changed: () => {
+        void load();
+        onGrowth();
+      },
+      row: (row) => {
+        setLibrary((before) => before && { ...before, sessions: before.sessions.map((old) => (old.key === row.key ? row : old)) });
+        if (sizes.get(row.key) !== row.size) onGrowth(); // else its turns and tokens were counted
+        sizes.set(row.key, row.size);
+      },
     });
     return () => {
       current = false;
       stop();
     };
-  }, [source, attempt]);
+  }, [source, attempt, onGrowth]);
   return { library, failed, retry: () => setAttempt(attempt + 1) };
-}
-
-function Rows({ rows }: { rows: ListRow[] }) {
-  const container = useRef<HTMLDivElement>(null);
-  const [margin, setMargin] = useState(0);
-  useLayoutEffect(() => setMargin(container.current?.offsetTop ?? 0));
-  useSavedScroll();
-  const list = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: rowHeight,
-    overscan: 12,
-    scrollMargin: margin,
-    initialOffset: savedTop,
-  });
-  return (
-    <div className="library-rows" ref={container} style={{ height: list.getTotalSize() }}>
-      {list.getVirtualItems().map((virtual) => {
-        const row = rows[virtual.index];
-        if (!row) return null;
-        return (
-          <div
-            key={virtual.key}
-            data-index={virtual.index}
-            ref={list.measureElement}
-            className="library-row"
-            style={{ transform: `translateY(${virtual.start - margin}px)` }}
-          >
-            {"session" in row ? <SessionRow session={row.session} showProject={row.showProject} /> : <ProjectRow group={row} />}
-          </div>
-        );
-      })}
-    </div>
-  );
-}
-
-/** The scroll position that was kept with this entry of the browser's history. */
-const savedTop = (): number => (history.state as { listTop?: number } | null)?.listTop ?? 0;
-
-/** Keep the scroll position with the entry of the browser's history. */
-function useSavedScroll(): void {
-  useEffect(() => {
-    let timer = 0;
-    const save = () => history.replaceState({ ...(history.state as object | null), listTop: scrollY }, "");
-    const scrolled = () => {
-      clearTimeout(timer);
-      timer = window.setTimeout(save, 100);
-    };
-    addEventListener("scroll", scrolled, { passive: true });
-    addEventListener("click", save, { capture: true }); // before a link is followed
-    return () => {
-      clearTimeout(timer);
-      removeEventListener("scroll", scrolled);
-      removeEventListener("click", save, { capture: true });
-    };
-  }, []);
 }
 
 function NoSessions({ library, filter, captured }: { library: Library; filter: string; captured: boolean }) {
   if (filter) {
     return (
       <Empty title={`No sessions match “${filter}”`}>
-        <p>This searches titles, projects, branches, models and ids. To search the text of a session, open it and press /.</p>
+        <p>This searches the titles, projects, branches, models and ids of captured sessions.</p>
       </Empty>
     );
   }

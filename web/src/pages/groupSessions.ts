@@ -33,11 +33,14 @@ export function listRows(sessions: LibraryRow[], sort: Sort): ListRow[] {
       ...group.sessions.map((session) => ({ session, showProject: false })),
     ]);
   }
-  const sorted =
-    sort === "title"
-      ? sessions.toSorted((a, b) => a.title.localeCompare(b.title))
-      : sessions.toSorted((a, b) => SORT_VALUES[sort](b) - SORT_VALUES[sort](a));
-  return sorted.map((session) => ({ session, showProject: true }));
+  return sortSessions(sessions, sort).map((session) => ({ session, showProject: true }));
+}
+
+/** Sessions in an order; they come newest first. */
+export function sortSessions(sessions: LibraryRow[], sort: Sort): LibraryRow[] {
+  if (sort === "newest") return sessions;
+  if (sort === "title") return sessions.toSorted((a, b) => a.title.localeCompare(b.title));
+  return sessions.toSorted((a, b) => SORT_VALUES[sort](b) - SORT_VALUES[sort](a));
 }
 
 /** Sessions by project. Sessions are sorted newest first, and so are the projects. */

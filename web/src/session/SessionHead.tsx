@@ -9,6 +9,7 @@ import { PlainText } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
 import { sessionHref } from "../route";
+import { useActions, type Action } from "../shell/actions";
 import type { Overview, UsageSummary } from "../values";
 import { About } from "./About";
 import { ContextChart } from "./ContextChart";
@@ -26,6 +27,8 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   const loaded = useAsync("usage", () => nextFrame().then(() => source.usage(thread)), Math.floor(store.total / USAGE_STEP));
   const usage = loaded.state === "ready" ? loaded.value : null;
   const exportUrl = source.exportUrl(thread);
+  const download: Action[] = exportUrl === null ? [] : [{ name: "Export as one HTML file", run: () => location.assign(exportUrl) }];
+  useActions([...download, { name: "Print", run: () => print() }, { name: "About this session", run: () => setAbout(!about) }]);
   return (
     <header className="session-head">
       {overview.agent && (

@@ -9,6 +9,7 @@ import { toError } from "../kit/toError";
 import { useKeys } from "../kit/useKeys";
 import { detailsKey, summaryKey, thinkingKey } from "../parts/keys";
 import { hasTarget, sessionHref, type SessionRoute } from "../route";
+import { useActions } from "../shell/actions";
 import { Bar } from "../shell/Bar";
 import type { ThreadStore } from "../threadStore";
 import type { OutlineTurn, SearchHit, TimelineItem } from "../values";
@@ -81,13 +82,22 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     "[": () => stepBranch(-1),
     "]": () => stepBranch(1),
     " ": play,
-    "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
+    "/": focusSearch,
     Escape: () => {
       if (query) changeQuery("");
       else if (drawer) setDrawer(false);
       else setReplay(null);
     },
   });
+
+  useActions([
+    { name: "Search this session", keys: "/", run: focusSearch },
+    { name: "Next failed, denied or interrupted call", keys: "e", run: () => run(goToNextError(store)) },
+    { name: "Show or hide all thinking", keys: "t", run: () => store.expanded.toggleThinking() },
+    { name: "Go to the start", keys: "gg", run: () => run(goToTurn(store, 1)) },
+    { name: "Go to the end", keys: "G", run: () => run(goToItem(store, store.total - 1, null)) },
+    { name: replay?.playing ? "Pause the replay" : "Play the session", keys: "Space", run: play },
+  ]);
 
   return (
     <>
@@ -121,6 +131,8 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     </>
   );
 }
+
+const focusSearch = () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus();
 
 async function goToHit(store: ThreadStore, hit: SearchHit): Promise<void> {
   const item = await store.load(hit.item);

@@ -1,15 +1,21 @@
 /** The reader: shows the page that the address names. */
 
-import { useMemo, useState } from "react";
+import { useEffect, useMemo } from "react";
 import { PictureUrlContext, SourceContext } from "../contexts";
+import { settings } from "../kit/settings";
+import { useSelector } from "../kit/store";
+import { toggleTheme } from "../kit/theme";
 import { useKeys } from "../kit/useKeys";
 import { LibraryPage } from "../pages/LibraryPage";
 import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
 import { SessionPage } from "../session/SessionPage";
 import type { Source } from "../source";
+import { useActions } from "./actions";
 import { ConnectionNotice } from "./ConnectionNotice";
 import { KeyboardShortcuts } from "./KeyboardShortcuts";
+import { overlay } from "./overlay";
+import { Palette } from "./Palette";
 import { UnknownPage } from "./UnknownPage";
 
 export function App({ source }: { source: Source }) {
@@ -18,17 +24,40 @@ export function App({ source }: { source: Source }) {
     const parsed = parseRoute(hash);
     return parsed.page === "session" || source.can.library ? parsed : parseRoute(source.onlySession ?? "");
   }, [hash, source]);
-  const [help, setHelp] = useState(false);
-  useKeys({ "?": () => setHelp(!help) });
+  const shown = useSelector(overlay, ({ shown }) => shown);
+  useKeys({ "?": () => overlay.toggle("shortcuts") });
+  usePaletteKey();
+  useActions([
+    { name: "Switch between light and dark", run: toggleTheme },
+    { name: "Switch between diffs side by side and inline", run: () => settings.toggleSideBySide() },
+    { name: "Keyboard shortcuts", keys: "?", run: () => overlay.show("shortcuts") },
+  ]);
   return (
     <SourceContext value={source}>
       <PictureUrlContext value={source.pictureUrl}>
         <CurrentPage route={route} hash={hash} />
       </PictureUrlContext>
       {source.connection && <ConnectionNotice connection={source.connection} />}
-      {help && <KeyboardShortcuts onClose={() => setHelp(false)} />}
+      {shown === "shortcuts" && <KeyboardShortcuts onClose={() => overlay.show(null)} />}
+      {shown === "palette" && <Palette onClose={closePalette} />}
     </SourceContext>
   );
+}
+
+/** Unless the action of the palette showed something else. */
+const closePalette = () => overlay.shown === "palette" && overlay.show(null);
+
+/** Ctrl-K or Cmd-K, also while the user types. */
+function usePaletteKey(): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || event.ctrlKey === event.metaKey || event.altKey || event.shiftKey) return;
+      event.preventDefault();
+      overlay.toggle("palette");
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
 }
 
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { useSource } from "../contexts";
 import { toggleTheme } from "../kit/theme";
 import type { Route } from "../route";
+import { overlay } from "./overlay";
 
 export function Bar({ page, children }: { page: Route["page"]; children?: ReactNode }) {
   const { can, home } = useSource();
@@ -22,6 +23,15 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
         {can.library && link("library", "#/", "Sessions")}
         {can.usage && link("usage", "#/usage", "Usage")}
         {can.library && link("captured", "#/captured", "Captured")}
+        <button
+          type="button"
+          className="palette-button"
+          title="Go to a session, a page or an action"
+          aria-haspopup="dialog"
+          onClick={() => overlay.show("palette")}
+        >
+          Go to <kbd>{/Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K"}</kbd>
+        </button>
         <button
           type="button"
           className="link-button"

@@ -13,7 +13,8 @@ const SHORTCUTS: [keys: string, action: string][] = [
   ["[ / ]", "Previous / next branch"],
   ["Space", "Play or pause"],
   ["/", "Search"],
-  ["Esc", "Close the search or this list"],
+  ["Ctrl K or ⌘ K", "Go to a session, a page or an action"],
+  ["Esc", "Close the search, the palette or this list"],
   ["?", "Show this list"],
 ];
 

@@ -1,0 +1,284 @@
+"""Search over all sessions, and the palette."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import answer, jsonl, reply, result, told, use, user
+from playwright.sync_api import expect
+
+from browser.conftest import DEMO, until
+from browser.test_appearance import PHONE, SCROLLS_SIDEWAYS
+from browser.test_reading import session_url
+
+Tab = Callable[..., Any]
+Serve = Callable[..., str]
+
+
+def write_session(root: Path, number: int, *records: Any) -> Path:
+    """Write a session of a project."""
+    id = f"00000000-0000-4000-8000-{number:012}"
+    path = root / f"projects/-home-dev/{id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(jsonl(*told(*({**record, "sessionId": id, "cwd": "/home/dev"} for record in records))))
+    return path
+
+
+def search(page: Any, query: str) -> Any:
+    """Search all sessions, and return the texts that are found."""
+    page.get_by_role("searchbox").fill(query)
+    return page.locator(".found-text")
+
+
+class TestSearch:
+    def test_titles_come_first_and_then_texts_by_session(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        texts = search(page, "backoff")
+        expect(texts.first).to_be_visible()
+        expect(page.get_by_role("heading", name="Texts")).to_be_visible()
+        expect(page.locator(".found-session").first).to_contain_text("Fix the flaky ceiling test")
+        expect(page.locator(".found-session").first).to_contain_text("~/code/harbor")
+        expect(texts.first.locator("mark")).to_have_text("backoff", ignore_case=True)
+        expect(texts.first.locator(".hit-place")).to_contain_text("turn")
+        search(page, "ceiling")
+        expect(page.locator(".session-row")).to_have_count(1)
+        expect(page.locator(".session-row")).to_contain_text("Fix the flaky ceiling test")
+
+    def test_fields_narrow_the_search(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        texts = search(page, "retry tool:bash in:results")
+        expect(texts.first.locator(".hit-place")).to_contain_text("Bash result")
+        assert all("Bash result" in place for place in page.locator(".found-text .hit-place").all_inner_texts())
+        search(page, "file:test_backoff.py seed")
+        expect(page.locator(".found-text .hit-file").first).to_contain_text("tests/test_backoff.py")
+
+    def test_a_query_that_makes_no_sense_is_explained(self, tab: Tab, demo: str) -> None:
+        page = tab(demo, ignored="400")
+        search(page, "retry before:whenever")
+        expect(page.get_by_role("alert")).to_contain_text("whenever")
+        texts = search(page, 'retry "unclosed (')
+        expect(page.get_by_role("alert")).to_have_count(0)
+        search(page, "retry")
+        expect(texts.first).to_be_visible()
+
+    def test_an_answer_that_comes_late_is_dropped(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.locator(".session-row").first.wait_for()
+        asked: list[str] = []
+
+        def respond(route: Any) -> None:
+            asked.append(route.request.url)
+            if len(asked) == 1:
+                page.get_by_role("searchbox").fill("december")  # typed before the first answer
+                page.wait_for_timeout(400)
+            route.continue_()
+
+        page.route("**/api/search*", respond)
+        search(page, "backoff")
+        expect(page.locator(".found-session").first).to_contain_text("December")
+        assert len(asked) == 2, asked
+        assert "q=december" in asked[1]
+
+    def test_without_an_index_the_files_are_searched_and_it_says_so(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+
+        def respond(route: Any) -> None:
+            answer = route.fetch().json()
+            answer |= {"note": "The search index cannot be used, so the files were searched.", "pending": 0}
+            route.fulfill(body=json.dumps(answer), content_type="application/json")
+
+        page.route("**/api/search*", respond)
+        search(page, "backoff")
+        expect(page.get_by_text("so the files were searched")).to_be_visible()
+
+    def test_arrow_keys_and_enter_go_through_the_results(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        texts = search(page, "test_never_waits")
+        expect(texts.first).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".search-results a").first).to_be_focused()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".search-results a").nth(1)).to_be_focused()
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowUp")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**#/s/**")
+
+    def test_back_returns_to_the_results_as_they_were(self, tab: Tab, serve: Serve, tmp_path: Path) -> None:
+        for n in range(40):
+            write_session(tmp_path, n, user(f"question {n}"), reply(f"The walrus answers {n}.", id="msg_1"))
+        page = tab(serve("--root", tmp_path, "serve"))
+        texts = search(page, "walrus in:text")
+        page.get_by_role("button", name="More of 40 texts").click()
+        expect(texts).to_have_count(40)
+        page.get_by_role("button", name="Newest").click()
+        until(page, "location.hash.includes('order=newest')")
+        expect(texts).to_have_count(40)
+        hit = texts.nth(33)
+        hit.scroll_into_view_if_needed()
+        until(page, "history.state?.list?.top > 100")
+        page.wait_for_timeout(200)
+        shown, top = hit.inner_text(), hit.bounding_box()["y"]
+        hit.click()
+        expect(page.locator(".message.selected")).to_be_in_viewport()
+        page.go_back()
+        expect(texts).to_have_count(40)
+        assert hit.inner_text() == shown
+        until(page, "scrollY > 100")
+        assert abs(hit.bounding_box()["y"] - top) < 2
+        page.reload()
+        expect(texts).to_have_count(40)
+        expect(page.get_by_role("searchbox")).to_have_value("walrus in:text")
+        expect(page.get_by_role("button", name="Newest")).to_have_attribute("aria-pressed", "true")
+        until(page, "scrollY > 100")
+        assert abs(hit.bounding_box()["y"] - top) < 2
+
+    def test_what_is_written_appears_among_the_results(self, tab: Tab, serve: Serve, tmp_path: Path) -> None:
+        path = write_session(tmp_path, 1, user("Where is the walrus?"), reply("On the ice.", id="msg_1"))
+        page = tab(serve("--root", tmp_path, "serve"))
+        texts = search(page, "walrus in:prompts,text")
+        expect(texts).to_have_count(1)
+        with path.open("ab") as file:
+            file.write(jsonl(*told(user("x"), reply("The walrus swam away.", id="msg_2"))[1:]))
+        expect(texts).to_have_count(2)
+        write_session(tmp_path, 2, user("Is it a walrus?"))
+        expect(texts).to_have_count(3)
+
+    def test_a_search_that_nobody_changes_asks_nothing(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/api/search" in request.url else None)
+        expect(search(page, "backoff").first).to_be_visible()
+        page.wait_for_timeout(1000)
+        before = len(asked)
+        page.wait_for_timeout(4000)
+        assert len(asked) == before
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_the_results_are_accessible(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
+        page = tab(demo, color_scheme=scheme)
+        expect(search(page, "backoff").first).to_be_visible()
+        assert axe(page) == []
+
+    def test_on_a_phone_nothing_scrolls_sideways(self, tab: Tab, demo: str) -> None:
+        page = tab(demo, **PHONE)
+        expect(search(page, "backoff").first).to_be_visible()
+        assert not page.evaluate(SCROLLS_SIDEWAYS)
+
+    def test_hostile_text_is_text(self, tab: Tab, serve: Serve, tmp_path: Path) -> None:
+        hostile = "<img src=x onerror=alert(1)> walrus \u202eevil"
+        write_session(
+            tmp_path, 1, user(hostile), reply(use("a", "Bash", command=hostile), id="m"), answer(result("a", hostile))
+        )
+        page = tab(serve("--root", tmp_path, "serve"))
+        expect(search(page, "walrus").first).to_contain_text("U+202E")
+        expect(page.locator(".search-results img")).to_have_count(0)
+        page.keyboard.press("Control+k")
+        expect(page.locator(".palette-entry").first).to_contain_text("<img src=x")
+
+
+class TestPalette:
+    def test_a_session_by_a_few_letters(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage")
+        page.get_by_role("heading", name="Usage").wait_for()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("flaky")
+        expect(page.locator(".palette-entry").first).to_contain_text("Fix the flaky ceiling test")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Fix the flaky ceiling test")).to_be_visible()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+    def test_a_page(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.keyboard.press("Meta+k")
+        page.keyboard.type("usage")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+
+    def test_an_action_of_every_page_and_of_this_one(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.locator(".thinking").first.wait_for()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("hide all thinking")
+        page.keyboard.press("Enter")
+        expect(page.locator(".thinking .prose").first).to_be_visible()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("shortcuts")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("search this")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+
+    def test_the_export_is_downloaded(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("export")
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        assert download.value.suggested_filename == f"{DEMO['flaky']}.html"
+
+    def test_the_mouse(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.get_by_role("button", name="Go to").click()
+        page.locator(".palette-entry", has_text="Captured").click()
+        expect(page.get_by_role("searchbox", name="Filter captured sessions")).to_be_visible()
+        page.get_by_role("button", name="Go to").click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.mouse.click(5, 700)
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+    def test_arrows_go_around_and_tab_stays_inside(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.keyboard.press("Control+k")
+        options, chosen = page.locator(".palette-entry"), page.locator("[role=option][aria-selected=true]")
+        expect(options.filter(has_text="Dead-letter queue")).to_have_count(1)
+        page.keyboard.press("ArrowUp")
+        last = options.last.inner_text()
+        expect(chosen).to_have_text(last.replace("\n", ""))
+        page.keyboard.press("Tab")
+        expect(chosen).to_have_attribute("id", options.first.get_attribute("id"))
+        expect(page.get_by_role("combobox")).to_be_focused()
+        expect(page.get_by_role("combobox")).to_have_attribute("aria-activedescendant", chosen.get_attribute("id"))
+
+    def test_escape_closes_it_and_the_focus_returns(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        field = page.get_by_role("searchbox")
+        field.fill("backoff")
+        for close in ("Escape", "Control+k"):
+            page.keyboard.press("Control+k")
+            expect(page.get_by_role("combobox")).to_be_focused()
+            page.keyboard.press(close)
+            expect(page.get_by_role("dialog")).to_have_count(0)
+            expect(field).to_be_focused()
+        expect(field).to_have_value("backoff")
+
+    def test_what_has_no_name_is_searched(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("uniform jitter")
+        expect(page.locator(".palette-entry")).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("searchbox")).to_have_value("uniform jitter")
+        expect(page.locator(".found-text").first).to_be_visible()
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_it_is_accessible(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
+        page = tab(demo, color_scheme=scheme)
+        page.locator(".session-row").first.wait_for()
+        page.keyboard.press("Control+k")
+        page.locator(".palette-entry").first.wait_for()
+        assert axe(page) == []
+
+    def test_on_a_phone(self, tab: Tab, demo: str) -> None:
+        page = tab(demo, **PHONE)
+        page.get_by_role("button", name="Go to").tap()
+        page.locator(".palette-entry", has_text="Usage").tap()
+        expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+        assert not page.evaluate(SCROLLS_SIDEWAYS)

@@ -1,0 +1,217 @@
+/** What a search over all sessions found: sessions by their titles, then texts by session. */
+
+import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { ChipGroup } from "../kit/ChipGroup";
+import { ago, capitalized, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { sessionHref } from "../route";
+import { ORDERS, type Order } from "../source";
+import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../values";
+import { sortSessions, SORTS, type Sort } from "./groupSessions";
+import type { LibrarySearcher } from "./librarySearch";
+import { listState } from "./listState";
+import { SessionList } from "./SessionList";
+
+/** How many sessions are shown before the texts. */
+const FEW = 6;
+/** How many texts are shown at first, and then. */
+export const STEPS = [20, 100, 200] as const;
+/** Characters shown before a match: more would push it out of the two lines of a hit. */
+const BEFORE = 60;
+
+const KINDS: Record<string, string> = { text: "answer", input: "call" };
+const LINKS = ".search-results a";
+
+interface Props {
+  searcher: LibrarySearcher;
+  /** The sessions whose row has the words of the query. */
+  sessions: LibraryRow[];
+  query: string;
+  count: number;
+  onCount(count: number): void;
+  allSessions: boolean;
+  onAllSessions(): void;
+  sort: Sort;
+  onSort(sort: Sort): void;
+  order: Order;
+  onOrder(order: Order): void;
+}
+
+export function SearchResults(props: Props) {
+  const { searcher, query, count, onCount, order, onOrder } = props;
+  const { found, error, waiting } = searcher;
+  useScrollOnce(found !== null || error !== null);
+  const sessions = withTitles(props.sessions, waiting ? null : found);
+  return (
+    <div className="search-results" onKeyDown={stepThroughLinks}>
+      {sessions.length > 0 && <Sessions {...props} sessions={sessions} />}
+      <section aria-labelledby="found-texts">
+        <div className="results-head">
+          <h2 id="found-texts">Texts</h2>
+          <p className="muted num" role="status">
+            {error ? "" : found ? summary(found, waiting, query) : <span className="delayed">Searching…</span>}
+          </p>
+          <ChipGroup label="Sort texts" options={ORDERS} value={order} name={(name) => ORDER_NAMES[name]} onChoose={onOrder} />
+        </div>
+        {error && !waiting && <Problem error={error} />}
+        {found && <Limits found={found} />}
+        {found?.sessions.map((session) => <Found key={session.key} session={session} query={query} all={found.next === null} />)}
+        {found && found.total > count && <More found={found} count={count} onCount={onCount} />}
+      </section>
+    </div>
+  );
+}
+
+const ORDER_NAMES: Record<Order, string> = { relevance: "Best", newest: "Newest" };
+
+function summary({ total, sessions, next }: LibrarySearch, waiting: boolean, query: string): string {
+  if (!total) return waiting ? "" : `Nothing says “${query.trim()}”`;
+  const where = next === null ? ` in ${plural(sessions.length, "session")}` : "";
+  return `${plural(total, "text")}${where}`;
+}
+
+/** The sessions, and those that only the server finds, since it knows what the fields of a query mean. */
+function withTitles(sessions: LibraryRow[], found: LibrarySearch | null): LibraryRow[] {
+  const keys = new Set(sessions.map(({ key }) => key));
+  return [...sessions, ...(found?.titles ?? []).filter(({ key }) => !keys.has(key))];
+}
+
+function Sessions({ sessions, allSessions, onAllSessions, sort, onSort }: Props) {
+  const shown = allSessions ? sessions : sessions.slice(0, FEW);
+  return (
+    <section aria-labelledby="found-sessions">
+      <div className="results-head">
+        <h2 id="found-sessions">Sessions</h2>
+        <p className="muted num" role="status">
+          {plural(sessions.length, "session")}
+        </p>
+        {sessions.length > 1 && (
+          <ChipGroup label="Sort sessions" options={SORTS} value={sort} name={capitalized} onChoose={onSort} />
+        )}
+      </div>
+      <SessionList rows={sortSessions(sessions, sort).slice(0, shown.length).map((session) => ({ session, showProject: true }))} />
+      {shown.length < sessions.length && (
+        <button type="button" className="show-more" onClick={onAllSessions}>
+          All {exact(sessions.length)} sessions
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Problem({ error }: { error: Error }) {
+  return (
+    <p className="note error" role="alert">
+      {error.message}
+    </p>
+  );
+}
+
+function Limits({ found }: { found: LibrarySearch }): ReactNode {
+  return (
+    <div role="status">
+      {found.note && <p className="note warning">{found.note}</p>}
+      {found.pending > 0 && (
+        <p className="note">Indexing: {size(found.pending)} left. More results appear by themselves.</p>
+      )}
+    </div>
+  );
+}
+
+function Found({ session, query, all }: { session: FoundSession; query: string; all: boolean }) {
+  const { key, title, project, hits } = session;
+  return (
+    <section className="found" aria-label={title}>
+      <p className="found-session">
+        <a href={sessionHref({ session: key }, {}, query)}>
+          <bdi>
+            <PlainText text={title || "(no prompt yet)"} />
+          </bdi>
+        </a>
+        <span className="muted found-project" title={project}>
+          {folder(project)}
+        </span>
+        <span className="muted num">{all ? plural(hits.length, "hit") : `${exact(hits.length)}+ hits`}</span>
+      </p>
+      <ol>
+        {hits.map((hit) => (
+          <li key={`${hit.link} ${hit.kind} ${hit.before}`}>
+            <Hit hit={hit} project={project} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Hit({ hit, project }: { hit: FoundText; project: string }) {
+  const { tool, kind, turn, agent, file, time } = hit;
+  return (
+    <a className="found-text" href={hit.link}>
+      <span className="hit-place">
+        <span>{[tool, KINDS[kind] ?? kind].filter(Boolean).join(" ")}</span>
+        {file && (
+          <span className="hit-file" title={file}>
+            <code>
+              <PlainText text={inProject(file, project)} />
+            </code>
+          </span>
+        )}
+        {agent && <span>◇ agent</span>}
+        {turn !== null && <span className="num">turn {exact(turn)}</span>}
+        {time && (
+          <time dateTime={time} title={fullTime(time)}>
+            {ago(time)}
+          </time>
+        )}
+      </span>
+      <span className="hit-text" dir="auto">
+        {hit.before.length > BEFORE && "…"}
+        <PlainText text={hit.before.slice(-BEFORE)} />
+        <mark>
+          <PlainText text={hit.match} />
+        </mark>
+        <PlainText text={hit.after} />
+      </span>
+    </a>
+  );
+}
+
+function More({ found, count, onCount }: { found: LibrarySearch; count: number; onCount(count: number): void }) {
+  const next = STEPS.find((step) => step > count);
+  if (next === undefined)
+    return (
+      <p className="note">
+        These are the first {exact(count)} of {exact(found.total)}. Add words, or a field such as <code>tool:bash</code> or{" "}
+        <code>since:7d</code>.
+      </p>
+    );
+  return (
+    <button type="button" className="show-more" onClick={() => onCount(next)}>
+      More of {plural(found.total, "text")}
+    </button>
+  );
+}
+
+/** Go back to the scroll position as soon as there is something to scroll. */
+function useScrollOnce(ready: boolean): void {
+  const done = useRef(false);
+  useLayoutEffect(() => {
+    if (!ready || done.current) return;
+    done.current = true;
+    const { top } = listState();
+    if (top && !scrollY) scrollTo(0, top);
+  }, [ready]);
+}
+
+/** Arrow keys go from one result to the next. */
+function stepThroughLinks(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const links = [...document.querySelectorAll<HTMLElement>(LINKS)];
+  const at = links.indexOf(event.target as HTMLElement);
+  if (!step || at < 0) return;
+  event.preventDefault();
+  (links[at + step] ?? document.querySelector<HTMLElement>(".bar input[type=search]"))?.focus();
+}
+
+export const firstResult = (): HTMLElement | null => document.querySelector<HTMLElement>(LINKS);

@@ -1,0 +1,130 @@
+/** The palette (Ctrl-K): go to a session or a page, or carry out an action, by a few letters of its name. */
+
+import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useSource } from "../contexts";
+import { PlainText } from "../kit/PlainText";
+import type { LibraryRow } from "../values";
+import { availableActions } from "./actions";
+import { entryGroups, type Entry } from "./entries";
+
+export function Palette({ onClose }: { onClose(): void }) {
+  const source = useSource();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const sessions = useSessions();
+  const [actions] = useState(availableActions);
+  const groups = entryGroups(text, sessions, actions, source);
+  const entries = groups.flatMap(({ entries }) => entries);
+  const current = entries[Math.min(at, entries.length - 1)];
+  const optionId = (entry: Entry) => `${id}-${entries.indexOf(entry)}`;
+
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element?.showModal(); // keeps the focus inside, and returns it
+    return () => element?.close();
+  }, []);
+  useEffect(() => {
+    if (current) document.getElementById(optionId(current))?.scrollIntoView({ block: "nearest" });
+  });
+
+  const carryOut = ({ target }: Entry) => {
+    dialog.current?.close(); // first, so that an action can move the focus
+    if (typeof target === "string") location.hash = target;
+    else target();
+  };
+  const step = (by: number) => setAt((Math.min(at, entries.length - 1) + by + entries.length) % (entries.length || 1));
+  const keyDown = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Tab: event.shiftKey ? -1 : 1 };
+    const by = steps[event.key];
+    if (by !== undefined) {
+      event.preventDefault();
+      step(by);
+    }
+    if (event.key === "Enter" && !event.nativeEvent.isComposing && current) {
+      event.preventDefault();
+      carryOut(current);
+    }
+  };
+  return (
+    <dialog
+      className="palette"
+      ref={dialog}
+      aria-label="Go to"
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && dialog.current.close()}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Session, page or action"
+        placeholder="Session, page or action"
+        aria-expanded={entries.length > 0}
+        aria-controls={id}
+        aria-autocomplete="list"
+        aria-activedescendant={current && optionId(current)}
+        autoComplete="off"
+        spellCheck={false}
+        autoFocus
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={keyDown}
+      />
+      <div className="palette-list" id={id} role="listbox" aria-label="Matches" tabIndex={-1}>
+        {groups.map((group) => (
+          <div key={group.name} role="group" aria-label={group.name}>
+            <p className="label" aria-hidden="true">
+              {group.name}
+            </p>
+            {group.entries.map((entry) => (
+              <div
+                key={entry.key}
+                id={optionId(entry)}
+                role="option"
+                aria-selected={entry === current}
+                className="palette-entry"
+                onMouseMove={() => setAt(entries.indexOf(entry))}
+                onClick={() => carryOut(entry)}
+              >
+                <bdi className="palette-name">
+                  <PlainText text={entry.name} />
+                </bdi>
+                <span className="muted palette-detail">{entry.detail}</span>
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+      <p className="note" role="status">
+        {!entries.length && "Nothing has this name."}
+      </p>
+    </dialog>
+  );
+}
+
+/** The sessions of the last time are shown at once. */
+let lastSessions: LibraryRow[] = [];
+
+function useSessions(): LibraryRow[] {
+  const source = useSource();
+  const [sessions, setSessions] = useState(lastSessions);
+  useEffect(() => {
+    if (!source.can.library) return;
+    let current = true;
+    source.library().then(
+      ({ sessions }) => {
+        lastSessions = sessions;
+        if (current) setSessions(sessions);
+      },
+      () => undefined, // the notice about the connection says it; pages and actions are still there
+    );
+    return () => {
+      current = false;
+    };
+  }, [source]);
+  return sessions;
+}

@@ -1,0 +1,20 @@
+/** What lies on top of the page: the palette or the list of keyboard shortcuts. */
+
+import { Store } from "../kit/store";
+
+export type OverlayName = "palette" | "shortcuts";
+
+class Overlay extends Store {
+  shown: OverlayName | null = null;
+
+  show(name: OverlayName | null): void {
+    this.shown = name;
+    this.changed();
+  }
+
+  toggle(name: OverlayName): void {
+    this.show(this.shown === name ? null : name);
+  }
+}
+
+export const overlay = new Overlay();
