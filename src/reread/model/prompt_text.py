@@ -31,7 +31,7 @@ KINDS = {
     "mcp-resource-update": "notification",
     "remote-review": "notification",
     "tick": "notification",
-    **dict.fromkeys(PEER_TAGS, "notification"),
+    **dict.fromkeys(sorted(PEER_TAGS), "notification"),
     "local-command-caveat": "meta",
 }
 """The kind of a text by its first tag; a tag of a hook, such as `post-tool-use-hook`, is `meta`."""
