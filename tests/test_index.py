@@ -269,6 +269,18 @@ def test_what_is_deleted_is_forgotten(root: Path) -> None:
     assert str(path) not in reader.cursors
 
 
+def test_an_index_of_which_much_was_deleted_is_built_anew(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FEW_DOCUMENTS", 3)
+    path = write(root, *(user(f"a secretneedle {n}") for n in range(9)))
+    write(root, user("other"), name="b")
+    assert hits(root, "secretneedle")
+    path.unlink()
+    assert hits(root, "other")
+    write(root, user("third"), name="c")
+    assert len(hits(root, "third OR other")) == 2
+    assert all(b"secretneedle" not in file.read_bytes() for file in index_folder().iterdir() if file.is_file())
+
+
 def test_a_search_below_one_root_finds_nothing_of_another(root: Path, tmp_path: Path) -> None:
     write(root, user("needle"))
     write(tmp_path / "other", user("needle"))

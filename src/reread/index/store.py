@@ -32,6 +32,9 @@ TAIL_BIT = 1 << 62
 LEDGER = "ledger"
 PLACE_FIELDS = ("file", "offset", "length", "line", "place", "kind", "time")
 """The fields that say where a unit is; they are read by column."""
+MOST_DELETED = 0.34
+"""If a larger part of the index was deleted, it is built anew."""
+FEW_DOCUMENTS = 1000
 LOCK_SECONDS = 10.0
 """How long to wait for another process that updates the index."""
 
@@ -258,6 +261,8 @@ def _begin(folder: Path) -> IndexUpdate | None:
     for other in folder.parent.glob(f"{NAME}-*"):
         if other != folder and other.is_dir():
             shutil.rmtree(other, ignore_errors=True)
+    if _deleted_share(folder) > MOST_DELETED:
+        shutil.rmtree(folder, ignore_errors=True)
     for _ in range(2):
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -267,6 +272,16 @@ def _begin(folder: Path) -> IndexUpdate | None:
         except OSError:
             break
     return None
+
+
+def _deleted_share(folder: Path) -> float:
+    """Return which part of all documents has been deleted since it was written: their words are still there."""
+    with suppress(OSError, msgspec.DecodeError, TypeError, KeyError):
+        segments = msgspec.json.decode((folder / "meta.json").read_bytes())["segments"]
+        written = sum(segment["max_doc"] for segment in segments)
+        deleted = sum(segment["deletes"]["num_deleted_docs"] for segment in segments if segment["deletes"])
+        return deleted / written if written >= FEW_DOCUMENTS else 0.0
+    return 0.0
 
 
 def remove_orphans(folder: Path) -> None:
