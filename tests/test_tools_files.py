@@ -392,7 +392,7 @@ WRITE = [
                 "userModified": True,
             },
         ),
-        "Write n.txt +2 −1",
+        "Write n.txt +2 −1 · changed by the user",
         ["note", "diff"],
         ["edited by the user before it was written", "+    sleep(2)"],
     ),
@@ -478,7 +478,7 @@ EDIT = [
             {**CHANGE, "replace_all": True},
             data={"structuredPatch": PATCH, "userModified": True, "replaceAll": True, "staleRecovered": True},
         ),
-        "Edit a.py +2 −1",
+        "Edit a.py +2 −1 · every occurrence · changed by the user",
         ["note", "note", "note", "diff"],
         ["edited by the user before it was applied", "replaces every occurrence"],
     ),
@@ -559,7 +559,7 @@ EDIT = [
                 "originalFileContents": "one\n2\n3\n4\n5\n6\n7\n8\nnine\n",
             },
         ),
-        "MultiEdit a.py 2 edits +2 −2",
+        "MultiEdit a.py 2 edits +2 −2 · every occurrence",
         ["note", "diff"],
         ["-one", "+1", "-nine", "+9", " 6"],
     ),
@@ -919,7 +919,7 @@ BASH = [
                 "structuredContent": {"n": 3},
             },
         ),
-        "PowerShell ls -l",
+        "PowerShell ls -l · interrupted",
         ["terminal", "note", "note", "terminal", "note", "note", "note", "note", "facts", "data"],
         [
             "interrupted",
@@ -931,7 +931,7 @@ BASH = [
     Row(
         "in the background",
         tool_call("Bash", ECHO, text="Command running in background with ID: b1", data={"backgroundTaskId": "b1"}),
-        "Bash Say hi",
+        "Bash Say hi · in the background",
         ["terminal", "note"],
         ["Command running in background with ID: b1"],
     ),
@@ -965,7 +965,7 @@ BASH = [
     Row(
         "interrupted",
         tool_call("Bash", ECHO, text="[Request interrupted by user for tool use]", is_error=True),
-        "Bash Say hi",
+        "Bash Say hi · interrupted",
         ["terminal", "note"],
         ["interrupted: [Request interrupted by user for tool use]"],
     ),
@@ -978,7 +978,6 @@ NAMES = sorted({row.tool_call.name for row in ROWS})
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.name}")
 def test_each_shape_of_a_result_has_its_title_and_drawing(row: Row) -> None:
     nodes = draw(row.tool_call)
-    assert tools.tool_for(row.tool_call.name).title(row.tool_call) == row.title
     assert tools.title(row.tool_call) == row.title
     assert kinds(nodes) == row.kinds
     texts = set(strings(msgspec.to_builtins(nodes)))

@@ -63,7 +63,7 @@ export interface FileEntry {
   note: string | null;
 }
 
-/** A list of files; a view may draw a long list as a tree. */
+/** A list of files; a view draws several as a tree. */
 export interface Files {
   node: "files";
   entries: FileEntry[];
@@ -295,6 +295,7 @@ export interface CallPart {
   seconds: number | null;
   line: number;
   agents: AgentInfo[];
+  quiet: string;
 }
 
 /** Pictures and other blocks, as nodes. */

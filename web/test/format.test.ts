@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import shared from "../../tests/fixtures/format.json";
-import { ago, duration, folder, inProject, model, money, nameStart, plural, size, tokens } from "../src/kit/format";
+import { ago, duration, folder, inProject, model, money, plural, size, tokens } from "../src/kit/format";
 
 type Cases = Record<"duration" | "size" | "tokens" | "money" | "lower_bound", [number, string][]> & { folder: [string, string][] };
 
@@ -24,7 +24,6 @@ test("paths of any system", () => {
   expect(folder("C:\\Users\\sam\\code")).toBe("~\\code");
   expect(inProject("Read C:\\code\\src\\a.py", "C:\\code")).toBe("Read src\\a.py");
   expect(inProject("Read /code/src/a.py", "/code")).toBe("Read src/a.py");
-  expect(["/a/b.py", "C:\\a\\b.py", "src\\b.py", "/a/odd\\name", "src/", "b.py"].map(nameStart)).toEqual([3, 5, 4, 3, 0, 0]);
 });
 
 test("how long ago", () => {

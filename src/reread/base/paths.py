@@ -7,6 +7,8 @@ import re
 
 _DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
 _SEPARATORS = re.compile(r"[\\/]+")
+_POSIX_PIECE = re.compile(r"[^/]*+/++|[^/]+")
+_PIECE = re.compile(r"[^\\/]*+[\\/]++|[^\\/]+")
 
 
 def is_windows_path(path: str) -> bool:
@@ -22,6 +24,11 @@ def is_foreign(path: str) -> bool:
 def path_parts(path: str) -> list[str]:
     """Return the folders and the name in a path; in one of POSIX, a backslash is part of a name."""
     return [part for part in (path.split("/") if path.startswith("/") else _SEPARATORS.split(path)) if part]
+
+
+def path_pieces(path: str) -> list[str]:
+    """Split a path into its folders and its name, each with the separator after it."""
+    return (_POSIX_PIECE if path.startswith("/") else _PIECE).findall(path)
 
 
 def path_name(path: str) -> str:

@@ -115,6 +115,7 @@ class PartBuilder:
             seconds=tool_call.seconds,
             line=call.line,
             agents=self._agents(call) if tool_call.agent is not None else [],
+            quiet=p.quiet_text(p.attached_nouns(call)),
         )
 
     def _part(self, part: p.MessagePart) -> Iterator[schema.Part]:

@@ -112,7 +112,6 @@ class BranchInfo(Value, frozen=True):
     id: int
     active: bool
     title: str
-    """Its first words."""
     turns: int
     """Turns that are on no other branch."""
     parent: int | None = None
@@ -124,7 +123,6 @@ class AgentInfo(Value, frozen=True):
     id: str
     type: str | None
     title: str
-    """Its task."""
     calls: int
     errors: int
     figures: Figures
@@ -234,6 +232,8 @@ class CallPart(Part, frozen=True, tag="call"):
     line: int = 0
     agents: list[AgentInfo] = []
     """The agents it started."""
+    quiet: str = ""
+    """What is attached to it and folded away, counted: 2 hooks."""
 
 
 class NodesPart(Part, frozen=True, tag="nodes"):

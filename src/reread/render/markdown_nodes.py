@@ -13,8 +13,6 @@ from reread.render.selection import Selection
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes
 
-LONG_LIST = 12
-"""Files above which a list is drawn as a tree."""
 CUT = 200
 """Lines of a result kept without `full`."""
 
@@ -62,7 +60,7 @@ def _terminal(node: nodes.Terminal, selection: Selection) -> Iterator[str]:
 
 
 def _files(node: nodes.Files, selection: Selection) -> Iterator[str]:
-    yield fenced(_cut(safe("\n".join(file_lines(node.entries, tree=len(node.entries) > LONG_LIST))), selection), "text")
+    yield fenced(_cut(safe("\n".join(file_lines(node.entries, full=selection.full))), selection), "text")
 
 
 def _checklist(node: nodes.Checklist, selection: Selection) -> Iterator[str]:

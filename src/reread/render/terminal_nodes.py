@@ -21,8 +21,6 @@ from reread.tools import nodes
 
 SHORT = 10
 """Lines of a result shown without `full`."""
-LONG_LIST = 12
-"""Files above which a list is drawn as a tree."""
 LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
 
 
@@ -94,10 +92,8 @@ class NodeView:
         yield from hidden_lines(hidden)
 
     def files(self, node: nodes.Files) -> Iterator[RenderableType]:
-        """Files, as a tree if there are many."""
-        lines, hidden = self._first_lines(
-            [safe(line) for line in file_lines(node.entries, tree=len(node.entries) > LONG_LIST)]
-        )
+        """Files, as a tree if there are several; with `full`, each with its path."""
+        lines, hidden = self._first_lines([safe(line) for line in file_lines(node.entries, full=self._full)])
         yield Text("\n".join(lines))
         yield from hidden_lines(hidden)
 

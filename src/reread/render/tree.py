@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import Any, cast
 
 from reread.base import jsontext
+from reread.base.paths import path_pieces
 from reread.tools.nodes import FileEntry
 
 MAX_DEPTH = 40
@@ -38,19 +38,49 @@ def _scalar(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.dumps(value).decode()
 
 
-def file_lines(entries: Sequence[FileEntry], *, tree: bool = False) -> Iterator[str]:
-    """Files, one per line with its note; as a tree if asked."""
-    if not tree:
+class _Folder:
+    """A folder in a tree, with its files and folders in the order in which they were listed."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.folders: dict[str, _Folder] = {}
+
+
+def file_lines(entries: Sequence[FileEntry], *, full: bool = False) -> Iterator[str]:
+    """Files with their notes: as a tree in which what is alone in its folder is on the folder's line.
+
+    With `full`, each path is shown as it is recorded, so that it can be found and copied.
+    """
+    if full:
         yield from (_with_note(entry.path, entry.note) for entry in entries)
         return
-    shown: list[str] = []
-    for entry in sorted(entries, key=lambda entry: entry.path):
-        *folders, name = entry.path.replace("\\", "/").split("/")
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, shown, strict=False)))
-        for depth in range(same, len(folders)):
-            yield "  " * depth + folders[depth] + "/"
-        shown = folders
-        yield "  " * len(folders) + _with_note(name, entry.note)
+    root = _Folder()
+    for entry in entries:
+        folder = root
+        *folders, name = path_pieces(entry.path) or [""]
+        for piece in folders:
+            folder = folder.folders.setdefault(piece, _Folder())
+        folder.files.append(_with_note(name, entry.note))
+    yield from _folder_lines(root)
+
+
+def _folder_lines(root: _Folder) -> Iterator[str]:
+    waiting = [(0, "", root)]
+    while waiting:
+        depth, name, folder = waiting.pop()
+        names = [name]
+        while not folder.files and len(folder.folders) == 1:
+            ((name, folder),) = folder.folders.items()
+            names.append(name)
+        label = "".join(names)
+        if len(folder.files) == 1 and not folder.folders:
+            yield "  " * depth + label + folder.files[0]
+            continue
+        if label:
+            yield "  " * depth + label
+            depth += 1
+        yield from ("  " * depth + file for file in folder.files)
+        waiting += [(depth, name, inner) for name, inner in reversed(folder.folders.items())]
 
 
 def _with_note(text: str, note: str | None) -> str:

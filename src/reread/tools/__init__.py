@@ -19,6 +19,7 @@ from reread.base.entry_points import load_plugins
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
 from reread.tools.leftover import ShownText, leftover, leftover_nodes
+from reread.tools.marks import marks
 from reread.tools.nodes import Node, Note
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -107,12 +108,14 @@ def to_result(name: str, value: Any) -> TypedResult:
 
 
 def title(call: ToolCall) -> str:
-    """Return one line that says what a call does."""
+    """Return one line that says what a call does, with its marks."""
     try:
         text = " ".join(tool_for(call.name).title(call).split())
     except Exception:  # a broken plug-in must not hide the call
         text = " ".join(generic.TOOL.title(call).split())
-    return text or " ".join(call.name.split()) or "(no name)"
+    text = text or " ".join(call.name.split()) or "(no name)"
+    said = text.split(" · ")
+    return " · ".join([*said, *(mark for mark in marks(call) if mark not in said)])
 
 
 def draw(call: ToolCall, *, full: bool = False, recorded: Mapping[str, Any] | None = None) -> list[Node]:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from reread.base.coerce import as_dict
 from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
 from reread.tools._result_text import parse_numbered_lines
 from reread.tools._values import first_nonblank, join_parts, list_of
+from reread.tools.marks import replaces_all
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
@@ -79,7 +82,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
         yield Note(text="edited by the user before it was applied", level="warning")
     if output.staleRecovered is True:
         yield Note(text="the file had changed since it was read; the edit still applied", level="warning")
-    if any(edit.replace_all is True for edit in change.edits):
+    if replaces_all(call.arguments) or replaces_all(as_dict(call.data)):
         yield Note(text="replaces every occurrence")
     yield from _diff.diff_nodes(change.path, change.hunks)
     yield from _diff.patch_notes(output.structuredPatch)
@@ -96,13 +99,18 @@ def _change(call: ToolCall) -> EditChange:
 
 def _edits(call: ToolCall, output: EditResult) -> list[Edit]:
     """Return the replacements as made, or as requested if the result does not say."""
-    several = list_of(output.edits, Edit) or list_of(call.input(MultiEditInput).edits, Edit)
-    if several:
-        return several
+    made, asked = list_of(output.edits, Edit), list_of(call.input(MultiEditInput).edits, Edit)
+    if len(made) == len(asked):  # the result may leave out `replace_all`
+        made = [
+            replace(edit, replace_all=edit.replace_all or ask.replace_all)
+            for edit, ask in zip(made, asked, strict=True)
+        ]
+    if made or asked:
+        return made or asked
     args = call.input(EditInput)
-    made = output.newString is not None
-    old = output.oldString if made else args.old_string
-    new = output.newString if made else args.new_string
+    is_made = output.newString is not None
+    old = output.oldString if is_made else args.old_string
+    new = output.newString if is_made else args.new_string
     replace_all = output.replaceAll is True or args.replace_all is True
     return [Edit(old_string=as_text(old), new_string=as_text(new), replace_all=replace_all)]
 

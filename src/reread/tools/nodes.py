@@ -62,7 +62,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Files(Node, frozen=True, kw_only=True, tag="files"):
-    """A list of files; a view may draw a long list as a tree."""
+    """A list of files; a view draws several as a tree."""
 
     entries: list[FileEntry]
 

@@ -88,13 +88,6 @@ export function ago(time: string, now = new Date()): string {
 export const folder = (path: string): string =>
   path.replace(/^(\/home\/[^/]+|\/Users\/[^/]+|\/root|[A-Za-z]:\\Users\\[^\\]+)(?=[\\/]|$)/, "~");
 
-/** Where the name begins in a path of any system; in one of POSIX, a backslash is part of a name. */
-export const nameStart = (path: string): number => {
-  const end = path.length - 2;
-  const slash = path.lastIndexOf("/", end);
-  return (path.startsWith("/") ? slash : Math.max(slash, path.lastIndexOf("\\", end))) + 1;
-};
-
 /** `claude-opus-5-5-20261101` as `opus-5-5`. */
 export const model = (name: string): string => name.replace(/^claude-/, "").replace(/-20\d{6}$/, "");
 

@@ -1,34 +1,36 @@
+import { useMemo } from "react";
 import { Lines } from "../kit/Lines";
-import { nameStart } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import type { Files as FilesNode } from "../values";
+import { fileRows } from "./fileTree";
 import { useCut, type NodeProps } from "./nodeProps";
 
 export function Files({ node, place }: NodeProps<FilesNode>) {
   const { cut, loadWhole } = useCut(place);
+  const rows = useMemo(() => fileRows(node.entries), [node]);
   return (
     <Lines
       className="files"
-      count={node.entries.length}
-      total={cut?.lines}
+      count={rows.length}
+      total={cut?.lines ? rows.length + cut.lines - node.entries.length : undefined}
       place={place}
       label="files"
       loadWhole={loadWhole}
       line={(index) => {
-        const entry = node.entries[index];
-        if (!entry) return null;
-        const name = nameStart(entry.path);
+        const row = rows[index];
+        if (!row) return null;
         return (
           <div className="line" key={index}>
             <code>
+              {"  ".repeat(row.depth)}
               <span className="muted">
-                <PlainText text={entry.path.slice(0, name)} />
+                <PlainText text={row.folder} />
               </span>
-              <PlainText text={entry.path.slice(name)} />
+              <PlainText text={row.name} />
             </code>
-            {entry.note && (
+            {row.note && (
               <span className="file-note">
-                <PlainText text={entry.note} />
+                <PlainText text={row.note} />
               </span>
             )}
           </div>

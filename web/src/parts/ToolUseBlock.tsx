@@ -28,7 +28,12 @@ export function ToolUseBlock({ part }: PartProps<CallPart>) {
         note={part.note}
         state={part.state}
         seconds={part.seconds}
-        summary={part.agents.length > 0 && <AgentSummary agents={part.agents} />}
+        summary={
+          <>
+            <AgentSummary agents={part.agents} />
+            {part.quiet && <span className="call-quiet"> + {part.quiet}</span>}
+          </>
+        }
       >
         {() => (
           <>
