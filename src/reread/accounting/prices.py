@@ -14,6 +14,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.layout import expand_path
+from reread.disk.regular import read_settings
 from reread.errors import Misuse
 
 VARIABLE = "REREAD_PRICES"
@@ -243,7 +244,7 @@ def read_price_file(path: str | Path) -> Prices:
     The file has the shape of the bundled one. A model may also be just `{"input": 1, "output": 5}`.
     """
     try:
-        value: Any = jsontext.loads(expand_path(path).read_bytes())
+        value: Any = jsontext.loads(read_settings(expand_path(path)))
         if not isinstance(value, dict):
             raise Misuse(f"Invalid price file {path}: expected a JSON object.")
         content = cast(dict[str, Any], value)

@@ -15,6 +15,7 @@ import msgspec
 from reread.accounting.digest import Digest, decode_digest, encode, file_owner
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, ReadAt, proof_at
+from reread.disk.regular import open_regular
 
 if TYPE_CHECKING:
     from reread.accounting.scan import ReadBuffer
@@ -145,7 +146,7 @@ def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
     from reread.accounting.scan import Scanner
 
     agent, session = file_owner(job.path)
-    with FileIO(job.path) as file:
+    with open_regular(job.path) as file:
         state, read_at = FileState.of(os.fstat(file.fileno())), _reader(file)
         cached = job.cached if job.cached is not None and job.cached.is_continued(state, read_at) else None
         before = decode_digest(cached.value) if cached is not None else None

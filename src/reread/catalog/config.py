@@ -10,6 +10,7 @@ from typing import Any, cast
 from reread.base.coerce import as_dict
 from reread.disk.atomic import write_atomic
 from reread.disk.lock import lock
+from reread.disk.regular import open_descriptor, read_settings
 
 NAME = "config.json"
 VERSION = 1
@@ -20,7 +21,7 @@ LOCK_SECONDS = 10
 def read_config(root: Path) -> dict[str, Any]:
     """Return a store's configuration; empty if it is missing, unreadable or not a JSON object."""
     try:
-        return as_dict(json.loads((root / NAME).read_bytes()))
+        return as_dict(json.loads(read_settings(root / NAME)))
     except (OSError, ValueError, RecursionError):
         return {}
 
@@ -37,7 +38,7 @@ def add_workspace(root: Path, workspace: str) -> None:
     """
     if _needs_no_change(read_config(root), workspace):
         return
-    fd = os.open(root / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    fd = open_descriptor(root / LOCK_NAME, os.O_RDWR | os.O_CREAT)
     try:
         if lock(fd, wait=LOCK_SECONDS) and not _needs_no_change(config := read_config(root), workspace):
             listed = cast(list[Any], config.get("workspaces", []))

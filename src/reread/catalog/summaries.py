@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -18,6 +17,7 @@ from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues, gone_files
+from reread.disk.regular import open_regular
 from reread.errors import Unreadable, naming_file
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
@@ -69,7 +69,7 @@ class Header(msgspec.Struct, frozen=True):
 def read_header(path: str | Path) -> Header:
     """Read the header of one session file."""
     try:
-        with io.FileIO(path) as file:
+        with open_regular(path) as file:
             stat = os.fstat(file.fileno())
             first, last = _HeaderScan(), _HeaderScan()
             begin = chunk = file.read(PEEK)

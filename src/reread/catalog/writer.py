@@ -27,6 +27,7 @@ from reread.catalog.stored_line import (
 )
 from reread.disk.backwards import lines_backwards
 from reread.disk.lock import lock
+from reread.disk.regular import make_private_folder, open_descriptor
 from reread.errors import Misuse, Unwritable
 
 NEVER, RESULT, LINE = FSYNC_MODES = ("never", "result", "line")
@@ -54,8 +55,8 @@ class ConversationWriter:
         self._meter = CostMeter(path)
         self._mutex = threading.Lock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+            make_private_folder(path.parent)
+            self._fd = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         except OSError as error:
             raise Unwritable.at(path, error) from error
         try:
@@ -83,8 +84,7 @@ class ConversationWriter:
         """Write one line."""
         with self._mutex:
             data, is_result = self._encode(raw, end, stream, format_timestamp(timestamp))
-            self._write(data)
-            self.line_count += 1
+            self._write_lines(data)
         self._sync(after_result=is_result)
 
     def extend(self, lines: Sequence[bytes], *, stream: str = OUT) -> None:
@@ -92,8 +92,7 @@ class ConversationWriter:
         with self._mutex:
             timestamp = format_timestamp()
             encoded = [self._encode(*split_line_end(line), stream, timestamp) for line in lines]
-            self._write(b"".join(data for data, _ in encoded))
-            self.line_count += len(lines)
+            self._write_lines(b"".join(data for data, _ in encoded))
         self._sync(after_result=any(is_result for _, is_result in encoded))
 
     def close(self, *, discard_empty: bool = False) -> None:
@@ -123,6 +122,14 @@ class ConversationWriter:
     def _write_marker(self, marker: RunMarker) -> None:
         with self._mutex:
             self._write(self._encoder.encode_marker(marker, format_timestamp()))
+
+    def _write_lines(self, data: bytes) -> None:
+        """Append captured lines, and count those that were written to their end."""
+        size = os.fstat(self._fd).st_size
+        try:
+            self._write(data)
+        finally:
+            self.line_count += data.count(b"\n", 0, os.fstat(self._fd).st_size - size)
 
     def _write(self, data: bytes) -> None:
         """Append whole lines; after a short write, the rest is tried until the system reports why."""

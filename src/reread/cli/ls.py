@@ -18,6 +18,7 @@ from reread.cli._options import (
     until_option,
 )
 from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.disk.regular import open_regular
 from reread.errors import Misuse, RereadError, naming_file
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def count_lines(path: str, enough: float) -> int:
     """Count the lines of a file, a last one without end included; stop soon after there are more than `enough`."""
     count, last = 0, b"\n"
     try:
-        with Path(path).open("rb", buffering=0) as file:
+        with open_regular(path) as file:
             while count <= enough and (chunk := file.read(CHUNK)):
                 count += chunk.count(b"\n")
                 last = chunk[-1:]

@@ -9,11 +9,13 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+_BINARY = getattr(os, "O_BINARY", 0)
 
-def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False) -> None:
+
+def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600) -> None:
     """Write a file beside its final path and move it there; a device or pipe is written to directly.
 
-    `sync` flushes the content to disk before the move.
+    `sync` flushes the content to disk before the move. A new file gets the mode, as far as the umask allows.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
     if os.path.exists(target) and not os.path.isfile(target):
@@ -22,7 +24,7 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False) -> 
         return
     temporary = target.with_name(f".reread-{secrets.token_hex(6)}")
     try:
-        with temporary.open("xb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb") as file:
             file.writelines(pieces)
             if sync:
                 file.flush()

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from reread.disk.regular import open_regular
+
 CHUNK = 1 << 20
 
 
 def lines_backwards(path: Path) -> Iterator[bytes]:
     """Yield the lines without their newline, the last first; the first item is what follows the last newline."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         end = file.seek(0, os.SEEK_END)
         rest: list[bytes] = []  # the end of the chunk's last line, in pieces, the last piece first
         while end > 0:

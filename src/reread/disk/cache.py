@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reread.disk.layout import expand_path
+from reread.disk.regular import make_private_folder, open_descriptor
 
 VARIABLE = "REREAD_CACHE"
 NAME = "cache.sqlite"
@@ -138,7 +139,7 @@ class CacheFile:
 
     def _open(self) -> sqlite3.Connection | None:
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
             return self._connect() or self._rebuild()
         except OSError:
             return None
@@ -156,7 +157,7 @@ class CacheFile:
 
     def _connect(self) -> sqlite3.Connection | None:
         """Open the file and prepare the tables; None if the file is not a cache of this layout."""
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # titles and folders are nobody else's business
+        os.close(open_descriptor(self.path, os.O_RDWR | os.O_CREAT))  # titles and folders are nobody else's business
         database = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             database.execute("PRAGMA synchronous = OFF")  # a cache that a crash breaks is rebuilt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
+from reread.disk.regular import open_regular, read_settings
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
 
@@ -285,7 +287,7 @@ def _agent_id(path: Path) -> str:
 def agent_meta(path: Path) -> dict[str, Any]:
     """Return the metadata that Claude Code writes next to an agent's file; empty if there is none."""
     try:
-        value = jsontext.loads_clean(path.with_suffix(".meta.json").read_bytes())
+        value = jsontext.loads_clean(read_settings(path.with_suffix(".meta.json")))
     except (OSError, ValueError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
@@ -294,7 +296,7 @@ def agent_meta(path: Path) -> dict[str, Any]:
 def first_envelope(path: Path) -> RecordEnvelope | None:
     """Return the envelope of the first record with a session id, if it is among the first eight."""
     try:
-        with path.open("rb") as file:
+        with io.BufferedReader(open_regular(path)) as file:
             for line, _ in zip(file, range(8), strict=False):
                 try:
                     envelope = decode_envelope(line)

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from reread.disk.regular import open_regular
+
 GIT = ".git"
 MAX_POINTER = 4096
 """Bytes read of the file that a worktree has instead of a folder."""
@@ -34,8 +36,8 @@ def repository_of(folder: str) -> str:
 def _main_folder(pointer: Path) -> str | None:
     """Return the main folder of the worktree with this `.git` file; None for a submodule or an unreadable file."""
     try:
-        with pointer.open(encoding="utf-8", errors="replace") as file:
-            found = _WORKTREE_OF.match(file.read(MAX_POINTER))
+        with open_regular(pointer) as file:
+            found = _WORKTREE_OF.match(file.read(MAX_POINTER).decode("utf-8", "replace"))
     except OSError:
         return None
     return found[1] if found else None

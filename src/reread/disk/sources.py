@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
-import stat
 import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from reread.disk.regular import NotRegular, check_regular, open_regular
 from reread.errors import Misuse, NotFound, Unreadable
 
 LIVE_SECONDS = 30.0
@@ -69,20 +67,12 @@ class TempFileSource:
         return None
 
 
-_NOT_REGULAR: tuple[tuple[Callable[[int], bool], str], ...] = (
-    (stat.S_ISDIR, "it is a folder; name a .jsonl file in it, or run `reread check` on the folder"),
-    (stat.S_ISFIFO, "it is a pipe; pass it as standard input, as in `reread show - < FILE`"),
-    (lambda mode: not stat.S_ISREG(mode), "it is a device or a socket; name a file"),
-)
-"""Files that cannot be read at any offset, and what to do instead."""
-
-
 def require_regular_file(path: Path) -> Path:
     """Return the path; raise Unreadable for a folder, and for a pipe or device, which might be read forever."""
-    mode = path.stat().st_mode
-    reason = next((reason for matches, reason in _NOT_REGULAR if matches(mode)), None)
-    if reason is not None:
-        raise Unreadable(f"Cannot read {path}: {reason}.", path=str(path))
+    try:
+        check_regular(path.stat().st_mode, path)
+    except NotRegular as error:
+        raise Unreadable.at(path, error) from error
     return path
 
 
@@ -103,7 +93,7 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
         try:
-            self._file = io.FileIO(require_regular_file(path), "rb")
+            self._file = open_regular(path)
         except FileNotFoundError:
             raise NotFound(f"No file {path}; run `reread ls` to list sessions.", path=str(path)) from None
         except OSError as error:

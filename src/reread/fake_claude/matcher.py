@@ -15,6 +15,7 @@ from typing import Any, cast
 from reread.base.claude_argv import Invocation
 from reread.base.text import plural
 from reread.disk.layout import expand_path
+from reread.disk.regular import read_settings
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.fake_claude.script import RecordedTurn, recorded_turns
 from reread.fake_claude.script_sources import read_recordings
@@ -96,7 +97,7 @@ def _read_patterns(path: str) -> tuple[tuple[str, str], ...]:
     if not path:
         return ()
     try:
-        value = json.loads(expand_path(path).read_bytes())
+        value = json.loads(read_settings(expand_path(path)))
     except OSError as error:
         raise Unreadable.at(path, error) from error
     except ValueError as error:

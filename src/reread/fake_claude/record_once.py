@@ -13,6 +13,7 @@ from reread.base.claude_argv import STREAM_JSON
 from reread.catalog.resolve import looks_like_path
 from reread.catalog.store import Store
 from reread.disk.layout import expand_path
+from reread.disk.regular import read_settings
 from reread.errors import NotFound
 from reread.fake_claude.caller import CallerMessages
 from reread.fake_claude.control_protocol import inner, request_id
@@ -24,7 +25,6 @@ from reread.records.lines import LineSplitter
 CLAUDE_VARIABLE = "REREAD_CLAUDE"
 RECORD_VARIABLE = "REREAD_RECORD"
 OUTPUT_FORMAT = "--output-format"
-LARGEST_SCRIPT = 1 << 20
 
 
 class RealClient:
@@ -94,7 +94,7 @@ def find_claude(environment: Mapping[str, str]) -> str:
 def _is_fake(path: Path) -> bool:
     """True if a program only starts this one: a copy of it, or a script that names it."""
     with suppress(OSError):
-        data = path.read_bytes() if path.stat().st_size < LARGEST_SCRIPT else b""
+        data = read_settings(path)
         return b"reread-claude" in data or b"reread.fake_claude" in data
     return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, StoredLine
 from reread.disk.layout import CONVERSATIONS, expand_path, transcripts_in
+from reread.disk.regular import open_regular
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.records.dialects import stream_json
@@ -102,7 +104,7 @@ def _load_runs(stored: StoredConversation) -> list[list[Frame]]:
 
 def _load_stream(path: Path) -> list[Frame]:
     """Read a stream that was printed into a file."""
-    with path.open("rb") as file:
+    with io.BufferedReader(open_regular(path)) as file:
         return [frame for line in file for frame in frames_of(OUT, line)]
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from reread.disk.cache import FileState, cache_folder
 from reread.disk.lock import lock
+from reread.disk.regular import make_private_folder, open_descriptor, read_settings
 from reread.index.engine import tantivy
 from reread.index.terms import LONGEST, camel_pieces, prepare
 from reread.index.units import KINDS, Carry, Unit
@@ -240,8 +241,8 @@ def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
         yield None
         return
     try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        make_private_folder(folder.parent)
+        descriptor = open_descriptor(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
     except OSError:
         yield None
         return
@@ -287,7 +288,7 @@ def _deleted_share(folder: Path) -> float:
 def remove_orphans(folder: Path) -> None:
     """Delete files that no segment of the last commit needs: a process that was killed leaves some behind."""
     with suppress(OSError, msgspec.DecodeError):
-        meta = msgspec.json.decode((folder / "meta.json").read_bytes())
+        meta = msgspec.json.decode(read_settings(folder / "meta.json"))
         segments = {str(segment["segment_id"]).replace("-", "") for segment in meta["segments"]}
         for path in folder.iterdir():
             stem = path.name.partition(".")[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from reread.disk.atomic import write_atomic
+from reread.disk.regular import PRIVATE_FILE
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
@@ -53,11 +54,21 @@ def export(
     return document
 
 
+def copy_mode(session: Session) -> int:
+    """Return the mode of a copy of a session: no one may read it who may not read the session."""
+    if session.path is None:
+        return 0o666
+    try:
+        return session.path.stat().st_mode & 0o666
+    except OSError:  # it has been deleted
+        return PRIVATE_FILE
+
+
 def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> None:
     """Write an exported document, but never over the session's own file."""
     if session.path is not None and os.path.realpath(path) == os.path.realpath(session.path):
         raise Misuse(f"Cannot write {path}: it is the session itself; choose another file.")
     try:
-        write_atomic(path, pieces)
+        write_atomic(path, pieces, mode=copy_mode(session))
     except OSError as error:
         raise Unwritable.at(path, error) from error

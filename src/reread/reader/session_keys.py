@@ -9,6 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,119}")
+
+
+def is_session_key(text: str) -> bool:
+    """True if a text can be the key of a session, and so the name of a file."""
+    return _KEY.fullmatch(text) is not None
 
 
 def session_key(path: Path, taken: Mapping[str, Path]) -> str:

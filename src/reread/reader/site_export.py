@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
@@ -16,12 +16,14 @@ from reread.base.text import home_text, plural
 from reread.base.version import __version__
 from reread.catalog.summaries import read_header
 from reread.disk.atomic import write_atomic
+from reread.disk.regular import read_settings
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
+from reread.reader.export_formats import copy_mode
 from reread.reader.html_export import Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
-from reread.reader.session_keys import session_key
+from reread.reader.session_keys import is_session_key, session_key
 from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
@@ -80,6 +82,8 @@ class _SiteWriter:
         self.folder = folder
         self.selection = selection
         self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
+        self.mode = 0o666
+        """The mode of the index: it is as private as the most private session."""
         self.manifest = _read_manifest(folder / MANIFEST)
         made_with = self._made_with()
         if self.manifest.made_with != made_with:
@@ -104,9 +108,9 @@ class _SiteWriter:
             except RereadError as fault:
                 faults.append(str(fault) if fault.path is not None else f"{absolute}: {fault}")
             progress(1)
-        write_atomic(self.folder / MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
+        self._write_file(MANIFEST, [msgspec.json.format(jsontext.dumps(self.manifest))])
         rows = {key: page.row for key, page in self.manifest.pages.items()}
-        write_atomic(self.folder / INDEX, (line.encode() for line in index_html(rows)))
+        self._write_file(INDEX, (line.encode() for line in index_html(rows)))
         return SiteResult(str(self.folder / INDEX), written, len(sessions) - written - len(faults), faults)
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
@@ -116,7 +120,9 @@ class _SiteWriter:
         state = repr(session.usage_inputs.state)
         if known is not None and known.state == state and page.exists():
             return False
-        write_atomic(page, session_html(session, self.selection, assets=assets, home=INDEX))
+        self.mode &= copy_mode(session)
+        pieces = session_html(session, self.selection, assets=assets, home=INDEX)
+        self._write_file(page.name, pieces, copy_mode(session))
         row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
         self.manifest.pages[key] = SitePage(_path_text(path), state, row)
         return True
@@ -124,7 +130,15 @@ class _SiteWriter:
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
         for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
-            write_atomic(self.folder / ASSETS / name, [text.encode()])
+            self._write_file(f"{ASSETS}/{name}", [text.encode()], 0o666)
+
+    def _write_file(self, name: str, pieces: Iterable[bytes], mode: int | None = None) -> None:
+        """Write a file of the site, and nothing outside its folder: what is there may be someone else's."""
+        path = self.folder / name
+        inside = os.path.join(os.path.realpath(self.folder), name)
+        if os.path.realpath(path) != inside:
+            raise Unwritable(f"Cannot write {path}: it leads out of the folder; delete it, or choose another folder.")
+        write_atomic(path, pieces, mode=self.mode if mode is None else mode)
 
     def _made_with(self) -> str:
         inputs = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
@@ -138,11 +152,15 @@ def _path_text(path: Path) -> str:
 
 def _read_manifest(path: Path) -> Manifest:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(read_settings(path), type=Manifest)
     except FileNotFoundError:
         return Manifest()
     except (msgspec.DecodeError, UnicodeError) as error:
         raise Unreadable(f"Cannot read {path}: {error}; choose another folder.") from error
+    unknown = next((key for key in manifest.pages if not is_session_key(key)), None)
+    if unknown is not None:
+        raise Unreadable(f"Cannot read {path}: {unknown!r} cannot be the name of a page; choose another folder.")
+    return manifest
 
 
 def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:

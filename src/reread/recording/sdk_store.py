@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import re
 import shutil
@@ -20,6 +21,7 @@ from reread.catalog.stored_line import StoredLine, decode_line
 from reread.disk import layout
 from reread.disk.atomic import write_atomic
 from reread.disk.filenames import filename_for, id_from_filename
+from reread.disk.regular import make_private_folder, open_regular, read_settings
 
 AGENT = "sdk"
 """The agent whose conversations these are, beside those of captures."""
@@ -163,7 +165,7 @@ class _StoredUuids:
     def _read_new_lines(self) -> None:
         if self._path.stat().st_size <= self._offset:
             return
-        with self._path.open("rb") as file:
+        with io.BufferedReader(open_regular(self._path)) as file:
             file.seek(self._offset)
             for raw in file:
                 line = decode_line(raw)
@@ -184,7 +186,7 @@ def _update_summary(key: Key, new: Sequence[Entry], path: Path) -> None:
     """Fold new entries into a session's summary, and give it the time of the session's file."""
     fold = importlib.import_module("claude_agent_sdk").fold_session_summary
     summary = {**fold(_summary(path), key, new), "mtime": _milliseconds(path)}
-    _folder(path).mkdir(exist_ok=True)
+    make_private_folder(_folder(path))
     _write_json(_folder(path) / SUMMARY_NAME, summary)
 
 
@@ -194,7 +196,7 @@ def _write_json(path: Path, value: Entry) -> None:
 
 def _summary(path: Path) -> Entry | None:
     with suppress(OSError):
-        return _json_object((_folder(path) / SUMMARY_NAME).read_bytes()) or None
+        return _json_object(read_settings(_folder(path) / SUMMARY_NAME)) or None
     return None
 
 

@@ -1,0 +1,70 @@
+"""Open regular files only: a pipe or a device could be read forever, or keep whoever opens it waiting.
+
+Every file that others may have put there is opened here. Folders and files of reread's own are made private.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+LARGEST_SETTINGS = 1 << 24
+"""A file of settings or metadata with more bytes is not read."""
+
+_KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
+    (stat.S_ISDIR, errno.EISDIR, "it is a folder; name a .jsonl file in it, or run `reread check` on the folder"),
+    (stat.S_ISFIFO, errno.ESPIPE, "it is a pipe; pass it as standard input, as in `reread show - < FILE`"),
+    (lambda mode: not stat.S_ISREG(mode), errno.ENODEV, "it is a device or a socket; name a file"),
+)
+"""Files that cannot be read at any offset, and what to do instead."""
+
+
+class NotRegular(OSError):
+    """A file that is not a regular one."""
+
+
+def check_regular(mode: int, path: str | Path) -> None:
+    """Raise NotRegular unless the mode is that of a regular file."""
+    for matches, code, reason in _KINDS:
+        if matches(mode):
+            raise NotRegular(code, reason, str(path))
+
+
+def open_descriptor(path: str | Path, flags: int = os.O_RDONLY, mode: int = PRIVATE_FILE) -> int:
+    """Open a regular file and return its descriptor; a new one is private."""
+    if os.path.exists(path):
+        check_regular(os.stat(path).st_mode, path)  # noqa: PTH116
+    for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    descriptor = os.open(path, flags, mode)
+    try:
+        check_regular(os.fstat(descriptor).st_mode, path)  # it may have been replaced since
+    except NotRegular:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_regular(path: str | Path) -> io.FileIO:
+    """Open a regular file for reading, without a buffer."""
+    return io.FileIO(open_descriptor(path), "rb")
+
+
+def read_settings(path: str | Path) -> bytes:
+    """Return the content of a small file."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > LARGEST_SETTINGS:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+        return file.readall()
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder that only its owner can enter, and those above it that are missing."""
+    for above in (*reversed(folder.parents), folder):
+        if not os.path.isdir(above):
+            above.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
