@@ -1,4 +1,5 @@
-"""Writes docs/reference.md from the docstrings, docs/commands.md from the help, and the tools in docs/format.md."""
+"""Writes docs/reference.md from the docstrings, docs/commands.md from the help, docs/json.md from the schema of
+`show -f json`, and the tools in docs/format.md."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from reread import tool_types
 from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.records.blocks import union_members
+from reread.render.json_values import STRUCTS, VERSION, session_schema
 from reread.tools import all_tools
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -276,7 +278,66 @@ def _nested(option: Any) -> str:
     return f"`{option.__name__}`" if inspect.isclass(option) else "text or blocks"
 
 
-PAGES = {"reference.md": reference, "commands.md": commands, "format.md": file_format}
+def session_page() -> str:
+    """The JSON of a session, type by type, from its schema."""
+    schema = session_schema()
+    definitions = schema["$defs"]
+    names = [struct.__name__ for struct in STRUCTS] + ["ContentBlock"]
+    lines = ["# The JSON of a session", "", JSON_INTRO.format(version=VERSION), ""]
+    for name in names:
+        lines += [f"## {name}", "", definitions[name]["description"], "", *_json_fields(definitions[name]), ""]
+    lines += ["## Node", "", "How a call is drawn: each node has its type in `node`.", ""]
+    for name in sorted(definitions.keys() - {*names, "Node"}):
+        lines += [f"### {name}", "", definitions[name]["description"], "", *_json_fields(definitions[name]), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+JSON_INTRO = """`reread show -f json` and `reread export -f json` write one object, a [SessionValue](#sessionvalue).
+`reread tail --format json` prints a [ChangeValue](#changevalue) on each line. `reread show --schema` prints the JSON
+Schema of both. The JSON is encoded from the types that this page and the schema are made from.
+
+`version` is {version}. A new field does not change it; a field that is removed or means something else does. So ignore
+fields that you do not know. Every field is always there, unless its meaning says when it is absent, and `null` if it is
+unknown. `--turns`, `--branch`, `--only` and the other options of `show` choose what the lists hold.
+
+```
+reread show latest -f json | jq '.turns[].prompt.text'
+reread show latest -f json | jq '.calls[] | select(.state == "failed") | .title'
+```"""
+
+
+def _json_fields(definition: dict[str, Any]) -> Iterator[str]:
+    yield "| field | type | meaning |"
+    yield "|---|---|---|"
+    for name, field in definition["properties"].items():
+        yield f"| `{name}` | {_cell(_json_type(field))} | {_cell(field.get('description', ''))} |"
+
+
+def _json_type(field: dict[str, Any]) -> str:
+    """The type of a field in the words of JSON, with links to the other types."""
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in field:
+        return " or ".join(_json_type(option) for option in field["anyOf"])
+    if "enum" in field:
+        return " or ".join(f"`{value}`" for value in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    match field.get("type"):
+        case "array":
+            return f"list of {_json_type(field['items'])}" if field.get("items") else "list"
+        case "object" if field.get("additionalProperties"):
+            return f"object of {_json_type(field['additionalProperties'])}"
+        case "string" if field.get("format") == "date-time":
+            return "time"
+        case None:
+            return "anything"
+        case kind:
+            return str(kind)
+
+
+PAGES = {"reference.md": reference, "commands.md": commands, "json.md": session_page, "format.md": file_format}
 
 
 if __name__ == "__main__":

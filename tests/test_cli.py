@@ -114,9 +114,10 @@ OWN_HELP = {
     ("--format", "export"),
     ("--tool", "ls"),
     ("--errors", "ls"),
+    ("--schema", "show"),
 }
-"""Options whose help differs from that of other verbs: captures write to --root, export has a default format, and `ls`
-chooses sessions instead of calls."""
+"""Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls`
+chooses sessions instead of calls, and a session has another schema than its file."""
 OWN_SHORT_NAMES = {("--format", "tail")}
 """`tail -f` already has another meaning."""
 

@@ -27,12 +27,19 @@ class Usage(msgspec.Struct, frozen=True):
     """Tokens and cost of one response or of many."""
 
     responses: int = 0
+    """Number of responses of the API."""
     input_tokens: int = 0
+    """Input that no cache was used for."""
     output_tokens: int = 0
+    """Output, thinking included."""
     cache_write_5m_tokens: int = 0
+    """Input that was written to the cache for five minutes."""
     cache_write_1h_tokens: int = 0
+    """Input that was written to the cache for an hour."""
     cache_read_tokens: int = 0
+    """Input that was read from the cache."""
     web_searches: int = 0
+    """Number of searches by the API's own tool."""
     cost_usd: float | None = 0.0
     """Cost of the tokens by the price table; None if there are responses and none of them has a price."""
     reported_cost_usd: float | None = None

@@ -238,7 +238,7 @@ def _pieces(value: Any) -> list[str]:
     while todo:
         item = todo.pop()
         if isinstance(item, msgspec.Struct):
-            item = msgspec.structs.asdict(item)
+            item = _struct_fields(item)
         if isinstance(item, _Text):
             out.append(item)
         elif isinstance(item, dict):
@@ -262,6 +262,13 @@ def _pieces(value: Any) -> list[str]:
         else:
             out.append(_encode(item).decode())
     return out
+
+
+def _struct_fields(value: msgspec.Struct) -> dict[str, Any]:
+    """Return a struct as the encoder writes it, with its tag and without fields that are not set."""
+    config = value.__struct_config__
+    tag = {config.tag_field: config.tag} if config.tag_field and config.tag is not None else {}
+    return tag | {name: item for name, item in msgspec.structs.asdict(value).items() if item is not msgspec.UNSET}
 
 
 class _Text(str):

@@ -20,7 +20,7 @@ from reread.cli._options import (
     selection_options,
     session_argument,
 )
-from reread.cli._output import print_notice
+from reread.cli._output import print_json, print_notice
 
 if TYPE_CHECKING:
     from reread.model.conversation import Call
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @format_option("terminal", "markdown", "json", default="terminal", help="Print in this format.")
 @selection_options
 @click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of --format json and exit.")
 @click.option("--no-pager", is_flag=True, help="Print directly to the terminal.")
 @root_options
 @click.pass_context
@@ -41,6 +42,7 @@ def show(
     project: tuple[str, ...],
     form: str,
     raw: bool,
+    schema: bool,
     no_pager: bool,
     root: tuple[Path, ...],
     **options: Any,
@@ -56,6 +58,12 @@ def show(
     reread show latest --format markdown > session.md
     reread show latest --format json | jq '.turns[].prompt.text'
     """
+    if schema:
+        refuse_with(ctx, "--schema", ("--raw", "--format", *SELECTION_OPTIONS), "it reads no session")
+        from reread.render.json_values import session_schema
+
+        print_json(session_schema())
+        return
     refuse_with(ctx, "--raw", ("--format", *SELECTION_OPTIONS), "it prints the whole file as it is")
     selection = selection_from(ctx, options)
     session = open_session(ctx, name, root, project)

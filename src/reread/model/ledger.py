@@ -48,8 +48,11 @@ class Fate(msgspec.Struct, frozen=True):
     """What became of one record, and why."""
 
     line: int
+    """The line of the record."""
     fate: str
+    """shown, merged, paired, attached, state, agent, duplicate, reappended, orphan, unknown, malformed or abandoned."""
     reason: str
+    """Why, in words."""
     message: str | None = None
     """The id of the message it belongs to."""
     call: str | None = None

@@ -1,11 +1,12 @@
-"""The public values as JSON, with the same names as in Python."""
+"""Sessions and changes as JSON: the values of `json_values`, encoded in pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec import UNSET
 
 from reread.base import jsontext
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
@@ -14,24 +15,83 @@ from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.model.recorded import other_fields
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
+from reread.render.json_values import (
+    AgentValue,
+    BranchValue,
+    CallValue,
+    ChangeValue,
+    CompactionValue,
+    ContentBlock,
+    ConversationValue,
+    MessageValue,
+    SessionValue,
+    TurnValue,
+)
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.changes import Change
 from reread.session.session import Session
 
+T = TypeVar("T")
+
 
 def session_json(session: Session, selection: Selection = EVERYTHING) -> Iterator[bytes]:
     """The selection of a session as JSON, in pieces, so that a large one need not fit in memory."""
+    yield from _encoded(_session_value(session, selection))
+    yield b"\n"
+
+
+def _encoded(value: Any) -> Iterator[bytes]:
+    """A conversation, its streamed lists item by item, and anything else at once."""
+    if isinstance(value, ConversationValue):
+        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        short_first = sorted(fields, key=lambda field: isinstance(field[1], Iterator | dict))
+        yield from _encoded({name: item for name, item in short_first if item is not UNSET})
+    elif isinstance(value, dict):
+        for n, (name, item) in enumerate(cast(dict[str, Any], value).items()):
+            yield (b",\n" if n else b"{\n") + jsontext.dumps(name) + b": "
+            yield from _encoded(item)
+        yield b"}" if value else b"{}"
+    elif isinstance(value, Iterator):
+        yield b"["
+        for n, item in enumerate(cast(Iterator[Any], value)):
+            yield (b",\n" if n else b"\n") + jsontext.dumps(item)
+        yield b"]"
+    else:
+        yield jsontext.dumps(value)
+
+
+def _streamed(values: Iterable[T]) -> list[T]:
+    """Values that are made while they are written: a list that is never held in memory."""
+    return cast(list[T], iter(values))
+
+
+def _session_value(session: Session, selection: Selection) -> SessionValue:
     turns = selected_turns(session.conversation, selection) if selection.is_excerpt else None
-    yield b"{"
-    yield from _pairs(_session_fields(session))
-    yield from _conversation(session.conversation, selection, turns)
-    yield b',\n"agents": {'
-    for n, (agent, chosen) in enumerate(_agents(session, selection, turns)):
-        yield (b",\n" if n else b"\n") + jsontext.dumps(agent.id) + b": {"
-        yield from _pairs(_agent_fields(agent))
-        yield from _conversation(agent, selection, chosen)
-        yield b"}"
-    yield b"}}\n"
+    return SessionValue(
+        id=session.id,
+        ids=session.ids,
+        title=session.title,
+        project=session.project,
+        project_guessed=session.project_guessed,
+        path=str(session.path) if session.path is not None else None,
+        started=session.started,
+        ended=session.ended,
+        dialects=list(session.dialects),
+        versions=session.versions,
+        models=session.models,
+        git_branches=session.git_branches,
+        entrypoints=session.entrypoints,
+        slugs=session.slugs,
+        permission_modes=session.permission_modes,
+        pr_links=session.pr_links,
+        results=session.results,
+        usage=session.usage,
+        problems=session.problems,
+        **_conversation(session.conversation, selection, turns),
+        agents={
+            agent.id: _agent_value(agent, selection, chosen) for agent, chosen in _agents(session, selection, turns)
+        },
+    )
 
 
 def _agents(
@@ -49,193 +109,161 @@ def _agents(
         yield agent, None
 
 
-def _pairs(values: dict[str, Any]) -> Iterator[bytes]:
-    for name, value in values.items():
-        yield jsontext.dumps(name) + b": " + jsontext.dumps(value) + b",\n"
+def _agent_value(agent: Agent, selection: Selection, turns: Sequence[Turn] | None) -> AgentValue:
+    return AgentValue(
+        id=agent.id,
+        type=agent.type,
+        prompt=agent.prompt,
+        call=agent.call.id if agent.call is not None else None,
+        parent=agent.parent.id if agent.parent is not None else None,
+        path=agent.path,
+        warmup=agent.warmup,
+        usage=agent.usage,
+        **_conversation(agent, selection, turns),
+    )
 
 
-def _session_fields(session: Session) -> dict[str, Any]:
-    return {
-        "id": session.id,
-        "ids": session.ids,
-        "title": session.title,
-        "project": session.project,
-        "project_guessed": session.project_guessed,
-        "path": str(session.path) if session.path is not None else None,
-        "started": session.started,
-        "ended": session.ended,
-        "dialects": session.dialects,
-        "versions": session.versions,
-        "models": session.models,
-        "git_branches": session.git_branches,
-        "entrypoints": session.entrypoints,
-        "slugs": session.slugs,
-        "permission_modes": session.permission_modes,
-        "pr_links": session.pr_links,
-        "results": session.results,
-        "usage": session.usage,
-        "problems": session.problems,
-    }
-
-
-def _agent_fields(agent: Agent) -> dict[str, Any]:
-    return {
-        "id": agent.id,
-        "type": agent.type,
-        "prompt": agent.prompt,
-        "call": agent.call.id if agent.call is not None else None,
-        "parent": agent.parent.id if agent.parent is not None else None,
-        "path": agent.path,
-        "warmup": agent.warmup,
-        "usage": agent.usage,
-    }
-
-
-def _conversation(conversation: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> Iterator[bytes]:
-    """A conversation; only its messages, calls and turns if some turns are selected."""
+def _conversation(conversation: Conversation, selection: Selection, turns: Sequence[Turn] | None) -> dict[str, Any]:
+    """The fields of a conversation; only its messages, calls and turns if some turns are selected."""
     messages = conversation.messages if turns is None else [message for turn in turns for message in turn.messages]
     calls = conversation.calls if turns is None else [call for turn in turns for call in turn.calls]
-    yield from _array("messages", (value for m in messages if (value := _selected_value(m, selection)) is not None))
     shown = [call for call in calls if selection.shows_call(call)] if selection.shows(TOOLS) else ()
-    yield from _array("calls", (call_value(call, full=selection.full) for call in shown))
-    yield from _array("turns", map(turn_value, conversation.turns if turns is None else turns), last=turns is not None)
+    fields: dict[str, Any] = {
+        "messages": _streamed(value for m in messages if (value := _selected_value(m, selection)) is not None),
+        "calls": _streamed(call_value(call, full=selection.full) for call in shown),
+        "turns": _streamed(map(turn_value, conversation.turns if turns is None else turns)),
+    }
     if turns is None:
-        yield from _array("branches", _branch_values(conversation))
-        yield from _array("compactions", map(compaction_value, conversation.compactions))
-        yield from _array("ledger", map(plain, conversation.ledger), last=True)
+        fields |= {
+            "branches": _streamed(_branch_values(conversation)),
+            "compactions": _streamed(map(compaction_value, conversation.compactions)),
+            "ledger": _streamed(conversation.ledger),
+        }
+    return fields
 
 
-def _selected_value(message: Message, selection: Selection) -> dict[str, Any] | None:
+def _selected_value(message: Message, selection: Selection) -> MessageValue | None:
     """A message with its selected blocks; None if only some kinds are selected and it has none of them."""
     blocks = [block for block in message.blocks if selection.shows(block_kind(message, block))]
     if selection.only is not None and not blocks:
         return None
     value = message_value(message, blocks)
-    return value if selection.shows(TOOLS) else {**value, "calls": []}
+    return value if selection.shows(TOOLS) else msgspec.structs.replace(value, calls=[])
 
 
-def _array(name: str, values: Iterable[Any], *, last: bool = False) -> Iterator[bytes]:
-    yield jsontext.dumps(name) + b": ["
-    for n, value in enumerate(values):
-        yield (b",\n" if n else b"\n") + jsontext.dumps(value)
-    yield b"]" if last else b"],\n"
-
-
-def message_value(message: Message, blocks: Sequence[Block] | None = None) -> dict[str, Any]:
+def message_value(message: Message, blocks: Sequence[Block] | None = None) -> MessageValue:
     """A message, with all its blocks or the given ones."""
-    return {
-        "id": message.id,
-        "role": message.role,
-        "kind": message.kind,
-        "author": message.author,
-        "timestamp": message.timestamp,
-        "model": message.model,
-        "stop_reason": message.stop_reason,
-        "text": message.text,
-        "blocks": [block_value(block) for block in (message.blocks if blocks is None else blocks)],
-        "calls": [call.id for call in message.calls],
-        "usage": plain(message.usage),
-        "uuids": message.uuids,
-        "line": message.line,
-        "branch": message.branch,
-        "flags": sorted(message.flags),
-        **plain(message.api_facts),
-        "attached": [payload_of(message.conversation.bodies.native(index)) for index in message.attached],
-        "fields": other_fields(message, [x for x in message_parts(message) if not isinstance(x, NoticeDetails)]),
-    }
+    facts = message.api_facts
+    return MessageValue(
+        id=message.id,
+        role=message.role,
+        kind=message.kind,
+        author=message.author,
+        timestamp=message.timestamp,
+        model=message.model,
+        stop_reason=message.stop_reason,
+        text=message.text,
+        blocks=[_block_value(block) for block in (message.blocks if blocks is None else blocks)],
+        calls=[call.id for call in message.calls],
+        usage=message.usage,
+        uuids=message.uuids,
+        line=message.line,
+        branch=message.branch,
+        flags=sorted(message.flags),
+        request_id=facts.request_id,
+        stop_sequence=facts.stop_sequence,
+        service_tier=facts.service_tier,
+        attached=[payload_of(message.conversation.bodies.native(index)) for index in message.attached],
+        fields=other_fields(message, [x for x in message_parts(message) if not isinstance(x, NoticeDetails)]),
+    )
 
 
-def block_value(block: Block) -> dict[str, Any]:
+def _block_value(block: Block) -> ContentBlock:
     """A content block, without empty fields."""
-    value = plain(block)
+    try:
+        value = msgspec.to_builtins(block)
+    except (RecursionError, OverflowError):
+        value = msgspec.structs.asdict(block)
     return {key: item for key, item in value.items() if item is not None}
 
 
-def call_value(call: Call, *, full: bool = False) -> dict[str, Any]:
+def call_value(call: Call, *, full: bool = False) -> CallValue:
     """A call with its result."""
     outcome = call.outcome
-    return {
-        "id": call.id,
-        "name": call.name,
-        "title": call.title,
-        "state": outcome.state,
-        "exit_code": outcome.exit_code,
-        "error": call.error,
-        "input": call.input,
-        "result": block_value(call.result) if call.result is not None else None,
-        "data": call.data,
-        "duration": call.duration,
-        "nodes": [plain(node) for node in call.draw(full=full)],
-        "attached": [payload_of(call.conversation.bodies.native(index)) for index in call.attached],
-        "fields": {name: value for name, value in call.recorded.items() if name != "result" and value},
-        "agent": call.agent.id if call.agent is not None else None,
-        "message": call.message.id,
-        "line": call.line,
-    }
+    return CallValue(
+        id=call.id,
+        name=call.name,
+        title=call.title,
+        state=outcome.state,
+        exit_code=outcome.exit_code,
+        error=call.error,
+        input=call.input,
+        result=_block_value(call.result) if call.result is not None else None,
+        data=call.data,
+        duration=call.duration,
+        nodes=call.draw(full=full),
+        attached=[payload_of(call.conversation.bodies.native(index)) for index in call.attached],
+        fields={name: value for name, value in call.recorded.items() if name != "result" and value},
+        agent=call.agent.id if call.agent is not None else None,
+        message=call.message.id,
+        line=call.line,
+    )
 
 
-def turn_value(turn: Turn) -> dict[str, Any]:
+def turn_value(turn: Turn) -> TurnValue:
     """A turn: its prompt, and its messages and calls by id."""
-    return {
-        "index": turn.index,
-        "prompt": message_value(turn.prompt) if turn.prompt is not None else None,
-        "messages": [message.id for message in turn.messages],
-        "calls": [call.id for call in turn.calls],
-        "usage": plain(turn.usage),
-    }
+    return TurnValue(
+        index=turn.index,
+        prompt=message_value(turn.prompt) if turn.prompt is not None else None,
+        messages=[message.id for message in turn.messages],
+        calls=[call.id for call in turn.calls],
+        usage=turn.usage,
+    )
 
 
-def _branch_values(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def _branch_values(conversation: Conversation) -> Iterator[BranchValue]:
     own: dict[int, list[Message]] = {}
     for message in conversation.messages:
         own.setdefault(message.branch, []).append(message)
     return (branch_value(branch, own.get(branch.id, [])) for branch in conversation.branches)
 
 
-def branch_value(branch: Branch, own: Sequence[Message]) -> dict[str, Any]:
+def branch_value(branch: Branch, own: Sequence[Message]) -> BranchValue:
     """A branch: the message after which it leaves its parent, and by id the messages that no parent shares."""
     fork = branch.conversation.message_at(branch.fork) if branch.parent is not None else None
-    return {
-        "id": branch.id,
-        "active": branch.active,
-        "parent": branch.parent,
-        "fork": fork.id if fork is not None else None,
-        "leaf": own[-1].uuids[-1] if own and own[-1].uuids else None,
-        "messages": [message.id for message in own],
-        "turns": sum(message.kind in TURN_STARTERS for message in own),
-    }
+    return BranchValue(
+        id=branch.id,
+        active=branch.active,
+        parent=branch.parent,
+        fork=fork.id if fork is not None else None,
+        leaf=own[-1].uuids[-1] if own and own[-1].uuids else None,
+        messages=[message.id for message in own],
+        turns=sum(message.kind in TURN_STARTERS for message in own),
+    )
 
 
-def compaction_value(compaction: Compaction) -> dict[str, Any]:
+def compaction_value(compaction: Compaction) -> CompactionValue:
     """A compaction with the figures that the client recorded."""
-    return {
-        "line": compaction.line,
-        "trigger": compaction.trigger,
-        "micro": compaction.micro,
-        "pre_tokens": compaction.pre_tokens,
-        "post_tokens": compaction.post_tokens,
-        "preserved": compaction.preserved,
-        "boundary": compaction.boundary.id if compaction.boundary is not None else None,
-        "summary": compaction.summary.id if compaction.summary is not None else None,
-    }
+    return CompactionValue(
+        line=compaction.line,
+        trigger=compaction.trigger,
+        micro=compaction.micro,
+        pre_tokens=compaction.pre_tokens,
+        post_tokens=compaction.post_tokens,
+        preserved=compaction.preserved,
+        boundary=compaction.boundary.id if compaction.boundary is not None else None,
+        summary=compaction.summary.id if compaction.summary is not None else None,
+    )
 
 
-def change_value(change: Change) -> dict[str, Any]:
+def change_value(change: Change) -> ChangeValue:
     """What one record changed, with the current state of the message or call."""
-    return {
-        "kind": change.kind,
-        "line": change.line,
-        "fate": plain(change.fate),
-        "type": change.record.type if change.record is not None else None,
-        "message": message_value(change.message) if change.message is not None else None,
-        "call": call_value(change.call) if change.call is not None else None,
-        "agent": change.agent.id if change.agent is not None else None,
-    }
-
-
-def plain(value: Any) -> Any:
-    """A struct as plain JSON values."""
-    try:
-        return msgspec.to_builtins(value)
-    except (RecursionError, OverflowError):
-        return {name: getattr(value, name) for name in value.__struct_fields__}
+    return ChangeValue(
+        kind=change.kind,
+        line=change.line,
+        fate=change.fate,
+        type=change.record.type if change.record is not None else None,
+        message=message_value(change.message) if change.message is not None else None,
+        call=call_value(change.call) if change.call is not None else None,
+        agent=change.agent.id if change.agent is not None else None,
+    )

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base.coerce import as_dict, as_int
+from reread.base.format import as_number
 from reread.model.conversation import Conversation
 
 NO_RESULT = "no_result"
@@ -22,13 +23,19 @@ class TurnResult(msgspec.Struct, frozen=True):
     subtype: str
     """`success`, `error_max_turns` …; `no_result` if the stream ended first."""
     is_error: bool
+    """Whether the turn failed."""
     session: str | None = None
+    """The id of the session."""
     text: str = ""
     """The answer, or the error."""
     cost_usd: float | None = None
     """The cost that the client reports, earlier turns of the process included."""
     duration_ms: float | None = None
+    """Milliseconds that the turn took."""
+    duration_api_ms: float | None = None
+    """Milliseconds that the API took of these; requests at the same time count each."""
     num_turns: int | None = None
+    """Requests to the model, in the client's count."""
     denials: tuple[str, ...] = ()
     """The tools that were denied."""
     exit_code: int | None = None
@@ -67,7 +74,6 @@ def turn_result(line: int, native: dict[str, Any]) -> TurnResult:
     errors = native.get("errors")
     answer = native.get("result")
     text = answer if isinstance(answer, str) else "\n".join(_texts(errors))
-    cost, duration, turns = (native.get(name) for name in ("total_cost_usd", "duration_ms", "num_turns"))
     session = native.get("sessionId")
     return TurnResult(
         line=line,
@@ -75,9 +81,10 @@ def turn_result(line: int, native: dict[str, Any]) -> TurnResult:
         is_error=native.get("is_error") is True or native.get("subtype") not in (SUCCESS, None),
         session=session if isinstance(session, str) else None,
         text=text,
-        cost_usd=cost if isinstance(cost, int | float) else None,
-        duration_ms=duration if isinstance(duration, int | float) else None,
-        num_turns=as_int(turns),
+        cost_usd=as_number(native.get("total_cost_usd")),
+        duration_ms=as_number(native.get("duration_ms")),
+        duration_api_ms=as_number(native.get("duration_api_ms")),
+        num_turns=as_int(native.get("num_turns")),
         denials=tuple(_denied(native.get("permission_denials"))),
     )
 

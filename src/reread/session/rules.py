@@ -42,11 +42,13 @@ class Finding(msgspec.Struct, frozen=True):
     """One thing that `check` found, and where."""
 
     code: str
+    """The name of the rule."""
     level: str
     """error, warning or info."""
     line: int
     """From 1; 0 if it is about the file as a whole."""
     text: str
+    """What is wrong."""
 
 
 def byte_order_mark(file: CheckedFile, line: Line, seen: list[CheckedRecord]) -> Iterator[str]:

@@ -1,0 +1,322 @@
+"""The values that `show -f json` and `tail --format json` print, and their JSON Schema.
+
+The types are the contract: the JSON is encoded from them, and the schema and docs/json.md are generated from them. A
+new field keeps VERSION; a field that is removed, or means something else, needs a new one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from reread.accounting.billing import Usage
+from reread.base.struct_docs import field_docs
+from reread.model.ledger import Fate
+from reread.session.results import TurnResult
+from reread.session.rules import Finding
+from reread.tools import nodes
+from reread.tools.nodes import Node
+
+VERSION = 1
+
+Time: TypeAlias = Annotated[datetime, Meta(tz=True)]
+JsonObject: TypeAlias = dict[str, Any]
+ContentBlock: TypeAlias = Annotated[dict[str, Any], Meta(extra_json_schema={"$ref": "#/$defs/ContentBlock"})]
+CONTENT_BLOCK = {
+    "title": "ContentBlock",
+    "description": "A content block with the fields of its type, as recorded and without empty ones: see the format.",
+    "type": "object",
+    "properties": {"type": {"description": "text, thinking, tool_use, tool_result, image …", "type": "string"}},
+    "required": ["type"],
+}
+
+
+class MessageValue(Struct, frozen=True, kw_only=True):
+    """One prompt, one response or one notice: every record of it, joined."""
+
+    id: str
+    """The id of a response; else the uuid of the first record, or its line."""
+    role: str
+    """user, assistant or system."""
+    kind: str
+    """user: prompt, command, output, hook, notification, interrupt, summary, meta; assistant: response, error, notice;
+    system: compaction, hook, output, notification, error, notice."""
+    author: str
+    """Who said it: person, model, command, hook, peer, task or client."""
+    timestamp: Time | None
+    """When its first record was written."""
+    model: str | None
+    """The model of a response."""
+    stop_reason: str | None
+    """Why a response ended; null if it did not."""
+    text: str
+    """What it says; of a person's message, without the client's additions."""
+    blocks: list[ContentBlock]
+    """Its selected blocks, without results that have a call."""
+    calls: list[str]
+    """The ids of its calls."""
+    usage: Usage
+    """The tokens of its requests."""
+    uuids: list[str]
+    """The uuids of its records."""
+    line: int
+    """The line of its first record."""
+    branch: int
+    """The id of the branch it is on."""
+    flags: list[str]
+    """error, deleted, superseded or aborted."""
+    request_id: str | None
+    """The id of the API's request."""
+    stop_sequence: str | None
+    """The text that ended the response, if it was a stop sequence."""
+    service_tier: str | None
+    """The API's service tier."""
+    attached: list[JsonObject]
+    """The records that belong to it, as recorded: files mentioned, context added, hooks."""
+    fields: JsonObject
+    """What else is recorded of it, by path."""
+
+
+class CallValue(Struct, frozen=True, kw_only=True):
+    """A tool use and its result together."""
+
+    id: str
+    """The id of the tool use."""
+    name: str
+    """The name of the tool."""
+    title: str
+    """What it does, in one line."""
+    state: str
+    """running, done, failed, denied or interrupted."""
+    exit_code: int | None
+    """The exit code of the program it ran; null if the result does not say."""
+    error: str | None
+    """What the result says if the call failed, was denied or interrupted."""
+    input: Any
+    """The input as written."""
+    result: ContentBlock | None
+    """The result block; null while unanswered."""
+    data: Any
+    """The structured result, `toolUseResult`, as written."""
+    duration: float | None
+    """Seconds from the call to its result."""
+    nodes: list[Node]
+    """How reread draws it; with --full, everything that is recorded of it."""
+    attached: list[JsonObject]
+    """The records that belong to it, as recorded: progress, hooks, notices."""
+    fields: JsonObject
+    """What else is recorded of it, by where it stands."""
+    agent: str | None
+    """The id of the agent that it started or resumed."""
+    message: str
+    """The id of its message."""
+    line: int
+    """The line of the tool use."""
+
+
+class TurnValue(Struct, frozen=True, kw_only=True):
+    """A prompt and everything up to the next prompt."""
+
+    index: int
+    """Its number, from 1."""
+    prompt: MessageValue | None
+    """What a person typed; null if the file does not say."""
+    messages: list[str]
+    """The ids of its messages, the prompt included."""
+    calls: list[str]
+    """The ids of its calls."""
+    usage: Usage
+    """The tokens of its messages."""
+
+
+class BranchValue(Struct, frozen=True, kw_only=True):
+    """One way through a conversation that was rewound."""
+
+    id: int
+    """Its number, from 0."""
+    active: bool
+    """Whether the session continued here."""
+    parent: int | None
+    """The branch it leaves."""
+    fork: str | None
+    """The id of the message after which it leaves its parent."""
+    leaf: str | None
+    """The uuid of its last record."""
+    messages: list[str]
+    """The ids of the messages that no parent shares."""
+    turns: int
+    """How many turns start on it."""
+
+
+class CompactionValue(Struct, frozen=True, kw_only=True):
+    """A place where the conversation was summarised to free context."""
+
+    line: int
+    """The line of the boundary, or of the summary if there is no boundary."""
+    trigger: str | None
+    """auto or manual."""
+    micro: bool
+    """Whether only old tool results were cleared."""
+    pre_tokens: int | None
+    """Tokens in the context before."""
+    post_tokens: int | None
+    """Tokens in the context after."""
+    preserved: list[str]
+    """The uuids of records that stayed in the context unchanged."""
+    boundary: str | None
+    """The id of the message that marks the place."""
+    summary: str | None
+    """The id of the message with the summary."""
+
+
+class ConversationValue(Struct, frozen=True, kw_only=True):
+    """What a session and an agent have in common."""
+
+    messages: list[MessageValue]
+    """Every message, all branches, in file order; or those of the selected turns."""
+    calls: list[CallValue]
+    """The calls of these messages."""
+    turns: list[TurnValue]
+    """The turns of the active branch, or the selected ones."""
+    branches: list[BranchValue] | UnsetType = UNSET
+    """All branches, the active one first; absent if only some turns are selected."""
+    compactions: list[CompactionValue] | UnsetType = UNSET
+    """Where it was summarised; absent if only some turns are selected."""
+    ledger: list[Fate] | UnsetType = UNSET
+    """What became of every record; absent if only some turns are selected."""
+
+
+class AgentValue(ConversationValue, frozen=True, kw_only=True):
+    """A conversation that a call started."""
+
+    id: str
+    """The agent's id."""
+    type: str | None
+    """general-purpose, Explore …"""
+    prompt: str | None
+    """What it was asked to do."""
+    call: str | None
+    """The id of the call that started it, if the files say which."""
+    parent: str | None
+    """The id of the agent that made that call; null if the main thread did."""
+    path: str | None
+    """Its own file, if it has one."""
+    warmup: bool
+    """Whether it is one of the one-line agents that Claude Code 2.0 starts with each session."""
+    usage: Usage
+    """The tokens of its messages."""
+
+
+class SessionValue(ConversationValue, frozen=True, kw_only=True):
+    """A session, or the selected turns of it."""
+
+    version: Literal[1] = VERSION
+    """The version of this format."""
+    id: str
+    """The session's id."""
+    ids: list[str]
+    """Every session id that the file holds, in order."""
+    title: str
+    """Its title; empty if it has none."""
+    project: str
+    """The folder the session worked in."""
+    project_guessed: bool
+    """Whether `project` is only a guess by the file's folder."""
+    path: str | None
+    """Its file; null if it came from standard input."""
+    started: Time | None
+    """When its first record was written."""
+    ended: Time | None
+    """When its last record was written."""
+    dialects: list[str]
+    """The ways of writing records that it uses."""
+    versions: list[str]
+    """The versions of the client."""
+    models: list[str]
+    """The models that answered."""
+    git_branches: list[str]
+    """The git branches it was on, in order; one may appear again."""
+    entrypoints: list[str]
+    """How the client was started."""
+    slugs: list[str]
+    """The names that the client gave it."""
+    permission_modes: list[str]
+    """The permission modes, in order."""
+    pr_links: list[JsonObject]
+    """The records that link it to pull requests."""
+    results: list[TurnResult]
+    """How its turns ended, if a stream says so."""
+    usage: Usage
+    """What it used, its agents included."""
+    problems: list[Finding]
+    """What `reread check` finds in its file."""
+    agents: dict[str, AgentValue]
+    """The agents by id: all, or those that the selected turns started."""
+
+
+class ChangeValue(Struct, frozen=True, kw_only=True):
+    """What one record changed, with the current state of the message or call: a line of `tail --format json`."""
+
+    kind: str
+    """record, or rewritten if the file was."""
+    line: int
+    """The line of the record, or the first one that was rewritten."""
+    fate: Fate | None
+    """What became of the record."""
+    type: str | None
+    """The type of the record."""
+    message: MessageValue | None
+    """The message it changed."""
+    call: CallValue | None
+    """The call it changed."""
+    agent: str | None
+    """The id of the agent it belongs to."""
+
+
+STRUCTS: tuple[type[Struct], ...] = (
+    SessionValue,
+    AgentValue,
+    TurnValue,
+    MessageValue,
+    CallValue,
+    BranchValue,
+    CompactionValue,
+    TurnResult,
+    Usage,
+    Fate,
+    Finding,
+    ChangeValue,
+)
+"""The types of the document, those of nodes aside."""
+
+
+def session_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a session; the lines of `tail --format json` are its `ChangeValue`."""
+    drawn = [struct for struct in vars(nodes).values() if inspect.isclass(struct) and issubclass(struct, Struct)]
+    structs = [*STRUCTS, *drawn]
+    references, definitions = msgspec.json.schema_components(structs, ref_template="#/$defs/{name}")
+    for struct in structs:
+        _describe(definitions[struct.__name__], struct)
+    kinds = [struct.__name__ for struct in drawn if issubclass(struct, Node) and struct is not Node]
+    members = [{"$ref": f"#/$defs/{kind}"} for kind in kinds]
+    definitions["Node"] = {"title": "Node", "description": Node.__doc__, "anyOf": members}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A session as `reread show -f json` prints it, version {VERSION}",
+        **references[0],
+        "$defs": dict(sorted({**definitions, "ContentBlock": CONTENT_BLOCK}.items())),
+    }
+
+
+def _describe(definition: dict[str, Any], struct: type[Struct]) -> None:
+    """Say what each field means and which ones are always there; inherited fields come last."""
+    own, properties = struct.__annotations__, definition["properties"]
+    for name, text in field_docs(struct).items():
+        properties[name] = {"description": text, **properties[name]}
+    definition["properties"] = dict(sorted(properties.items(), key=lambda item: item[0] not in own))
+    optional = {field.name for field in msgspec.structs.fields(struct) if field.default is UNSET}
+    definition["required"] = [name for name in properties if name not in optional]
