@@ -4,13 +4,12 @@ import { memo, useEffect, useMemo, useReducer, type ReactNode } from "react";
 import type { Token } from "./highlighter";
 import { Lines } from "./Lines";
 import { LongText } from "./LongText";
-import { highlightLater, highlightNow } from "./offThread";
+import { highlightLater, highlightNow, type HighlightedLines } from "./offThread";
 import { PlainText } from "./PlainText";
 
 /** Longer texts are not highlighted. */
 const LONGEST = 120_000;
-/** Lines with more tokens or characters are not highlighted: they would take long to draw. */
-const MOST_TOKENS = 400;
+/** Of longer lines the rest is shown on request. */
 const LONGEST_LINE = 5000;
 
 interface Props {
@@ -51,7 +50,7 @@ export const CodeText = memo(function CodeText(props: Props) {
   );
 });
 
-function useTokens(text: string, language: string | null): Token[][] | null {
+function useTokens(text: string, language: string | null): HighlightedLines | null {
   const [, render] = useReducer((times: number) => times + 1, 0);
   const code = text.replace(/\n$/, "");
   const wanted = language !== null && code.length <= LONGEST;
@@ -67,9 +66,9 @@ function useTokens(text: string, language: string | null): Token[][] | null {
   return known ?? null;
 }
 
-function Line({ text, tokens, marked }: { text: string; tokens: Token[] | undefined; marked: RegExp | null }): ReactNode {
+function Line({ text, tokens, marked }: { text: string; tokens: Token[] | null | undefined; marked: RegExp | null }): ReactNode {
   if (text.length > LONGEST_LINE) return <LongText text={text} first={LONGEST_LINE} />;
-  if (!tokens || tokens.length > MOST_TOKENS) return <Marked text={text} pattern={marked} />;
+  if (!tokens) return <Marked text={text} pattern={marked} />;
   return tokens.map((token, at) => (
     <span key={at} className={token.kind || undefined}>
       <Marked text={token.text} pattern={marked} />

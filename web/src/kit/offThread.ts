@@ -6,6 +6,9 @@ import { markdownTree, type MarkdownNode } from "./markdownTree";
 
 export type Task = { kind: "markdown"; text: string } | { kind: "highlight"; text: string; language: string };
 
+/** The tokens of each line; null for a line that has too many. */
+export type HighlightedLines = (Token[] | null)[];
+
 /** How long one text may take, in milliseconds. */
 const PATIENCE = 3000;
 /** Texts up to this length are parsed at once. */
@@ -57,7 +60,7 @@ function run<T>(task: Task): Promise<T | null> {
 }
 
 const trees = new Lru<string, MarkdownNode[] | null>(300);
-const highlights = new Lru<string, Token[][] | null>(200);
+const highlights = new Lru<string, HighlightedLines | null>(200);
 
 let spent = 0;
 let frame = 0;
@@ -86,11 +89,11 @@ export async function treeLater(text: string): Promise<MarkdownNode[] | null> {
   return tree;
 }
 
-export const highlightNow = (text: string, language: string): Token[][] | null | undefined =>
+export const highlightNow = (text: string, language: string): HighlightedLines | null | undefined =>
   highlights.get(`${language}\n${text}`);
 
-export async function highlightLater(text: string, language: string): Promise<Token[][] | null> {
-  const lines = await ask<Token[][]>({ kind: "highlight", text, language });
+export async function highlightLater(text: string, language: string): Promise<HighlightedLines | null> {
+  const lines = await ask<HighlightedLines>({ kind: "highlight", text, language });
   highlights.set(`${language}\n${text}`, lines);
   return lines;
 }
