@@ -1,12 +1,13 @@
 """Search over all sessions, and the palette."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from making import answer, jsonl, reply, result, told, use, user
+from making import answer, jsonl, reply, result, text, thinking, told, use, user
 from playwright.sync_api import expect
 
 from browser.conftest import DEMO, until
@@ -282,3 +283,69 @@ class TestPalette:
         page.locator(".palette-entry", has_text="Usage").tap()
         expect(page.get_by_role("heading", name="Usage")).to_be_visible()
         assert not page.evaluate(SCROLLS_SIDEWAYS)
+
+
+class TestHits:
+    LONG = "\n".join(f"line {n}" for n in range(300))
+
+    @pytest.fixture
+    def talk(self, serve: Serve, tmp_path: Path) -> str:
+        """The address of a server with a long session that says “walrus” in several kinds of text."""
+        talk = [user(f"question {n}") for n in range(30)]
+        said = (
+            user("Where is the walrus?"),
+            reply(thinking("The walrus may be on the ice."), text("I'll look."), id="msg_1"),
+            reply(use("a", "Bash", command="ls"), id="msg_2"),
+            answer(result("a", f"{self.LONG}\nA walrus at the end.")),
+            reply("There is the walrus.", id="msg_3"),
+        )
+        write_session(tmp_path, 1, *talk, *said, *talk)
+        return serve("--root", tmp_path, "serve")
+
+    def test_a_hit_leads_to_its_message_opened_and_marked(self, tab: Tab, talk: str) -> None:
+        page = tab(talk)
+        search(page, "walrus").filter(has_text="thinking").click()
+        expect(page.locator(".message.selected .thinking .prose")).to_be_in_viewport()
+        assert page.evaluate("CSS.highlights.get('search-hits').size") > 0
+        page.go_back()
+        page.locator(".found-text", has_text="Bash result").click()
+        expect(page.locator(".call.current", has_text="A walrus at the end.")).to_be_visible()
+        expect(page.locator(".call.current").get_by_text("A walrus at the end.")).to_be_in_viewport()
+        page.go_back()
+        expect(page.locator(".found-text").first).to_be_visible()
+        expect(page.get_by_role("searchbox")).to_have_value("walrus")
+
+    def test_buttons_go_through_the_hits_of_the_session(self, tab: Tab, talk: str) -> None:
+        page = tab(talk)
+        search(page, "walrus").filter(has_text="thinking").click()
+        count = page.locator(".search-count")
+        expect(count).to_have_text("2 of 4")
+        page.get_by_role("button", name="Next hit").click()
+        expect(count).to_have_text("3 of 4")
+        expect(page.locator(".call.current")).to_be_in_viewport()
+        page.get_by_role("button", name="Next hit").click()
+        expect(page.locator(".message.selected", has_text="There is the walrus.")).to_be_in_viewport()
+        page.get_by_role("button", name="Next hit").click()
+        expect(count).to_have_text("1 of 4")
+        expect(page.locator(".message.prompt.selected", has_text="Where is the walrus?")).to_be_in_viewport()
+        page.get_by_role("button", name="Previous hit").click()
+        expect(count).to_have_text("4 of 4")
+        page.go_back()
+        expect(page.locator(".found-text").first).to_be_visible()
+
+    def test_the_way_leads_through_agents_and_back(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters", "?q=dead"))
+        count = page.locator(".search-count")
+        expect(count).to_have_text(re.compile(r"^[1-9]\d*$"))
+        page.get_by_role("button", name="Previous hit").click()  # the last
+        page.wait_for_url("**/a/**")
+        expect(count).to_contain_text(" of ")
+        at = int(count.inner_text().split(" of ")[0])
+        expect(page.locator(".message.selected").first).to_be_in_viewport()
+        while "/a/" in page.url:
+            assert at > 1, "hits of agents follow those of the main thread"
+            at -= 1
+            page.get_by_role("button", name="Previous hit").click()
+            expect(count).to_contain_text(f"{at} of ")
+        expect(page.locator(".message.selected").first).to_be_in_viewport()
+        assert "/a/" not in page.url

@@ -19,7 +19,7 @@ import { MessageList } from "./MessageList";
 import { goToItem, goToNextError, goToTurn, stepCall, stepTurn, toggleCall } from "./navigation";
 import { Outline } from "./Outline";
 import { Player, type Replay } from "./Player";
-import { savedPosition } from "./scrollTo";
+import { savedPosition, showMatch } from "./scrollTo";
 import { SearchBar } from "./SearchBar";
 import { SessionHead } from "./SessionHead";
 import { useFiltered } from "./useFiltered";
@@ -33,15 +33,18 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   const [replay, setReplay] = useState<Replay | null>(null);
   const [filter, setFilter] = useState(NO_FILTER);
   const [query, setQuery] = useState(route.query);
+  const [hit, setHit] = useState(takeFollowed);
   const search = useSearch(store, query);
   const filtered = useFiltered(store, filter);
   const main = useRef<HTMLElement>(null);
   useSearchHighlights(main, query);
-  useLinkTarget(route, hash);
+  useLinkTarget(route, hash, hit);
 
   // On a phone, the hits are in the drawer.
   const changeQuery = (text: string) => {
     setQuery(text);
+    setHit(null);
+    history.replaceState(history.state, "", sessionHref(store.thread, route.target, text));
     setDrawer(text !== "");
   };
   const run = (action: Promise<void>) => void action.catch((error: unknown) => store.showNotice(toError(error).message));
@@ -53,11 +56,15 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   const openHit = (hit: SearchHit) => {
     setDrawer(false);
     const { session, agent } = store.thread;
-    if (hit.agent && hit.agent !== agent) {
-      location.hash = sessionHref({ session, agent: hit.agent }, { message: hit.key }, query);
+    const owner = hit.agent ?? undefined;
+    if (owner === agent) {
+      setHit(hit);
+      run(goToHit(store, hit));
       return;
     }
-    run(goToHit(store, hit));
+    followed = hit;
+    // In place: Back returns to where the search began.
+    location.replace(sessionHref({ session, agent: owner }, { message: hit.key }, query));
   };
   const play = () =>
     setReplay((now) => (now ? { ...now, playing: !now.playing } : { playing: true, until: Math.min(1, store.total) }));
@@ -105,7 +112,7 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
         <button type="button" className="drawer-button" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
           {query ? "Hits" : "Turns"}
         </button>
-        <SearchBar query={query} onQuery={changeQuery} search={search} onHit={openHit} />
+        <SearchBar query={query} onQuery={changeQuery} search={search} current={hit} onStep={openHit} />
       </Bar>
       <div className={`session${drawer ? " drawer-open" : ""}`}>
         <div className="sidebar">
@@ -134,24 +141,41 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
 
 const focusSearch = () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus();
 
-async function goToHit(store: ThreadStore, hit: SearchHit): Promise<void> {
-  const item = await store.load(hit.item);
-  if (item) expandHit(store, item, hit);
-  await goToItem(store, hit.item, hit.call, true);
+/** The hit that was followed to the page of another thread. */
+let followed: SearchHit | null = null;
+
+function takeFollowed(): SearchHit | null {
+  const hit = followed;
+  followed = null;
+  return hit;
 }
 
-/** Expand the parts of an item in which a hit is. */
-function expandHit({ expanded }: ThreadStore, item: TimelineItem, hit: SearchHit): void {
-  for (const { kind, part, at, text } of itemTexts(item)) {
-    if (kind !== hit.where) continue;
+async function goToHit(store: ThreadStore, hit: SearchHit): Promise<void> {
+  const item = await store.load(hit.item);
+  if (item) await expandTexts(store, item, (text) => text.includes(hit.match));
+  await goToItem(store, hit.item, hit.call, true);
+  await showMatch(hit.call);
+}
+
+/** Expand the texts of an item that match; one that was cut is loaded as a whole. */
+async function expandTexts(store: ThreadStore, item: TimelineItem, matches: (text: string) => boolean): Promise<void> {
+  const { expanded } = store;
+  const isCut = item.parts.some((part) => (part.part === "nodes" ? part.cut.length > 0 : "chars" in part && part.chars !== null));
+  const texts = itemTexts(item).filter(({ text }) => matches(text()));
+  if (isCut && !texts.length) {
+    await store.loadWhole(item.index);
+    const whole = store.item(item.index);
+    if (whole) texts.push(...itemTexts(whole).filter(({ text }) => matches(text())));
+  }
+  for (const { part, at } of texts) {
     if (part.part === "thinking") expanded.expand(thinkingKey(item, at), expanded.thinking);
-    if (part.part === "nodes" && text().includes(hit.match)) expanded.expand(detailsKey(item, at));
-    if (part.part === "compaction" && text().includes(hit.match)) expanded.expand(summaryKey(item, at));
+    if (part.part === "nodes") expanded.expand(detailsKey(item, at));
+    if (part.part === "compaction") expanded.expand(summaryKey(item, at));
   }
 }
 
 /** Scroll to the target of the link, or to the position before a reload. */
-function useLinkTarget({ target, thread }: SessionRoute, hash: string): void {
+function useLinkTarget({ target, thread, query }: SessionRoute, hash: string, hit: SearchHit | null): void {
   const store = useThreadStore();
   const [missing, setMissing] = useState(false);
   useEffect(() => {
@@ -160,19 +184,27 @@ function useLinkTarget({ target, thread }: SessionRoute, hash: string): void {
       store.jumps.to({ index: Math.min(saved.index, store.total - 1), call: null, offset: saved.offset });
       return;
     }
+    if (hit) {
+      goToHit(store, hit).catch((error: unknown) => store.showNotice(toError(error).message));
+      return;
+    }
     if (!hasTarget(target)) {
       scrollTo(0, 0);
       return;
     }
     let current = true;
-    const arrived = store.source.place(store.thread, target).then((place) => {
+    const arrived = store.source.place(store.thread, target).then(async (place) => {
       if (!current) return;
       if (!place) return setMissing(true);
       if ((place.agent ?? undefined) !== thread.agent) {
-        location.replace(sessionHref({ session: thread.session, agent: place.agent ?? undefined }, target));
+        location.replace(sessionHref({ session: thread.session, agent: place.agent ?? undefined }, target, query));
         return;
       }
-      return goToItem(store, place.item, place.call, true);
+      const item = query ? await store.load(place.item) : undefined;
+      const text = query.toLowerCase();
+      if (item) await expandTexts(store, item, (other) => other.toLowerCase().includes(text));
+      await goToItem(store, place.item, place.call, true);
+      if (query) await showMatch(place.call);
     });
     arrived.catch((error: unknown) => store.showNotice(toError(error).message));
     return () => {

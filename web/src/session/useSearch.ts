@@ -1,4 +1,4 @@
-/** A search through the whole session; hits appear as they are found. */
+/** A search through the whole session, agents included; hits appear as they are found. */
 
 import { useEffect, useState } from "react";
 import { toError } from "../kit/toError";
@@ -31,7 +31,9 @@ export function useSearch(store: ThreadStore, query: string): Search {
       const hits: SearchHit[] = [];
       let start: number | null = 0;
       while (current && start !== null) {
-        const found: SearchHits = await store.source.search(store.thread, query, start);
+        const { session, agent, branch } = store.thread;
+        const whole = agent === undefined ? { session, branch } : { session };
+        const found: SearchHits = await store.source.search(whole, query, start);
         hits.push(...found.hits);
         start = hits.length >= MOST_HITS ? null : found.next;
         const { searched, total } = found;
