@@ -1,6 +1,7 @@
 """The structure of the source: names, packages, module lengths and imports."""
 
 import ast
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -113,3 +114,12 @@ def test_every_supported_python_is_tested() -> None:
     )
     (tested,) = re.findall(r"python: \[(.*)\]", WORKFLOWS[0].read_text())
     assert supported == re.findall(r"[\d.]+", tested)
+
+
+def test_packages_for_every_system_are_locked() -> None:
+    """`npm ci` fails on a system whose binding is not in the lock."""
+    packages = json.loads((SOURCE.parents[1] / "web" / "package-lock.json").read_text())["packages"]
+    locked = {path.rpartition("node_modules/")[2] for path in packages}
+    wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
+    assert len(wanted) > 20
+    assert wanted - locked == set()

@@ -50,6 +50,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder.mkdir()
     (folder / "export.js").write_text(SCRIPT)
     (folder / "export.css").write_text(STYLE)
+    (folder / "NOTICES.txt").write_bytes((html_export.STATIC / "NOTICES.txt").read_bytes())
     monkeypatch.setattr(html_export, "STATIC", folder)
     html_export.inline_assets.cache_clear()
     yield
@@ -387,3 +388,15 @@ def test_the_export_command_writes_pages_and_sites(sessions: list[Path], tmp_pat
     for wrong in (["-f", "html"], ["-f", "markdown", "-o", "x"]):
         done = run("export", str(tmp_path), *wrong)
         assert done.returncode == 2 and "-f html -o DIR" in done.stderr
+
+
+def test_pages_carry_the_notices_of_the_libraries_in_them(tmp_path: Path) -> None:
+    path = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
+    page = reread.export(path, "html").decode()
+    comment = page[page.rindex("<!--") :]
+    libraries = json.loads((Path(__file__).parent.parent / "web" / "package.json").read_text())["dependencies"]
+    assert [name for name, version in libraries.items() if f"\n{name} {version} (" not in comment] == []
+    assert "Permission is hereby granted" in comment
+    assert comment.count("--") == 2
+    write_site([path], tmp_path)
+    assert "Permission is hereby granted" in (tmp_path / "assets" / "NOTICES.txt").read_text("utf-8")

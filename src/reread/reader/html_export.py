@@ -48,6 +48,10 @@ SPEAKERS = {"prompt": "You", "command": "Command", "response": "Claude"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
+NOTICES = "NOTICES.txt"
+"""The licences of the libraries in the script, which must go where the script goes."""
+
+
 class Assets(msgspec.Struct, frozen=True):
     """How a page loads the reader's script and style."""
 
@@ -65,9 +69,14 @@ def inline_assets() -> Assets:
     script, style = reader_file("export.js"), reader_file("export.css")
     return Assets(
         head=f"<style>{style}</style>",
-        script=f"<script>{script}</script>",
+        script=f"<script>{script}</script>\n{_comment(reader_file(NOTICES))}",
         policy=_policy(f"'{_digest(script)}'", f"'{_digest(style)}'"),
     )
+
+
+def _comment(text: str) -> str:
+    """A comment in HTML; nothing in it can end it."""
+    return "<!--\n" + text.replace("--", "- -") + "\n-->"
 
 
 def shared_assets(folder: str) -> Assets:

@@ -20,7 +20,7 @@ from reread.disk.regular import read_settings
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.reader.export_formats import copy_mode
-from reread.reader.html_export import Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
+from reread.reader.html_export import NOTICES, Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.schema import LibraryRow
 from reread.reader.session_keys import is_session_key, session_key
@@ -82,6 +82,7 @@ class _SiteWriter:
         self.folder = folder
         self.selection = selection
         self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
+        self.scripts |= {NOTICES: reader_file(NOTICES)}
         self.mode = 0o666
         """The mode of the index: it is as private as the most private session."""
         self.manifest = _read_manifest(folder / MANIFEST)
