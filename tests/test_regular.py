@@ -189,6 +189,22 @@ def test_what_reread_keeps_is_private(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {path: oct(mode(path)) for path in made if mode(path) & 0o077} == {}
 
 
+def test_what_is_derived_forgets_what_was_deleted(folder: Path) -> None:
+    projects = folder / "claude" / "projects"
+    (projects / "-p" / f"{SESSION}.jsonl").write_bytes(
+        next((SOURCE / "samples").rglob("d2a94e17-*.jsonl")).read_bytes()
+    )
+    assert run("usage").returncode == run("ls").returncode == 0
+    secrets = (SESSION.encode(), b"d2a94e17", b"/home/sam/code/harbor", b"Dead-letter")
+    cached = b"".join(path.read_bytes() for path in (folder / "cache").rglob("*") if path.is_file())
+    assert [secret for secret in secrets if secret in cached]
+    shutil.rmtree(projects / "-p")
+    assert run("usage").returncode == 0
+    run("ls")
+    cached = b"".join(path.read_bytes() for path in (folder / "cache").rglob("*") if path.is_file())
+    assert [secret for secret in secrets if secret in cached] == []
+
+
 def test_every_missing_folder_is_private(tmp_path: Path) -> None:
     make_private_folder(tmp_path / "a" / "b" / "c")
     assert [mode(tmp_path / name) for name in ("a", "a/b", "a/b/c")] == [0o700] * 3

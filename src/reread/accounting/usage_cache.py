@@ -17,6 +17,7 @@ RESULTS = CacheTable("usage_results", "key BLOB PRIMARY KEY, entries BLOB", FORM
 RESULTS_KEPT = 16
 
 _INSERT_RESULT = f"REPLACE INTO {RESULTS.name} VALUES (?, ?)"
+_DELETE_RESULTS = f"DELETE FROM {RESULTS.name}"
 _DELETE_OLD_RESULTS = f"""
 DELETE FROM {RESULTS.name} WHERE rowid NOT IN (
     SELECT rowid FROM {RESULTS.name} ORDER BY rowid DESC LIMIT {RESULTS_KEPT}
@@ -34,6 +35,11 @@ class UsageCache(DerivedValues):
         """Return the encoded entries stored under a key; None if they are not among the last ones stored."""
         rows = self.cache.read(f"SELECT entries FROM {RESULTS.name} WHERE key = ?", key)
         return rows[0][0] if rows else None
+
+    def save(self, derived: Iterable[Derived], gone: Iterable[str] = (), *more: Statement) -> None:
+        """Store digests, and forget the files that are gone with all entries that may be of theirs."""
+        gone = list(gone)
+        super().save(derived, gone, *([Statement(_DELETE_RESULTS)] if gone else []), *more)
 
     def save_result(self, digests: Iterable[Derived], gone: Iterable[str], key: bytes, entries: bytes) -> None:
         """Store digests, forget the files that are gone, and store the encoded entries under a key."""

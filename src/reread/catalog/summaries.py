@@ -211,7 +211,8 @@ def read_headers(
     `folders` are those of which `paths` are all sessions: the catalogue forgets others below them that are gone.
     `on_error` is called for each file that cannot be read, but not for one that is gone.
     """
-    if not (paths := list(paths)):
+    paths, folders = list(paths), list(folders)
+    if not paths and not folders:
         return
     with closing(DerivedValues(TABLE, format=FORMAT)) as values:
         known = values.all_values()

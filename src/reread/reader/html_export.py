@@ -76,7 +76,7 @@ def inline_assets() -> Assets:
 
 def _comment(text: str) -> str:
     """A comment in HTML; nothing in it can end it."""
-    return "<!--\n" + text.replace("--", "- -") + "\n-->"
+    return "<!--\n" + re.sub("-(?=-)", "- ", text) + "\n-->"
 
 
 def shared_assets(folder: str) -> Assets:
