@@ -219,7 +219,7 @@ def read_headers(
         present: set[str] = set()
         fresh: list[Derived] = []
         for path in paths:
-            key = os.path.abspath(path)  # noqa: PTH100 (`pathlib` is too slow for thousands of files)
+            key = _absolute(path)
             present.add(key)
             try:
                 with naming_file(path):
@@ -231,9 +231,14 @@ def read_headers(
                     on_error(error if isinstance(error, Unreadable) else Unreadable.at(path, error))
                 continue
             yield header if header.path == str(path) else msgspec.structs.replace(header, path=str(path))
-        gone = gone_files(known, present, [os.path.abspath(folder) for folder in folders])  # noqa: PTH100
+        gone = gone_files(known, present, map(_absolute, folders))
         if fresh or gone:
             values.save(fresh, gone)
+
+
+def _absolute(path: str | Path) -> str:
+    """Return an absolute path; one that is absolute needs no working directory, which may have been deleted."""
+    return str(path) if os.path.isabs(path) else os.path.abspath(path)  # noqa: PTH100, PTH117
 
 
 def _known_header(path: str | Path, key: str, known: Mapping[str, Derived], fresh: list[Derived]) -> Header:
