@@ -155,3 +155,10 @@ def test_context_of_a_new_client_is_one_mark() -> None:
     (path,) = (Path(__file__).parent / "real" / "2.1.325" / "plain" / "projects").glob("*/*.jsonl")
     marks = [line for line in shown(reread.open(path)).split("\n") if line.lstrip().startswith("+ ")]
     assert marks == ["  + 11 context records", "  + 1 context record"]
+
+
+def test_context_is_titled_without_its_tags() -> None:
+    running = '<command-message>The "demo" skill is running</command-message>\n<command-name>demo</command-name>'
+    drawn = shown(read(user("go"), user(running, isMeta=True), reply("ok")), full=True)
+    assert '  The "demo" skill is running demo:\n' in drawn
+    assert "<command" not in drawn

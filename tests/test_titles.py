@@ -51,6 +51,7 @@ def test_a_session_that_begins_with_clear_is_named_by_its_prompt() -> None:
         ([user("first"), state("ai-title", aiTitle="Named"), user("second")], "Named"),
         ([user("first"), state("ai-title", aiTitle="Named"), state("custom-title", customTitle="Mine")], "Mine"),
         ([user("a task", isSidechain=True, agentId="x"), reply("b", isSidechain=True, agentId="x")], "a task"),
+        ([reply("A report", isSidechain=True, agentId="x")], "A report"),
         ([user("word " * 60)], ("word " * 60)[:119].rstrip() + "…"),
         ([user(""), user("the second")], "the second"),
     ],

@@ -156,6 +156,13 @@ class TestOutcome:
             ("Error: Permission to use Bash was denied", None, "denied", "Permission to use Bash was denied", None),
             ("User rejected tool use", None, "denied", "User rejected tool use", None),
             ("[Request interrupted by user]", None, "interrupted", "[Request interrupted by user]", None),
+            (
+                "Exit code 137\n[Request interrupted by user for tool use]\nstart",  # 2.0.55 and 2.1.76
+                "Error: Exit code 137\n[Request interrupted by user for tool use]\nstart",
+                "interrupted",
+                "[Request interrupted by user for tool use]\nstart",
+                137,
+            ),
         ],
     )
     def test_a_failure(self, content: Any, data: Any, state: str, message: str, code: int | None) -> None:

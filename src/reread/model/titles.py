@@ -29,6 +29,8 @@ class TitleSearch:
         self._summary: str | None = None
         self._task: str | None = None
         """The prompt of an agent."""
+        self._report: str | None = None
+        """The first answer of an agent."""
 
     @property
     def command(self) -> str | None:
@@ -38,19 +40,23 @@ class TitleSearch:
     @property
     def rest(self) -> str | None:
         """What names a session in which nobody typed anything."""
-        return self._answer or self._summary or self._task
+        return self._answer or self._summary or self._task or self._report
 
     def read(self, envelope: RecordEnvelope) -> None:
         """Read the next record."""
         if envelope.message is None or self.prompt is not None:
             return
-        if envelope.isSidechain or envelope.parentToolUseID:
-            if self._task is None and envelope.type == "user":
-                self._task = _typed(first_text(envelope.message.content))
+        of_agent = bool(envelope.isSidechain or envelope.parentToolUseID)
+        text = first_text(envelope.message.content)
+        if envelope.type == "user" and of_agent:
+            self._task = self._task or _typed(text)
         elif envelope.type == "user":
-            self._read_user(envelope, first_text(envelope.message.content))
-        elif envelope.type == "assistant" and self._answer is None and envelope.message.model != SYNTHETIC:
-            self._answer = as_title(first_text(envelope.message.content)) or None
+            self._read_user(envelope, text)
+        elif envelope.type == "assistant" and envelope.message.model != SYNTHETIC:
+            if of_agent:
+                self._report = self._report or as_title(text) or None
+            else:
+                self._answer = self._answer or as_title(text) or None
 
     def _read_user(self, envelope: RecordEnvelope, text: str) -> None:
         kind = user_kind(envelope, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ TITLE = 80
 """Characters of a title at most."""
 NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
 """The fields of an attachment that name it."""
+_TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>]*)?>")
 
 
 def part_nodes(part: p.MessagePart) -> list[n.Node]:
@@ -51,7 +53,7 @@ def part_title(part: p.MessagePart) -> str:
     """The title under which a part stays closed; empty for a part that is open."""
     match part:
         case p.MetaContext():
-            return one_line(part.message.text or part.text, TITLE) or "context"
+            return one_line(_TAG.sub(" ", (part.message.text or part.text)[: 8 * TITLE]), TITLE) or "context"
         case p.MessageAside():
             return part.tag.replace("-", " ").replace("_", " ")
         case p.NotificationReport():

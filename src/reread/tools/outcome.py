@@ -78,14 +78,15 @@ def outcome_of(
         code = exit_code(text) if code is None else code
     if fields.get("interrupted") is True:
         return Outcome(state=INTERRUPTED, exit_code=code)
-    if denial == INTERRUPTED or (not fields and text.startswith(INTERRUPTS)):
-        return Outcome(state=INTERRUPTED, message=text, exit_code=code)
+    said = error_text(text)
+    if denial == INTERRUPTED or (not fields and said.startswith(INTERRUPTS)):
+        return Outcome(state=INTERRUPTED, message=said, exit_code=code)
     failed = is_error or _says_failure(text, data, content) or code not in (None, 0)
     bare = text.removeprefix("Error: ")
     if denial or (failed and _says_denial(bare)):
         return Outcome(state=DENIED, message=bare, exit_code=code)
     if failed:
-        return Outcome(state=FAILED, message=error_text(text) or _api_error(content), exit_code=code)
+        return Outcome(state=FAILED, message=said or _api_error(content), exit_code=code)
     return Outcome(state=DONE, exit_code=code)
 
 
