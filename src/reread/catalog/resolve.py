@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -118,8 +119,9 @@ def shell_name(path: Path | None, id: str) -> str:
         return STDIN
     if any(path.is_relative_to(root) for root in layout.default_roots()):
         return shlex.quote(id)
-    here = Path.cwd()
-    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    with suppress(OSError, ValueError):  # the working directory was deleted, or the file is not below it
+        path = path.relative_to(Path.cwd())
+    return shlex.quote(str(path))
 
 
 def _advice(name: str, headers: Sequence[Header]) -> str:
