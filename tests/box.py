@@ -80,6 +80,31 @@ def capture(name: str, prompt: str, act: Any = None) -> dict[str, Any]:
     return reread("capture", "--conversation", name, "--", *words, act=act)
 
 
+def fake(*words: str, stdin: bytes = b"", record: bool = False) -> dict[str, Any]:
+    """Run the fake client; with `record`, the real one answers what was not recorded."""
+    settings = {"REREAD_REPLAY": "once", **({"REREAD_RECORD": "once"} if record else {})}
+    command = [sys.executable, "-m", "reread.fake_claude", *words, "--dangerously-skip-permissions"]
+    done = subprocess.run(
+        command, cwd=SCRATCH / "proj", env={**environment(), **settings}, input=stdin, capture_output=True, timeout=60
+    )
+    return {"out": done.stdout.decode(), "err": done.stderr.decode(), "code": done.returncode}
+
+
+MESSAGES = ["-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose"]
+
+
+def messages(prompt: str) -> bytes:
+    """What a program that talks to the client sends: a request and a prompt."""
+    initialize = {"type": "control_request", "request_id": "i", "request": {"subtype": "initialize", "hooks": None}}
+    said = {
+        "type": "user",
+        "message": {"role": "user", "content": prompt},
+        "session_id": "",
+        "parent_tool_use_id": None,
+    }
+    return b"".join(json.dumps(sent).encode() + b"\n" for sent in (initialize, said))
+
+
 def on_tool(do: Any) -> Any:
     """Do something once, shortly after the client has called a tool."""
     done: list[int] = []
@@ -126,6 +151,11 @@ def main() -> None:
         "interrupted_replayed": reread("replay", "interrupted", "--instant"),
         "killed": capture("killed", SLEEP, on_tool(kill_client)),
         "killed_values": reread("show", "killed", "--format", "json"),
+        "once": [fake("-p", "Once [[SCN:plain]]", record=record) for record in (True, True, False)],
+        "once_talk": [
+            fake(*MESSAGES, stdin=messages("Talk [[SCN:bash_ok]]"), record=record) for record in (True, True, False)
+        ],
+        "once_stored": reread("replay", "once", "--instant"),
     }
     print(json.dumps(report))
 

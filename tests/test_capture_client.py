@@ -6,6 +6,7 @@ installed from npm.
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -44,7 +45,8 @@ def client() -> Path:
     if named := os.environ.get("REREAD_CLAUDE"):
         return Path(named)
     home = Path(tempfile.gettempdir()) / f"reread-claude-{VERSION}"
-    program = home / "node_modules" / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    program = home / "node_modules" / "@anthropic-ai" / f"claude-code-linux-{machine}" / "claude"
     if not program.is_file():
         command = [
             "npm",
@@ -116,3 +118,15 @@ def test_a_killed_client_has_no_result(report: dict[str, Any]) -> None:
     assert report["killed"]["code"] == 137
     (turn_result,) = value(report, "killed_values")["results"]
     assert (turn_result["subtype"], turn_result["exit_code"]) == ("no_result", 137)
+
+
+def test_the_fake_client_records_the_real_one_once(report: dict[str, Any]) -> None:
+    for name in ("once", "once_talk"):
+        first, again, alone = report[name]
+        assert first["code"] == again["code"] == alone["code"] == 0, first["err"]
+        assert again["out"] == alone["out"] != ""
+    assert report["once"][0]["out"] == report["once"][1]["out"]
+    kinds = [[json.loads(line)["type"] for line in done["out"].splitlines()] for done in report["once_talk"]]
+    assert kinds[0].count("control_response") == kinds[0].count("result") == 1
+    assert [kind for kind in kinds[0] if kind != "rate_limit_event"] == [k for k in kinds[1] if k != "rate_limit_event"]
+    assert report["once_stored"]["out"].count('"type":"result"') == 2
