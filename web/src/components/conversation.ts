@@ -30,5 +30,5 @@ export function branchMessages({ messages, branches = [] }: SessionConversation,
     if (!parent) break;
     at = parent;
   }
-  return messages.filter(({ branch: own }, place) => place <= (last.get(own) ?? -1));
+  return messages.filter(({ branch: own }, place) => place <= (last.get(own ?? 0) ?? -1));
 }

@@ -1,6 +1,8 @@
-/** The JSON that `reread show -f json` prints: the fields that the components read. */
+/** The JSON that `reread show -f json` prints: of each value, the fields that the components read. */
 
-import type { Node } from "../values";
+import type { AgentValue, BranchValue, CallValue, MessageValue, SessionValue, Usage } from "./jsonValues";
+
+export type { Usage } from "./jsonValues";
 
 /** A content block as recorded, such as a text, a thinking block, a tool use or an image. */
 export interface ContentBlock {
@@ -16,52 +18,14 @@ export interface ContentBlock {
   source?: { type?: string; media_type?: string; data?: string; url?: string };
 }
 
-export interface Usage {
-  input_tokens: number;
-  output_tokens: number;
-  cache_write_5m_tokens: number;
-  cache_write_1h_tokens: number;
-  cache_read_tokens: number;
-  cost_usd: number | null;
-  unconfirmed_responses: number;
-  unpriced_models: string[];
-}
+export type SessionMessage = Pick<MessageValue, "id" | "role" | "kind" | "timestamp" | "model" | "text"> &
+  Partial<Pick<MessageValue, "branch" | "flags">> & { blocks: ContentBlock[]; usage?: Usage | null };
 
-export interface SessionMessage {
-  id: string;
-  role: string;
-  kind: string;
-  timestamp: string | null;
-  model: string | null;
-  text: string;
-  blocks: ContentBlock[];
-  usage?: Usage | null;
-  branch: number;
-  flags?: string[];
-}
+/** A call; without nodes, its input and its result are shown as they are. */
+export type SessionCall = Pick<CallValue, "id" | "name" | "input"> &
+  Partial<Pick<CallValue, "title" | "state" | "duration" | "nodes" | "agent">> & { result: ContentBlock | null };
 
-export interface SessionCall {
-  id: string;
-  name: string;
-  title?: string;
-  /** running, done, failed, denied or interrupted. */
-  state?: string;
-  input: unknown;
-  result: ContentBlock | null;
-  duration?: number | null;
-  /** How reread draws the call; without them, the input and the result are shown as they are. */
-  nodes?: Node[];
-  /** The id of the agent that the call started. */
-  agent?: string | null;
-}
-
-export interface SessionBranch {
-  id: number;
-  active: boolean;
-  /** The branch it leaves, and the message after which it does. */
-  parent: number | null;
-  fork: string | null;
-}
+export type SessionBranch = Pick<BranchValue, "id" | "active" | "parent" | "fork" | "messages">;
 
 /** A conversation: that of a session, or of an agent. */
 export interface SessionConversation {
@@ -71,16 +35,7 @@ export interface SessionConversation {
   branches?: SessionBranch[];
 }
 
-export interface SessionAgent extends SessionConversation {
-  type: string | null;
-  prompt: string | null;
-}
+export type SessionAgent = SessionConversation & Pick<AgentValue, "type" | "prompt">;
 
-export interface Session extends SessionConversation {
-  title: string;
-  project: string;
-  models: string[];
-  started: string | null;
-  usage: Usage;
-  agents: Record<string, SessionAgent>;
-}
+export type Session = SessionConversation &
+  Pick<SessionValue, "title" | "project" | "models" | "started" | "usage"> & { agents: Record<string, SessionAgent> };
