@@ -111,7 +111,7 @@ def test_a_text_is_found_in_every_kind_of_part() -> None:
     assert found.hits[0].before == 'say "' and found.hits[0].after == '" twice'
     assert (found.next, found.searched, found.total) == (None, 5, 5)
     assert [hit.where for hit in search_session(view, "needle", ItemFilter(frozenset({"tools"}))).hits] == ["call"]
-    assert [hit.item for hit in search_session(view, '"needle"').hits] == [0]
+    assert [hit.item for hit in search_session(view, '"needle" twice').hits] == [0]
     assert search_session(view, "needle", start=3).hits[0].item == 3
 
 

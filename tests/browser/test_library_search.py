@@ -10,9 +10,11 @@ import pytest
 from making import answer, jsonl, reply, result, text, thinking, told, use, user
 from playwright.sync_api import expect
 
+import reread
 from browser.conftest import DEMO, until
 from browser.test_appearance import PHONE, SCROLLS_SIDEWAYS
 from browser.test_reading import session_url
+from reread.reader.html_export import session_html
 
 Tab = Callable[..., Any]
 Serve = Callable[..., str]
@@ -349,3 +351,31 @@ class TestHits:
             expect(count).to_contain_text(f"{at} of ")
         expect(page.locator(".message.selected").first).to_be_in_viewport()
         assert "/a/" not in page.url
+
+    def test_a_session_is_searched_by_the_same_rules(self, tab: Tab, talk: str) -> None:
+        page = tab(talk, ignored="400")
+        search(page, "end walrus tool:bash -nowhere").click()
+        expect(page.locator(".call.current").get_by_text("A walrus at the end.")).to_be_in_viewport()
+        expect(page.locator(".search-count")).to_have_text("1 of 1")
+        page.get_by_role("searchbox").fill("walrus in:nothing")
+        expect(page.locator(".hits-summary")).to_contain_text("Unknown kind 'nothing'; use prompts")
+
+    def test_an_exported_page_is_searched_by_the_same_rules(self, tab: Tab, tmp_path: Path) -> None:
+        path = write_session(
+            tmp_path,
+            1,
+            user("Where is the walrus?"),
+            reply(thinking("On the ice, a walrus."), text("Walrus!"), id="msg_1"),
+        )
+        page_file = tmp_path / "page.html"
+        page_file.write_bytes(b"".join(session_html(reread.open(path))))
+        page = tab(page_file.as_uri())
+        page.get_by_role("searchbox").fill("ice walrus in:thinking")
+        expect(page.locator(".hit")).to_have_count(1)
+        page.get_by_role("button", name="Next hit").click()
+        expect(page.locator(".message.selected .thinking .prose")).to_be_in_viewport()
+        page.get_by_role("searchbox").fill("walrus is:odd")
+        expect(page.locator(".hits-summary")).to_contain_text("Unknown state is:odd; use is:error.")
+        page.keyboard.press("Control+k")
+        expect(page.locator(".palette-entry", has_text="Print")).to_be_visible()
+        expect(page.locator(".palette-entry", has_text="Usage")).to_have_count(0)

@@ -1,41 +1,53 @@
 /** Search in an exported page, with the rule of the server (`reader/search.py`). */
 
-import { itemTexts } from "./itemTexts";
+import { itemTexts, type ItemText, type TextKind } from "./itemTexts";
+import type { TextMatcher, Unit } from "./textMatcher";
 import type { CallBody, SearchHit, TimelineItem } from "./values";
 
 /** Characters of context on each side of a hit. */
 const CONTEXT = 60;
-const LONGEST_QUERY = 500;
 
-/** A pattern that finds a text, ignoring case. */
-export const searchPattern = (text: string): RegExp =>
-  new RegExp(text.slice(0, LONGEST_QUERY).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
+/** What a query calls each kind of text; a call is one text here, and its input and its result there. */
+const UNIT_KINDS: Record<TextKind, string[]> = {
+  prompt: ["prompt"],
+  text: ["text"],
+  thinking: ["thinking"],
+  call: ["input", "result"],
+  notice: ["notice"],
+};
 
-/** The first match in each text of an item. */
+const unitOf = ({ kind, call, text }: ItemText, item: TimelineItem): Unit => ({
+  kinds: UNIT_KINDS[kind],
+  text: text(),
+  tool: call?.name ?? "",
+  title: call?.title ?? "",
+  error: call ? call.state === "failed" : item.kind === "error",
+});
+
+/** The match in each text of an item. */
 export function itemHits(
   item: TimelineItem,
   bodies: Record<string, CallBody>,
-  pattern: RegExp,
+  matcher: TextMatcher,
   agent: string | null,
 ): SearchHit[] {
-  const hits: SearchHit[] = [];
-  for (const { kind, call, text: read } of itemTexts(item, bodies)) {
-    const text = read();
-    const found = pattern.exec(text);
-    if (!found) continue;
-    const [match] = found;
-    const end = found.index + match.length;
-    hits.push({
-      item: item.index,
-      key: item.key,
-      turn: item.turn,
-      agent,
-      call: call?.index ?? null,
-      where: kind,
-      before: text.slice(Math.max(0, found.index - CONTEXT), found.index),
-      match,
-      after: text.slice(end, end + CONTEXT),
-    });
-  }
-  return hits;
+  return itemTexts(item, bodies).flatMap((itemText) => {
+    const found = matcher.find(unitOf(itemText, item));
+    if (!found) return [];
+    const { text, span } = found;
+    const [start, end] = span;
+    return [
+      {
+        item: item.index,
+        key: item.key,
+        turn: item.turn,
+        agent,
+        call: itemText.call?.index ?? null,
+        where: itemText.kind,
+        before: text.slice(Math.max(0, start - CONTEXT), start),
+        match: text.slice(start, end),
+        after: text.slice(end, end + CONTEXT),
+      },
+    ];
+  });
 }

@@ -3,10 +3,11 @@
 import { Chunks } from "./chunks";
 import type { Embedded, EmbeddedThread, MapChunk, PageChunk } from "./embedded";
 import { itemMarkdown } from "./exportMarkdown";
-import { itemHits, searchPattern } from "./exportSearch";
+import { itemHits } from "./exportSearch";
 import { matchesFilter } from "./filter";
 import { sessionHref } from "./route";
 import { NotFound, type Source, type Target, type ThreadRef } from "./source";
+import { TextMatcher } from "./textMatcher";
 import type { Place, SearchHit, TimelineItem } from "./values";
 
 /** How long one step of a search may block the page, in milliseconds. */
@@ -126,10 +127,10 @@ export function fileSource(page: Document): Source {
       return null;
     },
     search: async (ref, text, start) => {
-      const pattern = searchPattern(text);
+      const matcher = new TextMatcher(text);
       const agents = ref.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
       const step = await scan<SearchHit>([threadOf(ref), ...agents], start, (item, { bodies }, { agent }) =>
-        itemHits(item, bodies, pattern, agent),
+        itemHits(item, bodies, matcher, agent),
       );
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };
     },

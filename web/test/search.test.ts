@@ -2,9 +2,10 @@
 
 import { expect, test } from "vitest";
 import fixture from "../../tests/fixtures/search.json";
-import { itemHits, searchPattern } from "../src/exportSearch";
+import { itemHits } from "../src/exportSearch";
 import { matchesFilter } from "../src/filter";
 import type { Filter } from "../src/source";
+import { TextMatcher } from "../src/textMatcher";
 import type { CallBody, SearchHit, TimelineItem } from "../src/values";
 
 interface Cases {
@@ -20,7 +21,8 @@ const comparable = ({ item, where, match, before, after }: SearchHit) =>
   where === "call" ? [item, where, match] : [item, where, match, before, after];
 
 test.each(search)("search for $query", ({ query, hits }) => {
-  expect(items.flatMap((item) => itemHits(item, bodies, searchPattern(query), null)).map(comparable)).toEqual(hits);
+  const matcher = new TextMatcher(query);
+  expect(items.flatMap((item) => itemHits(item, bodies, matcher, null)).map(comparable)).toEqual(hits);
 });
 
 test.each(filter)("filter: $kinds $tools $errors", ({ indices, ...wanted }) => {

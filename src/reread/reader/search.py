@@ -1,17 +1,20 @@
-"""Search a session for a text, and filter its timeline, within a time limit for each request."""
+"""Search a session, and filter its timeline, within a time limit for each request."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reread.index.units import INPUT, NOTICE, PROMPT, RESULT, Unit
+from reread.index.units import TEXT as ANSWER
+from reread.index.units import THINKING as THOUGHT
 from reread.model.conversation import Call, Message
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS, MessageCall, part_texts, quick_kinds
 from reread.reader import schema
 from reread.reader.drawing import shown_parts
 from reread.reader.session_view import SessionView
+from reread.reader.text_matcher import TextMatcher
 from reread.reader.timeline import Timeline
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
 
@@ -19,14 +22,12 @@ SECONDS = 0.2
 """How long one request may take; then it returns where to continue."""
 MAX_HITS = 200
 """How many hits one request returns, about."""
-AROUND = 60
-"""How many characters are shown on each side of a hit."""
 MAX_QUERY = 500
-_PLAIN = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
-"""Characters that every JSON writer writes unescaped."""
 
 PLACES = {PROMPTS: "prompt", TEXT: "text", THINKING: "thinking", TOOLS: "call", NOTICES: "notice"}
 """What a hit calls the kind of part it is in."""
+UNIT_KINDS = {PROMPTS: (PROMPT,), TEXT: (ANSWER,), THINKING: (THOUGHT,), TOOLS: (INPUT, RESULT), NOTICES: (NOTICE,)}
+"""What a query calls it; a call is one text here, and its input and its result there."""
 
 
 class ItemFilter(NamedTuple):
@@ -104,7 +105,7 @@ def search_session(
     agent: str | None = None,
     branch: int | None = None,
 ) -> schema.SearchHits:
-    """The places where a text occurs, beginning at item `start`; the items of agents follow the main thread's."""
+    """The places that match a query, beginning at item `start`; the items of agents follow the main thread's."""
     matcher = TextMatcher(query[:MAX_QUERY])
     below = view.session.agents if agent is None else {}
     timelines = [(None, view.timeline(agent, branch)), *((id, view.timeline(id)) for id in below)]
@@ -122,28 +123,6 @@ def search_session(
     return schema.SearchHits(hits=hits, next=None, searched=total, total=total)
 
 
-class TextMatcher:
-    """Finds a text, ignoring case."""
-
-    def __init__(self, text: str) -> None:
-        self._pattern = re.compile(re.escape(text), re.IGNORECASE)
-        plain = max(_PLAIN.findall(text), key=len, default="")
-        self._bytes = plain.lower().encode()
-        """The longest piece of the text that JSON never escapes: bytes without it cannot contain the text."""
-
-    def may_match(self, raw: bytes) -> bool:
-        """False if a record with these bytes cannot contain the text."""
-        return not self._bytes or self._bytes in raw.lower()
-
-    def find(self, text: str) -> tuple[str, str, str] | None:
-        """The first match with the characters before and after it."""
-        found = self._pattern.search(text)
-        if found is None:
-            return None
-        before = text[max(0, found.start() - AROUND) : found.start()]
-        return before, found[0], text[found.end() : found.end() + AROUND]
-
-
 def _hits(
     agent: str | None, timeline: Timeline, index: int, matcher: TextMatcher, item_filter: ItemFilter
 ) -> Iterator[schema.SearchHit]:
@@ -151,13 +130,14 @@ def _hits(
     if not item_filter.matches(messages):
         return
     for message in messages:
-        if message.role != "system" and not any(map(matcher.may_match, _raw_records(message))):
+        if message.role != "system" and not matcher.may_match(_raw_records(message)):
             continue  # a system message may have a text of ours, which is not in the file
         for part in shown_parts(message):
             call = part.call if isinstance(part, MessageCall) else None
             if not item_filter.selects(part.kind, message, call):
                 continue
-            for before, match, after in filter(None, map(matcher.find, part_texts(part))):
+            units = (_units(text, part.kind, message, call) for text in part_texts(part))
+            for before, match, after in filter(None, map(matcher.find, units)):
                 yield schema.SearchHit(
                     item=index,
                     key=timeline.key(index),
@@ -169,6 +149,13 @@ def _hits(
                     match=match,
                     after=after,
                 )
+
+
+def _units(text: str, kind: str, message: Message, call: Call | None) -> list[Unit]:
+    """Return a text of a part as what a query can ask for."""
+    error = message.kind == "error" if call is None else call.state == FAILED
+    tool, files = ("", ()) if call is None else (call.name, (call.title,))
+    return [Unit(name, text, tool, files, error) for name in UNIT_KINDS[kind]]
 
 
 def _raw_records(message: Message) -> Iterator[bytes]:

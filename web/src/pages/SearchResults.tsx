@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "rea
 import { ChipGroup } from "../kit/ChipGroup";
 import { ago, capitalized, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
-import { sessionHref } from "../route";
+import { parseRoute, sessionHref } from "../route";
 import { ORDERS, type Order } from "../source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../values";
 import { sortSessions, SORTS, type Sort } from "./groupSessions";
@@ -136,7 +136,7 @@ function Found({ session, query, all }: { session: FoundSession; query: string; 
       <ol>
         {hits.map((hit) => (
           <li key={`${hit.link} ${hit.kind} ${hit.before}`}>
-            <Hit hit={hit} project={project} />
+            <Hit hit={hit} project={project} query={query} />
           </li>
         ))}
       </ol>
@@ -144,10 +144,10 @@ function Found({ session, query, all }: { session: FoundSession; query: string; 
   );
 }
 
-function Hit({ hit, project }: { hit: FoundText; project: string }) {
+function Hit({ hit, project, query }: { hit: FoundText; project: string; query: string }) {
   const { tool, kind, turn, agent, file, time } = hit;
   return (
-    <a className="found-text" href={hit.link}>
+    <a className="found-text" href={withQuery(hit.link, query)}>
       <span className="hit-place">
         <span>{[tool, KINDS[kind] ?? kind].filter(Boolean).join(" ")}</span>
         {file && (
@@ -191,6 +191,12 @@ function More({ found, count, onCount }: { found: LibrarySearch; count: number; 
       More of {plural(found.total, "text")}
     </button>
   );
+}
+
+/** The address of a hit, where the same search goes on in its session. */
+function withQuery(link: string, query: string): string {
+  const route = parseRoute(link);
+  return route.page === "session" ? sessionHref(route.thread, route.target, query.trim()) : link;
 }
 
 /** Go back to the scroll position as soon as there is something to scroll. */

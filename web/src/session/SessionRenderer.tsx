@@ -15,6 +15,7 @@ import type { ThreadStore } from "../threadStore";
 import type { OutlineTurn, SearchHit, TimelineItem } from "../values";
 import { Filters } from "./Filters";
 import { Hits } from "./Hits";
+import { marksOf } from "./marksOf";
 import { MessageList } from "./MessageList";
 import { goToItem, goToNextError, goToTurn, stepCall, stepTurn, toggleCall } from "./navigation";
 import { Outline } from "./Outline";
@@ -201,8 +202,8 @@ function useLinkTarget({ target, thread, query }: SessionRoute, hash: string, hi
         return;
       }
       const item = query ? await store.load(place.item) : undefined;
-      const text = query.toLowerCase();
-      if (item) await expandTexts(store, item, (other) => other.toLowerCase().includes(text));
+      const marks = marksOf(query);
+      if (item && marks) await expandTexts(store, item, (text) => text.search(marks) >= 0);
       await goToItem(store, place.item, place.call, true);
       if (query) await showMatch(place.call);
     });

@@ -1,6 +1,7 @@
 /** Highlights the search text on the screen with the CSS Custom Highlight API, without changing the DOM. */
 
 import { useEffect, type RefObject } from "react";
+import { marksOf } from "./marksOf";
 
 const NAME = "search-hits";
 const MOST_RANGES = 2000;
@@ -8,12 +9,12 @@ const MOST_RANGES = 2000;
 export function useSearchHighlights(container: RefObject<HTMLElement | null>, query: string): void {
   useEffect(() => {
     const root = container.current;
-    if (!root || !query.trim() || !("highlights" in CSS)) return;
-    const lower = query.toLowerCase();
+    const marks = marksOf(query);
+    if (!root || !marks || !("highlights" in CSS)) return;
     let frame = 0;
     const highlight = () => {
       frame = 0;
-      CSS.highlights.set(NAME, new Highlight(...rangesOf(root, lower)));
+      CSS.highlights.set(NAME, new Highlight(...rangesOf(root, marks)));
     };
     const schedule = () => {
       frame ||= requestAnimationFrame(highlight);
@@ -29,15 +30,15 @@ export function useSearchHighlights(container: RefObject<HTMLElement | null>, qu
   }, [container, query]);
 }
 
-function rangesOf(root: HTMLElement, query: string): Range[] {
+function rangesOf(root: HTMLElement, marks: RegExp): Range[] {
   const ranges: Range[] = [];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node && ranges.length < MOST_RANGES; node = walker.nextNode()) {
-    const text = (node.nodeValue ?? "").toLowerCase();
-    for (let at = text.indexOf(query); at >= 0; at = text.indexOf(query, at + query.length)) {
+    for (const { 0: match, index } of (node.nodeValue ?? "").matchAll(marks)) {
+      if (!match) continue;
       const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, Math.min(at + query.length, node.nodeValue?.length ?? 0));
+      range.setStart(node, index);
+      range.setEnd(node, index + match.length);
       ranges.push(range);
     }
   }

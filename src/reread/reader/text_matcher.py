@@ -1,0 +1,80 @@
+"""What a query means inside one session: the text as typed, or the words and fields of a search over all sessions.
+
+An exported page, which has no server, follows the same rules (`textMatcher.ts`); `tests/fixtures/search.json` tests
+both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from reread.index.matching import UnitFacts, best_span, composed, matches, pattern_of, wanted
+from reread.index.query import And, InProject, InSession, Named, Node, Not, Or, Period, Words, parse_query
+from reread.index.units import Unit
+
+AROUND = 60
+"""How many characters are shown on each side of a hit."""
+_PLAIN = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
+"""Characters that every JSON writer writes unescaped."""
+
+
+class TextMatcher:
+    """Finds the place where a text matches a query."""
+
+    def __init__(self, query: str) -> None:
+        self._literal = re.compile(re.escape(query), re.IGNORECASE)
+        self._tree = _within_session(parse_query(query))
+        self._leaves = list(wanted(self._tree)) if self._tree is not None else []
+        plain = max(_PLAIN.findall(query), key=len, default="")
+        self._needed = [[plain.lower().encode()]]
+        """Pieces of text that JSON never escapes: of one of these lists, records that match have all."""
+        if self._tree is not None:
+            self._needed.append([word.encode() for word in _required_words(self._tree)])
+
+    def may_match(self, records: Iterable[bytes]) -> bool:
+        """False if a message with these records cannot match."""
+        if not all(any(pieces) for pieces in self._needed):
+            return True
+        lowered = [raw.lower() for raw in records]
+        return any(all(any(piece in raw for raw in lowered) for piece in pieces) for pieces in self._needed)
+
+    def find(self, units: Iterable[Unit]) -> tuple[str, str, str] | None:
+        """Return the match with the characters before and after it; `units` are one text as several kinds."""
+        for unit in units:
+            found = self._literal.search(unit.text)
+            if found is not None:
+                return _around(unit.text, found.start(), found.end())
+            if self._tree is not None and matches(self._tree, unit, UnitFacts()):
+                text = composed(unit.text)
+                for inside in (False, True):
+                    span = best_span(text, [pattern_of(leaf, inside) for leaf in self._leaves])
+                    if span is not None:
+                        return _around(text, *span)
+                return _around(text, 0, 0)
+        return None
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str, str]:
+    return text[max(0, start - AROUND) : start], text[start:end], text[end : end + AROUND]
+
+
+def _within_session(node: Node) -> Node | None:
+    """Return a query without what it says about whole sessions and times; None if nothing is left."""
+    match node:
+        case Period() | InProject() | InSession() | Named(field="model" | "branch"):
+            return None
+        case Not():
+            inner = _within_session(node.node)
+            return None if inner is None else Not(inner)
+        case And() | Or():
+            kept = [inner for inner in map(_within_session, node.nodes) if inner is not None]
+            return type(node)(tuple(kept)) if kept else None
+        case _:
+            return node
+
+
+def _required_words(node: Node) -> list[str]:
+    """Return ASCII words that every match has."""
+    nodes = node.nodes if isinstance(node, And) else (node,)
+    return [word for one in nodes if isinstance(one, Words) for word in one.words if word.isascii()]

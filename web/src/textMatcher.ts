@@ -1,0 +1,137 @@
+/** What a query means inside one session: the text as typed, or the words and fields of a search over all sessions.
+ *
+ * The server follows the same rules (`reader/text_matcher.py`); `tests/fixtures/search.json` tests both.
+ */
+
+import { CJK, parseQuery, wordsOf, type QueryNode, type Words } from "./query";
+
+/** What a query may ask of a text. */
+export interface Unit {
+  /** prompt, text, thinking, input, result or notice; several if it is one text here. */
+  kinds: string[];
+  text: string;
+  tool: string;
+  title: string;
+  error: boolean;
+}
+
+export type Span = [start: number, end: number];
+
+const AROUND = 80;
+const MOST_MATCHES = 200;
+const LONGEST_QUERY = 500;
+const LONGEST_WORD = 128;
+
+const LETTER = "[\\p{L}\\p{N}]";
+const OTHER = "[^\\p{L}\\p{N}]";
+const START = `(?:(?<!${LETTER})|(?<=[${CJK}]))`;
+const END = `(?:(?!${LETTER})|(?=[${CJK}]))`;
+const isCjk = new RegExp(`^[${CJK}]`, "u");
+const isHash = /^(?=[a-z]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$/;
+const HUMP = /[a-z0-9][A-Z]|[A-Z][A-Z][a-z0-9]/;
+const PIECE = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+/g;
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+
+export class TextMatcher {
+  private readonly literal: string;
+  private readonly tree: QueryNode | null;
+  private readonly leaves: Words[];
+
+  /** Throws an error with a message for the user if the query makes no sense. */
+  constructor(query: string) {
+    const text = query.slice(0, LONGEST_QUERY);
+    this.literal = escaped(text);
+    this.tree = parseQuery(text);
+    this.leaves = this.tree ? [...wanted(this.tree)] : [];
+  }
+
+  /** A pattern that finds every place to mark. */
+  get marks(): RegExp {
+    const words = this.leaves.flatMap((leaf) => [patternOf(leaf, false), patternOf(leaf, true)]);
+    return new RegExp([this.literal, ...words].join("|"), "giu");
+  }
+
+  /** The text, with composed characters if words matched, and where the match is; empty if only fields matched. */
+  find(unit: Unit): { text: string; span: Span } | null {
+    const found = new RegExp(this.literal, "iu").exec(unit.text);
+    if (found) return { text: unit.text, span: [found.index, found.index + found[0].length] };
+    const { tree } = this;
+    if (!tree || !unit.kinds.some((kind) => matches(tree, unit, kind))) return null;
+    const text = unit.text.normalize("NFC");
+    return { text, span: bestSpan(text, this.leaves, false) ?? bestSpan(text, this.leaves, true) ?? [0, 0] };
+  }
+}
+
+/** The words that a query asks for, without those that it excludes. */
+function* wanted(node: QueryNode): Generator<Words> {
+  if (node.type === "words") yield node;
+  if (node.type === "and" || node.type === "or") for (const inner of node.nodes) yield* wanted(inner);
+}
+
+/** A pattern that finds some words; `inside` finds them within longer words too. */
+function patternOf({ words, prefix, suffix }: Words, inside: boolean): string {
+  const first = words[0] ?? "";
+  const last = words.at(-1) ?? "";
+  const gap = (left: string, right: string) => `${OTHER}${isCjk.test(left) || isCjk.test(right) ? "*" : "+"}`;
+  const body = words.map((word, at) => (at ? gap(words[at - 1] ?? "", word) : "") + escaped(word)).join("");
+  const hash = words.length === 1 && isHash.test(first);
+  return (inside || suffix || isCjk.test(first) ? "" : START) + body + (inside || prefix || hash || isCjk.test(last) ? "" : END);
+}
+
+function matches(node: QueryNode, unit: Unit, kind: string): boolean {
+  switch (node.type) {
+    case "words":
+      return hasWords(node, unit.text);
+    case "and":
+      return node.nodes.every((inner) => matches(inner, unit, kind));
+    case "or":
+      return node.nodes.some((inner) => matches(inner, unit, kind));
+    case "not":
+      return !matches(node.node, unit, kind);
+    case "kinds":
+      return node.kinds.has(kind);
+    case "named":
+      return contains(wordsOf(node.field === "tool" ? unit.tool : unit.title), node.words);
+    case "errors":
+      return unit.error;
+  }
+}
+
+const contains = (name: string[], part: string[]): boolean =>
+  name.some((_, at) => part.every((word, offset) => name[at + offset] === word));
+
+function hasWords(leaf: Words, text: string): boolean {
+  if (new RegExp(patternOf(leaf, false), "iu").test(text.normalize("NFC"))) return true;
+  const [word] = leaf.words;
+  if (leaf.words.length > 1 || leaf.prefix || leaf.suffix) return false;
+  for (const [run] of text.matchAll(/[A-Za-z0-9]+/g)) {
+    if (run.length <= LONGEST_WORD && HUMP.test(run) && run.match(PIECE)?.some((piece) => piece.toLowerCase() === word)) return true;
+  }
+  return false;
+}
+
+/** The first match that has matches of most other words near it. */
+function bestSpan(text: string, leaves: Words[], inside: boolean): Span | null {
+  const spans: [start: number, end: number, leaf: number][] = [];
+  leaves.forEach((leaf, number) => {
+    let count = 0;
+    for (const found of text.matchAll(new RegExp(patternOf(leaf, inside), "giu"))) {
+      if (count === MOST_MATCHES) break;
+      count += 1;
+      spans.push([found.index, found.index + found[0].length, number]);
+    }
+  });
+  spans.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+  let best: { kinds: number; span: Span } | null = null;
+  for (const [first, [start, end]] of spans.entries()) {
+    const near = new Set<number>();
+    for (const [, otherEnd, leaf] of spans.slice(first, first + MOST_MATCHES)) {
+      if (near.size && otherEnd > start + 2 * AROUND) break;
+      near.add(leaf);
+    }
+    if (!best || near.size > best.kinds) best = { kinds: near.size, span: [start, end] };
+    if (best.kinds === leaves.length) break;
+  }
+  return best?.span ?? null;
+}
