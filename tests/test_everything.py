@@ -165,6 +165,26 @@ def as_json(session: Any) -> str:
 VIEWS = {"terminal": terminal, "markdown": markdown, "reader": reader, "html": html, "json": as_json}
 
 
+def between(session: Any, kind: str) -> Iterator[tuple[int, Leaf]]:
+    """The leaves of setups and, but for JSON, which has the fields of `TurnResult`, of results."""
+    marks, conversation = session.conversation.marks, session.conversation
+    setups = [index for found in marks.setups.values() for index in found]
+    for index in [*setups, *(marks.ended if kind != "json" else ())]:
+        record = conversation.records[index]
+        yield from ((record.line, leaf) for leaf in leaves(record.native) if leaf[0] not in PER_SESSION)
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@pytest.mark.parametrize("path", [path for path in FILES if b'"init"' in path.read_bytes()], ids=name)
+def test_every_value_of_setups_and_results_is_in_the_full_view(path: Path, kind: str) -> None:
+    session = reread.open(path)
+    view = View(VIEWS[kind](session))
+    missing = {
+        (line, key, str(value)[:200]) for line, (key, value) in between(session, kind) if not view.has(key, value)
+    }
+    assert not missing
+
+
 @pytest.mark.parametrize("kind", VIEWS)
 @every_file
 def test_every_recorded_value_is_in_the_full_view(path: Path, kind: str) -> None:

@@ -19,6 +19,7 @@ from reread.base.times import timestamp_ms
 from reread.model.bodies import Bodies
 from reread.model.call import CallContent
 from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
+from reread.model.marks import Marks
 from reread.model.message import MessageContent
 from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
@@ -164,7 +165,7 @@ class Branch(msgspec.Struct, eq=False):
     @property
     def turns(self) -> list[Turn]:
         """Its turns."""
-        return list(cut_turns(self.messages, self.conversation.turn_ends))
+        return list(cut_turns(self.messages, self.conversation.marks.ends))
 
     @property
     def leaf(self) -> str | None:
@@ -248,8 +249,8 @@ class Conversation:
         """What became of every record."""
         self.inline_agents: dict[str, Agent] = {}
         """The agents whose records are in this very file."""
-        self.turn_ends: set[int] = set()
-        """The messages after which the file says that a turn ended."""
+        self.marks = Marks()
+        """What the file says between messages."""
         self.messages_by_id: dict[str, Message] = {}
         """Responses by the API's id."""
         self._linked: Mapping[str, Agent] | None = None
@@ -269,7 +270,7 @@ class Conversation:
         """The turns of the active branch."""
         if self._turns[0] != len(self.records):
             messages = self.branch_messages(self.active_branch)
-            self._turns = (len(self.records), list(cut_turns(messages, self.turn_ends)))
+            self._turns = (len(self.records), list(cut_turns(messages, self.marks.ends)))
         return self._turns[1]
 
     @property

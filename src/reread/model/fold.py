@@ -149,7 +149,7 @@ class Fold:
             self._tree.continue_from(envelope.leafUuid)
         elif envelope.type == "result":
             self._pairing.deny_calls(as_list(self.conversation.records[index].native.get("permission_denials")))
-            self._end_turn()
+            self._end_turn(index)
 
     def _add(self, fate: int, target: int, *, speaks: bool = False) -> None:
         """Enter the fate of a record that has its place in the tree: exactly once for each."""
@@ -306,6 +306,7 @@ class Fold:
             conversation=conversation,
         )
         self._messages.append(message)
+        conversation.marks.add_message(message.index, envelope.sessionId)
         if not message.index:
             self._attaching.adopt(message)
         if kind == "compaction":
@@ -334,6 +335,8 @@ class Fold:
             self._add(STATE, NO_TARGET)
             if subtype in METADATA_LISTS:
                 self._metadata.of(METADATA_LISTS[subtype]).append(index)
+            if subtype == "init":
+                self.conversation.marks.waiting.append(index)
             return
         if subtype in hooks.QUIET_TESTS and self._is_quiet(index, subtype):
             self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID))
@@ -482,9 +485,9 @@ class Fold:
         self._ledger.agents.append(id)
         return fold
 
-    def _end_turn(self) -> None:
+    def _end_turn(self, index: int) -> None:
         if self._messages:
-            self.conversation.turn_ends.add(len(self._messages) - 1)
+            self.conversation.marks.end_turn(len(self._messages) - 1, index)
         self._streaming = None
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict
-from reread.records.blocks import Block, to_block
+from reread.records.blocks import Block, Text, Thinking, to_block
 
 GROWING = ("text", "thinking", "signature", "partial_json")
 """The fields of a block that a stream sends in pieces."""
@@ -83,20 +83,44 @@ def _raw_blocks(native: dict[str, Any]) -> list[Any]:
 def join_blocks(contents: Sequence[Sequence[Block]]) -> list[Block]:
     """Join the blocks of several records of one message.
 
-    Exact repeats are dropped. Content that repeats all earlier blocks and adds to them replaces them.
+    Exact repeats are dropped. Content that repeats all earlier blocks and adds to them replaces them. So does content
+    that repeats the record before it with longer texts, of which only the last state is kept.
     """
     if len(contents) == 1:
         return list(contents[0])
     blocks: list[Block] = []
     prints: list[bytes] = []
     seen: set[bytes] = set()
+    before: Sequence[Block] = ()
     for content in contents:
         more = [jsontext.dumps(block) for block in content]
         if len(more) > len(prints) and more[: len(prints)] == prints:
             blocks, prints = list(content), more
+        elif _grows(before, content) and blocks[-len(before) :] == list(before):
+            blocks[-len(before) :], prints[-len(before) :] = content, more
         else:
             fresh = [n for n, text in enumerate(more) if text not in seen]
             blocks += [content[n] for n in fresh]
             prints += [more[n] for n in fresh]
         seen.update(more)
+        before = content
     return blocks
+
+
+def _grows(before: Sequence[Block], after: Sequence[Block]) -> bool:
+    """True if each block of a record is repeated by the next record at its place, whole or with a longer text."""
+    if not before or len(after) < len(before):
+        return False
+    return all(old == new or _is_longer(old, new) for old, new in zip(before, after, strict=False))
+
+
+def _is_longer(old: Block, new: Block) -> bool:
+    """True if a block is another one with more text, and has all of its other fields."""
+    name = "text" if isinstance(old, Text) else "thinking"
+    if not isinstance(old, Text | Thinking) or type(new) is not type(old):
+        return False
+    was, now = getattr(old, name), getattr(new, name)
+    if not isinstance(was, str) or not isinstance(now, str) or not now.startswith(was):
+        return False
+    others = (field for field in old.__struct_fields__ if field != name)
+    return all(getattr(old, field) in (None, getattr(new, field)) for field in others)

@@ -132,6 +132,25 @@ class MessageAttachment(MessagePart, frozen=True):
     payload: Mapping[str, Any]
 
 
+class SessionStart(MessagePart, frozen=True):
+    """Another session begins in the same file."""
+
+    session: str
+
+
+class ClientSetup(MessagePart, frozen=True):
+    """How the client was set up before the message: its tools, MCP servers, permission mode."""
+
+    fields: Mapping[str, Any]
+
+
+class TurnEnd(MessagePart, frozen=True):
+    """How the turn ended whose last message this is."""
+
+    line: int
+    record: Mapping[str, Any]
+
+
 def message_parts(message: Message) -> Iterator[MessagePart]:
     """Everything a message says, in order; a compaction's boundary includes the summary that follows it."""
     return _parts(message, with_summary=True)
@@ -148,6 +167,11 @@ def record_parts(message: Message, record: Record) -> Iterator[MessagePart]:
 
 
 def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
+    conversation, marks = message.conversation, message.conversation.marks
+    if message.index in marks.sessions:
+        yield SessionStart(message, NOTICES, marks.sessions[message.index])
+    for index in marks.setups.get(message.index, ()):
+        yield ClientSetup(message, NOTICES, payload_of(conversation.bodies.native(index)))
     match message.kind:
         case "response":
             yield from _assistant_parts(message, message.blocks)
@@ -156,7 +180,9 @@ def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
         case _:
             yield from _statement(message, with_summary=with_summary)
     for index in message.attached:
-        yield MessageAttachment(message, NOTICES, payload_of(message.conversation.bodies.native(index)))
+        yield MessageAttachment(message, NOTICES, payload_of(conversation.bodies.native(index)))
+    for index in marks.ends.get(message.index, ()):
+        yield TurnEnd(message, NOTICES, conversation.records.line(index), conversation.bodies.native(index))
 
 
 def message_kind(message: Message) -> str:
@@ -179,7 +205,7 @@ def quick_kinds(message: Message) -> set[str]:
     if message.kind == "response":
         seen = {kind for kind in (TEXT, THINKING) if message.seen & BLOCK_BITS[kind]}
         found = seen if seen or message.calls else found
-    return found | {NOTICES} if message.attached else found
+    return found | {NOTICES} if message.attached or message.conversation.marks.has(message.index) else found
 
 
 def quiet_noun(part: MessagePart) -> str | None:
@@ -351,6 +377,8 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             yield "\n".join(strings({name: value for name, value in part.payload.items() if name != "type"}))
         case TextCitations():
             yield "\n".join(strings(part.citations))
+        case SessionStart() | ClientSetup() | TurnEnd():
+            return
         case _:
             raise TypeError(f"Unknown part: {type(part).__name__}")
 

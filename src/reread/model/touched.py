@@ -9,7 +9,7 @@ from reread.model.ledger import ATTACHED, DUPLICATE, MERGED, ORPHAN, PAIRED, REA
 
 
 def touched_messages(conversation: Conversation, index: int) -> Iterator[Message]:
-    """Return the messages that a record is part of, answers calls of, takes back or is attached to."""
+    """Return the messages that a record is part of, answers calls of, takes back, is attached to or ends."""
     ledger = conversation.ledger
     code, target = ledger.code(index), ledger.targets[index]
     if code in (DUPLICATE, REAPPENDED):
@@ -20,6 +20,8 @@ def touched_messages(conversation: Conversation, index: int) -> Iterator[Message
         yield from (m for m in (message, compaction and compaction.boundary) if m is not None)
     elif code == PAIRED or (code == ATTACHED and target < -1):
         yield conversation.calls[target if code == PAIRED else call_target(target)].message
+    if index in conversation.marks.ended:
+        yield conversation.messages[conversation.marks.ended[index]]
     yield from _named_messages(conversation, index)
 
 

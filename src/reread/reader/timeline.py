@@ -153,7 +153,7 @@ class Timeline:
         for message in conversation.branch_messages(self.branch, self._messages_seen):
             is_prompt = message.kind in TURN_STARTERS
             last = self.messages[-1] if self.messages else None
-            if last is None or (is_prompt and self._turn_begun) or last.index in conversation.turn_ends:
+            if last is None or (is_prompt and self._turn_begun) or last.index in conversation.marks.ends:
                 self._turns.append(len(self.messages))
                 self._turn_begun = False
             self._turn_begun = self._turn_begun or is_prompt or message.kind == "response"

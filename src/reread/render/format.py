@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from reread.accounting.prices import parse_model_id
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import as_number, date_text, duration_ms_text, money_text, size_text, time_text, tokens_text
 from reread.base.text import one_line, plural
 from reread.model.hooks import hook_label
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from reread.session.results import TurnResult
     from reread.tools.nodes import Picture
 
+SETUP_LENGTH = 200
+"""How many characters of the names of MCP servers are shown."""
 ERROR_LENGTH = 200
 """How many characters of an error are shown on a line."""
 SENDER_LENGTH = 60
@@ -99,12 +103,30 @@ def result_text(result: TurnResult) -> str:
         parts.append(f"exit code {result.exit_code}")
     if result.denials:
         parts.append(f"{plural(len(result.denials), 'call')} denied ({', '.join(dict.fromkeys(result.denials))})")
-    parts += [plural(result.num_turns, "turn"), duration_ms_text(result.duration_ms)]
+    api = duration_ms_text(result.duration_api_ms)
+    parts += [plural(result.num_turns, "turn"), duration_ms_text(result.duration_ms), f"API {api}" if api else ""]
     if cost := money_text(result.cost_usd):
         parts.append(f"{cost} so far")
     if result.is_error:
         parts.append(" ".join(result.text.split())[:ERROR_LENGTH])
     return " · ".join(part for part in parts if part)
+
+
+def setup_text(fields: Mapping[str, Any]) -> str:
+    """Return how the client was set up, on one line: tools, MCP servers and permission mode."""
+    tools, servers = as_list(fields.get("tools")), as_list(fields.get("mcp_servers"))
+    parts = [plural(len(tools), "tool")] if tools else []
+    if servers:
+        named = [f"{as_dict(server).get('name')} ({as_dict(server).get('status')})" for server in servers]
+        parts.append(f"{plural(len(servers), 'MCP server')}: {one_line(', '.join(named), SETUP_LENGTH)}")
+    if mode := as_str(fields.get("permissionMode")):
+        parts.append(f"permission mode {one_line(mode, SETUP_LENGTH)}")
+    return f"set up: {' · '.join(parts) or 'nothing recorded'}"
+
+
+def session_start_text(id: str) -> str:
+    """Return that another session begins."""
+    return f"session {id} begins"
 
 
 def unread_text(lines: int) -> str:

@@ -29,6 +29,7 @@ from reread.render.json_values import (
 )
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.changes import Change
+from reread.session.results import TurnResult, turn_result
 from reread.session.session import Session
 
 T = TypeVar("T")
@@ -153,7 +154,7 @@ def _selected_value(message: Message, selection: Selection) -> MessageValue | No
 
 def message_value(message: Message, blocks: Sequence[Block] | None = None) -> MessageValue:
     """A message, with all its blocks or the given ones."""
-    facts = message.api_facts
+    facts, marks, native = message.api_facts, message.conversation.marks, message.conversation.bodies.native
     return MessageValue(
         id=message.id,
         role=message.role,
@@ -173,8 +174,10 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> Me
         request_id=facts.request_id,
         stop_sequence=facts.stop_sequence,
         service_tier=facts.service_tier,
-        attached=[payload_of(message.conversation.bodies.native(index)) for index in message.attached],
+        attached=[payload_of(native(index)) for index in message.attached],
         fields=other_fields(message, [x for x in message_parts(message) if not isinstance(x, NoticeDetails)]),
+        setups=[payload_of(native(index)) for index in marks.setups.get(message.index, ())],
+        session=marks.sessions.get(message.index),
     )
 
 
@@ -218,7 +221,15 @@ def turn_value(turn: Turn) -> TurnValue:
         messages=[message.id for message in turn.messages],
         calls=[call.id for call in turn.calls],
         usage=turn.usage,
+        results=list(_results(turn)),
     )
+
+
+def _results(turn: Turn) -> Iterator[TurnResult]:
+    for message in turn.messages:
+        conversation = message.conversation
+        for index in conversation.marks.ends.get(message.index, ()):
+            yield turn_result(conversation.records.line(index), conversation.bodies.native(index))
 
 
 def _branch_values(conversation: Conversation) -> Iterator[BranchValue]:

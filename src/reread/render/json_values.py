@@ -79,6 +79,10 @@ class MessageValue(Struct, frozen=True, kw_only=True):
     """The records that belong to it, as recorded: files mentioned, context added, hooks."""
     fields: JsonObject
     """What else is recorded of it, by path."""
+    setups: list[JsonObject]
+    """The `init` records before it, as recorded: tools, MCP servers, permission mode."""
+    session: str | None
+    """The id of the session that begins with it, if another one came before in the same file."""
 
 
 class CallValue(Struct, frozen=True, kw_only=True):
@@ -131,6 +135,8 @@ class TurnValue(Struct, frozen=True, kw_only=True):
     """The ids of its calls."""
     usage: Usage
     """The tokens of its messages."""
+    results: list[TurnResult]
+    """How it ended, if a stream says so."""
 
 
 class BranchValue(Struct, frozen=True, kw_only=True):

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from reread.base.format import date_text, duration_text, time_text
+from reread.base.format import duration_text, time_text
 from reread.base.text import plural
 from reread.model import parts as p
 from reread.model.authors import COMMAND, MODEL, PERSON
 from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
-from reread.render.format import MARKS, model_text, more_fields, notice_label, result_text, unread_text, usage_text
+from reread.render.format import (
+    MARKS,
+    model_text,
+    more_fields,
+    notice_label,
+    period_text,
+    result_text,
+    session_cost_text,
+    session_start_text,
+    setup_text,
+    unread_text,
+    usage_text,
+)
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
-from reread.render.part_nodes import call_nodes, part_nodes, part_title
+from reread.render.part_nodes import call_nodes, mark_details, part_nodes, part_title
 from reread.render.sanitize import plain_text
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -31,6 +43,7 @@ from reread.render.sequence import (
     notice_text,
     session_sequence,
 )
+from reread.session.results import turn_result
 from reread.session.session import Session
 from reread.tools.leftover import leftover_nodes
 
@@ -50,16 +63,16 @@ def session_markdown(session: Session, selection: Selection) -> Iterator[str]:
     yield f"# {inline(session.title or 'Session')}"
     yield ""
     facts = [session.project, *session.git_branches[-1:], *session.models, *session.versions[-1:]]
-    if session.started:
-        facts.append(date_text(session.started))
-    if session.usage.responses:
-        facts.append(usage_text(session.usage))
+    usage = session.usage
+    facts += [period_text(session.started, session.ended), session_cost_text(usage)]
+    if usage.responses:
+        facts.append(usage_text(usage))
     yield " · ".join(inline(fact) for fact in facts if fact)
     yield from sequence_markdown(items, selection)
     for agent, reason in agents_at_end(session, selection):
         yield from _agent(agent, selection, f"agent {agent.id}: {reason}")
     if selection.shows_totals:
-        for result in session.results:
+        for result in session.unplaced_results:
             yield ""
             yield f"*{inline(result_text(result))}*"
         if lines := session.ledger.fates.get("malformed", 0):
@@ -111,6 +124,15 @@ def _thinking(part: p.MessageThinking, selection: Selection) -> Iterator[str]:
         yield f"*thinking (not recorded){took}*"
         return
     yield from folded(f"thinking{took}", [guarded(part.text.strip())])
+
+
+def _mark(part: p.SessionStart | p.ClientSetup | p.TurnEnd, selection: Selection) -> Iterator[str]:
+    if isinstance(part, p.TurnEnd):
+        text = result_text(turn_result(part.line, dict(part.record)))
+    else:
+        text = session_start_text(part.session) if isinstance(part, p.SessionStart) else setup_text(part.fields)
+    details = list(nodes_markdown(mark_details(part), selection)) if selection.full else []
+    yield from folded(text, details) if details else [f"*{inline(text)}*"]
 
 
 def _background(part: p.MessagePart, selection: Selection) -> Iterator[str]:
@@ -195,6 +217,7 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     **dict.fromkeys((p.MessageBlocks, *BACKGROUND), _background),
     p.MessageCall: _call,
     p.CompactionPoint: _compaction,
+    **dict.fromkeys((p.SessionStart, p.ClientSetup, p.TurnEnd), _mark),
     ResponseEnd: _response_end,
     RecordFields: _record_fields,
     ForkList: _fork,

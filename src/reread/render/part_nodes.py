@@ -12,8 +12,10 @@ from reread.base.coerce import as_dict
 from reread.base.text import one_line
 from reread.model import parts as p
 from reread.model.conversation import Call
-from reread.model.record_kinds import payload_of
+from reread.model.record_kinds import own_fields, payload_of
 from reread.records.blocks import Block
+from reread.render.format import result_text, session_start_text, setup_text
+from reread.session.results import turn_result
 from reread.tools import nodes as n
 from reread.tools._images import with_dimensions
 from reread.tools.generic import block_node
@@ -45,6 +47,14 @@ def part_nodes(part: p.MessagePart) -> list[n.Node]:
             return _attachment_nodes(part.payload)
         case p.TextCitations():
             return [n.Data(value=msgspec.to_builtins(part.citations))]
+        case p.SessionStart():
+            return [n.Note(text=session_start_text(part.session))]
+        case p.ClientSetup():
+            return [n.Data(value=part.fields)]
+        case p.TurnEnd():
+            result = turn_result(part.line, dict(part.record))
+            note = n.Note(text=result_text(result), level="error" if result.is_error else "info")
+            return [note, n.Section(title="result", nodes=[n.Data(value=own_fields(part.record))], open=False)]
         case _:
             raise TypeError(f"Unknown part: {type(part).__name__}")
 
@@ -62,6 +72,8 @@ def part_title(part: p.MessagePart) -> str:
             return "details"
         case p.TextCitations():
             return "sources"
+        case p.ClientSetup():
+            return setup_text(part.fields)
         case p.MessageAttachment():
             kind = part.payload.get("type") or part.payload.get("subtype")
             name = next((v for name in NAMES if isinstance(v := part.payload.get(name), str) and v), "")
@@ -69,6 +81,17 @@ def part_title(part: p.MessagePart) -> str:
             return one_line(f"{words} {name}", TITLE).strip()
         case _:
             return ""
+
+
+def mark_details(part: p.SessionStart | p.ClientSetup | p.TurnEnd) -> list[n.Node]:
+    """Everything that is recorded of a setup or of the end of a turn."""
+    match part:
+        case p.ClientSetup():
+            return leftover_nodes(part.fields)
+        case p.TurnEnd():
+            return leftover_nodes(own_fields(part.record))
+        case _:
+            return []
 
 
 def _prose(text: str) -> list[n.Node]:

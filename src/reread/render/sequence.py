@@ -26,6 +26,7 @@ from reread.model.parts import (
     NoticeDetails,
     NotificationReport,
     TextCitations,
+    TurnEnd,
     message_parts,
     quiet_noun,
     quiet_text,
@@ -197,7 +198,10 @@ def _with_forks(
     for message in messages:
         parts = [part for part in message_parts(message) if selection.shows(part.kind)]
         drawn: list[MessagePart] = []
+        ends = [part for part in parts if isinstance(part, TurnEnd)]
         for part in parts:
+            if isinstance(part, TurnEnd):
+                continue
             if is_drawn(part, selection):
                 drawn.append(part)
                 yield from _mark(quiet)
@@ -206,6 +210,7 @@ def _with_forks(
                 quiet.append(noun)
         if every_kind:
             yield from _ending(message, drawn if selection.full else parts, selection)
+        yield from ends
         if message.index in forks and not selection.chooses_messages:
             yield from _mark(quiet)
             yield forks[message.index]

@@ -27,11 +27,13 @@ from reread.render.format import (
     period_text,
     result_text,
     session_cost_text,
+    session_start_text,
+    setup_text,
     unread_text,
     usage_text,
 )
 from reread.render.highlight import rendered_markdown
-from reread.render.part_nodes import call_nodes, part_nodes, part_title
+from reread.render.part_nodes import call_nodes, mark_details, part_nodes, part_title
 from reread.render.sanitize import plain_text, safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -51,6 +53,7 @@ from reread.render.sequence import (
 )
 from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.changes import Change
+from reread.session.results import turn_result
 from reread.session.session import Session
 from reread.tools.leftover import leftover_nodes
 from reread.tools.nodes import Node
@@ -175,6 +178,18 @@ class TerminalView:
             yield Text(f"  {plain_text(title)}:", style="quiet")
         yield from self._nodes.indented(part_nodes(part))
 
+    def mark(self, part: p.SessionStart | p.ClientSetup | p.TurnEnd) -> Iterator[RenderableType]:
+        """Another session, a setup or the end of a turn, on one line; with `full`, everything recorded of it."""
+        if isinstance(part, p.SessionStart):
+            yield Rule(Text(safe(session_start_text(part.session)), style="odd"), style="odd")
+        elif isinstance(part, p.ClientSetup):
+            yield Text(safe(f"· {setup_text(part.fields)}"), style="quiet")
+        else:
+            result = turn_result(part.line, dict(part.record))
+            yield Text(safe(f"· {result_text(result)}"), style="failed" if result.is_error else "quiet")
+        if self.selection.full:
+            yield from self._nodes.indented(mark_details(part))
+
     def record_fields(self, item: RecordFields) -> Iterator[RenderableType]:
         """What records say besides the parts of their message."""
         yield from self._nodes.indented(leftover_nodes(item.fields))
@@ -248,6 +263,7 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     **dict.fromkeys((p.MessageBlocks, *BACKGROUND), TerminalView.background),
     p.MessageCall: TerminalView.call,
     p.CompactionPoint: TerminalView.compaction,
+    **dict.fromkeys((p.SessionStart, p.ClientSetup, p.TurnEnd), TerminalView.mark),
     ResponseEnd: TerminalView.response_end,
     RecordFields: TerminalView.record_fields,
     ForkList: TerminalView.fork,
@@ -281,7 +297,7 @@ def _facts(session: Session) -> list[str]:
 def _totals(session: Session) -> Iterator[RenderableType]:
     """How the session ended and its usage, which are known only after all of it was read."""
     usage = session.usage
-    for n, result in enumerate(session.results):
+    for n, result in enumerate(session.unplaced_results):
         text = safe(result_text(result))
         yield Text(f"\n{text}" if n == 0 else text, style="failed" if result.is_error else "quiet")
     if usage.responses:

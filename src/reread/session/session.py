@@ -160,6 +160,14 @@ class Session:
         return own + [result for found in captured for result in found if result.session in self.ids]
 
     @property
+    def unplaced_results(self) -> list[TurnResult]:
+        """The results that stand after no message of its file: views show them at the end."""
+        conversation = self.conversation
+        placed = {conversation.records.line(index) for index in conversation.marks.ended}
+        own = turn_results(conversation)
+        return [*(result for result in own if result.line not in placed), *self.results[len(own) :]]
+
+    @property
     def lines(self) -> Lines:
         """The physical lines of the main file: joined, they are the file."""
         return self.loader.lines

@@ -1,0 +1,40 @@
+"""What a file says between messages: how the client was set up, how a turn ended, that another session begins."""
+
+from __future__ import annotations
+
+
+class Marks:
+    """The records between messages, by the index of the message that they stand at."""
+
+    def __init__(self) -> None:
+        self.setups: dict[int, list[int]] = {}
+        """The records before a message that say how the client was set up."""
+        self.ends: dict[int, list[int]] = {}
+        """The results after the last message of a turn."""
+        self.ended: dict[int, int] = {}
+        """The message after which each of these results stands."""
+        self.sessions: dict[int, str] = {}
+        """The id of the session that begins with a message, if another one came before it."""
+        self.waiting: list[int] = []
+        """Setups that no message has followed yet."""
+        self.session: str | None = None
+        """The session of the last message."""
+
+    def add_message(self, message: int, session: str | None) -> None:
+        """Note that a message follows what was added, and the session that it belongs to."""
+        if self.waiting:
+            self.setups[message] = self.waiting[:]
+            self.waiting.clear()
+        if session is not None and session != self.session:
+            if self.session is not None:
+                self.sessions[message] = session
+            self.session = session
+
+    def end_turn(self, message: int, record: int) -> None:
+        """Note that a result ends a turn after a message."""
+        self.ends.setdefault(message, []).append(record)
+        self.ended[record] = message
+
+    def has(self, message: int) -> bool:
+        """True if something stands at a message."""
+        return message in self.setups or message in self.ends or message in self.sessions
