@@ -43,7 +43,7 @@ def test_every_view_marks_the_line_of_a_call(name: str, given: dict[str, Any], d
     (call,) = session.calls
     assert call.title == title
     assert title in call_line(call).plain
-    assert call_value(call)["title"] == title
+    assert call_value(call).title == title
     assert title.partition(" ")[2] in "\n".join(session_markdown(session, Selection()))
     part = BUILDER.call(call)
     assert f"{part.label} {part.title}" == title

@@ -214,3 +214,13 @@ def test_a_streamed_response_adds_its_blocks_record_by_record() -> None:
         )
     )
     assert texts(session.messages[-1]) == ["so"]
+
+
+def test_a_text_that_grows_from_chunk_to_chunk_is_said_once() -> None:
+    session = read(user("go"), reply("Hel"), reply("Hello wor"), reply("Hello world"), reply("Bye"))
+    (response,) = (message for message in session.messages if message.kind == "response")
+    assert [part.text for part in p.message_parts(response) if isinstance(part, p.MessageText)] == [
+        "Hello world",
+        "Bye",
+    ]
+    assert len(response.blocks) == 4
