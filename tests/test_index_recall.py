@@ -79,7 +79,11 @@ def shown_texts(part: MessagePart) -> Iterator[str]:
     if isinstance(part, MessageCall) and is_own_call(part.call.name, part.call.input):
         return
     for text in part_texts(part):
-        yield text.replace(part.call.title, "", 1) if isinstance(part, MessageCall) else text
+        if isinstance(part, MessageCall):
+            data = part.call.data
+            original = data.get("originalFile") if isinstance(data, dict) else None
+            text = text.replace(part.call.title, "", 1).replace(original or "\0", "")
+        yield text
 
 
 def spoken(value: Any) -> Iterator[tuple[str, str]]:

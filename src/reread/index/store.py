@@ -23,7 +23,7 @@ from reread.index.engine import tantivy
 from reread.index.terms import LONGEST, camel_pieces, prepare
 from reread.index.units import KINDS, Carry, Unit
 
-FORMAT = 1
+FORMAT = 2
 """Change it when units are made or indexed differently: the index is then built anew."""
 NAME = "search"
 HEAP = 48 << 20

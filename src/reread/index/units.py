@@ -20,7 +20,14 @@ from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
 from reread.model.parts import block_text, strings
 from reread.model.prompt_text import parse_prompt
-from reread.model.record_kinds import CALL_BLOCKS, ENVELOPE, STATE_TYPES, SYSTEM_KINDS, TURN_STARTERS
+from reread.model.record_kinds import (
+    CALL_BLOCKS,
+    HOOK_ATTACHMENTS,
+    STATE_TYPES,
+    SYSTEM_KINDS,
+    TURN_STARTERS,
+    payload_of,
+)
 from reread.records import blocks as b
 from reread.records.dialects import stored
 from reread.records.envelope import to_envelope
@@ -234,14 +241,13 @@ def _complete(carry: Carry, block: b.Block) -> None:
 def _system(native: dict[str, Any]) -> Iterator[Unit]:
     kind = SYSTEM_KINDS.get(as_str(native.get("subtype")) or "", NOTICE)
     if kind is not None:
-        own = {name: value for name, value in native.items() if name not in ENVELOPE}
-        texts = [*strings(system_text(native)), *strings(own)]
+        texts = [*strings(system_text(native)), *_payload_strings(native)]
         yield Unit(NOTICE, _joined(texts), error=kind == "error")
 
 
 def _attachment(native: dict[str, Any], payload: dict[str, Any]) -> Iterator[Unit]:
     if payload.get("type") != "queued_command":
-        yield Unit(NOTICE, _joined(strings({key: item for key, item in payload.items() if key != "type"})))
+        yield Unit(NOTICE, _joined(_payload_strings(native)))
         return
     is_human = as_dict(payload.get("origin")).get("kind") in (None, HUMAN)
     automatic = payload.get("isMeta") or payload.get("commandMode") == "task-notification" or not is_human
@@ -255,7 +261,7 @@ def _progress(native: dict[str, Any], payload: dict[str, Any], carry: Carry) -> 
     if payload.get("type") == "agent_progress" and inner:
         yield from record_units(inner, carry)
     elif not (_is_call(native.get("toolUseID"), carry) or _is_call(native.get("parentToolUseID"), carry)):
-        yield Unit(NOTICE, _joined(strings({key: item for key, item in payload.items() if key != "type"})))
+        yield Unit(NOTICE, _joined(_payload_strings(native)))
 
 
 def _is_call(id: Any, carry: Carry) -> bool:
@@ -272,7 +278,7 @@ def _state(native: dict[str, Any], type: str) -> Iterator[Unit]:
     elif type in SPOKEN_STATE:
         yield from _units(NOTICE, [_joined(strings([native.get(name) for name in SPOKEN_STATE[type]]))])
     elif type not in STATE_TYPES and type != "stream_event":
-        yield Unit(NOTICE, _joined(strings({key: item for key, item in native.items() if key not in ENVELOPE})))
+        yield Unit(NOTICE, _joined(_payload_strings(native)))
 
 
 def add_stream_event(native: dict[str, Any], carry: Carry, offset: int, length: int, line: int, time_ms: int) -> None:
@@ -299,6 +305,15 @@ def partial_units(carry: Carry) -> list[tuple[PartialBlock, Unit]]:
     """Return the units of a response of which no whole record came."""
     kinds = {"thinking": THINKING, **dict.fromkeys(CALL_BLOCKS, INPUT)}
     return [(block, Unit(kinds.get(block.type, TEXT), block.text)) for block in carry.partial.values() if block.text]
+
+
+def _payload_strings(native: dict[str, Any]) -> Iterator[str]:
+    """The strings of a record that are its own, not those that every record has."""
+    payload = payload_of(native)
+    kind = as_str(payload.get("type")) or ""
+    if not kind.startswith(HOOK_ATTACHMENTS):  # of a hook, the type says how it ended
+        payload = {name: value for name, value in payload.items() if name != "type"}
+    return strings(payload)
 
 
 def _units(kind: str, texts: Iterable[str]) -> Iterator[Unit]:
