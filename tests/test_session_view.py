@@ -555,5 +555,10 @@ def test_every_real_session_is_complete_and_searchable(path: Path) -> None:
     prompts = [m for m in view.session.messages if m.kind == "prompt" and m.active and m.text.strip()]
     for message in prompts[:3]:
         word = max(re.findall(r"\w+", message.text), key=len, default="")
-        items = {hit.item for hit in search_session(view, word).hits if hit.agent is None}
+        items: set[int] = set()
+        at: int | None = 0
+        while at is not None:
+            found = search_session(view, word, start=at)
+            items.update(hit.item for hit in found.hits if hit.agent is None)
+            at = found.next
         assert view.timeline().item_of(message) in items
