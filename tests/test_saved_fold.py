@@ -90,6 +90,15 @@ def test_what_is_restored_is_what_was_saved(path: Path) -> None:
     assert differences(whole, again) == []
 
 
+@pytest.mark.parametrize("path", FILES[:12], ids=lambda path: path.name[:40])
+def test_a_session_that_was_counted_is_restored(path: Path) -> None:
+    whole = loaded(path)
+    usage = whole.conversation.usage
+    if whole.save():
+        again = restored(path)
+        assert again is not None and again.conversation.usage == usage
+
+
 def has_partial(loader: Loader) -> bool:
     conversations = [loader.conversation, *loader.conversation.inline_agents.values()]
     return any(message.partial is not None for one in conversations for message in one.messages)

@@ -39,7 +39,7 @@ LINKS = frozenset({"bodies", "conversation", "calls", "message", "linked_agents"
 NOT_STATE = frozenset(
     {
         *("messages", "calls", "calls_by_id", "messages_by_id", "compactions", "inline_agents", "_agents"),
-        *("_linked", "_link_agents", "_branches", "_turns", "_tool_call", "_limits", "_leads"),
+        *("_linked", "_link_agents", "_branches", "_turns", "_tool_call", "_limits", "_leads", "_rows"),
         *("read", "call", "parent", "path", "meta", "_lines_of_file"),
     }
 )
