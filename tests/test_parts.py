@@ -223,4 +223,4 @@ def test_a_text_that_grows_from_chunk_to_chunk_is_said_once() -> None:
         "Hello world",
         "Bye",
     ]
-    assert len(response.blocks) == 4
+    assert len(response.blocks) == 2 and len(response.records) == 4

@@ -5,7 +5,6 @@ Views, search and exports choose from these parts and draw them; none of them re
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -312,11 +311,11 @@ def _block_parts(
     message: Message, blocks: Sequence[b.Block], seconds: Mapping[str, float], calls: dict[str, Call]
 ) -> Iterator[MessagePart]:
     """The parts of an assistant's blocks; each call is taken out of `calls`, and results are on their calls."""
-    for block, following in itertools.zip_longest(blocks, blocks[1:]):
+    for block in blocks:
         kind = block_kind(message, block)
         match block:
             case b.Text():
-                if isinstance(block.text, str) and block.text.strip() and not _grows(block.text, following):
+                if isinstance(block.text, str) and block.text.strip():
                     yield MessageText(message, kind, block.text)
                 if block.citations:
                     yield TextCitations(message, kind, block.citations)
@@ -334,12 +333,6 @@ def _block_parts(
                 pass
             case _:
                 yield MessageBlocks(message, kind, [block])
-
-
-def _grows(text: str, following: b.Block | None) -> bool:
-    """True if the next block is the same text, grown: some programs write a response again with each chunk."""
-    grown = following.text if isinstance(following, b.Text) else None
-    return isinstance(grown, str) and len(grown) > len(text) and grown.startswith(text)
 
 
 def _calls_by_id(message: Message) -> dict[str, Call]:
