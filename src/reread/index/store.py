@@ -278,7 +278,7 @@ def _begin(folder: Path) -> IndexUpdate | None:
 def _deleted_share(folder: Path) -> float:
     """Return which part of all documents has been deleted since it was written: their words are still there."""
     with suppress(OSError, msgspec.DecodeError, TypeError, KeyError):
-        segments = msgspec.json.decode((folder / "meta.json").read_bytes())["segments"]
+        segments = msgspec.json.decode(read_settings(folder / "meta.json"))["segments"]
         written = sum(segment["max_doc"] for segment in segments)
         deleted = sum(segment["deletes"]["num_deleted_docs"] for segment in segments if segment["deletes"])
         return deleted / written if written >= FEW_DOCUMENTS else 0.0

@@ -22,6 +22,7 @@ import msgspec
 
 from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState, cache_folder
+from reread.disk.regular import make_private_folder, open_regular
 from reread.model.conversation import Agent, Call, Compaction, Conversation, Message
 from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
@@ -121,7 +122,7 @@ def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: byte
         where = (code_format(), str(path.absolute()), FileState.at(path), size, proof)
         saved = msgspec.msgpack.encode(SavedFold(*where, starts.tobytes(), objects, states))
         target = fold_path(path)
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         write_atomic(target, [zlib.compress(saved, 1)])
         target.chmod(0o600)
         _evict(target.parent)
@@ -257,7 +258,8 @@ def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
     try:
         if not os.path.exists(target):
             return None
-        state, saved = FileState.at(path), _decode_saved(zlib.decompress(target.read_bytes()))
+        with open_regular(target) as file:
+            state, saved = FileState.at(path), _decode_saved(zlib.decompress(file.readall()))
         if saved.format != code_format() or saved.path != str(path.absolute()) or state.size < saved.size:
             return None
         is_same = saved.state == state or (saved.state.is_same_file(state) and state.size > saved.state.size)
