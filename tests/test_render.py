@@ -96,6 +96,16 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 CEILING = next(SAMPLES.glob("projects/*/8c1f0b52*.jsonl"))
 
 
+def test_the_first_screen_of_a_large_session_does_not_wait_for_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = on_terminal(CEILING)
+    monkeypatch.setattr("reread.render.terminal.LARGE", 1000)
+    large = on_terminal(CEILING)
+    (cost,) = re.findall(r"\$\d+\.\d\d$", small.split("\n")[1])
+    assert cost not in large.split("\n")[1] and large.rstrip().endswith(cost)
+    view = TerminalView(Selection(turns=(-1, None))).session(session := reread.open(CEILING))
+    assert [next(view), next(view)] and session._usage is None
+
+
 class TestSelection:
     """Every view takes the same selection."""
 

@@ -82,6 +82,8 @@ SHORT_TEXT = 3
 """Lines of thinking, a notice or a summary shown without `full`."""
 SHORT_LINE = 400
 """Characters of a line of these shown without `full`."""
+LARGE = 32 << 20
+"""Bytes of a session above which its cost is shown at the end: counting 100 MB takes a quarter of a second."""
 STATES = {DONE: "ok", FAILED: "failed"}
 """The style of a call's mark in each state; any other is odd."""
 NOTICES = {"error": "failed", "interrupt": "odd"}
@@ -290,8 +292,17 @@ def call_line(call: Call, left_out: int = 0) -> Text:
 
 def _facts(session: Session) -> list[str]:
     facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
-    facts += [period_text(session.started, session.ended), session_cost_text(session.usage)]
+    facts += [
+        period_text(session.started, session.ended),
+        "" if _is_large(session) else session_cost_text(session.usage),
+    ]
     return [fact for fact in facts if fact]
+
+
+def _is_large(session: Session) -> bool:
+    """True if counting would delay the first screen: the cost is then shown at the end."""
+    records = session.records
+    return len(records) > 0 and records.position(len(records) - 1)[1] > LARGE
 
 
 def _totals(session: Session) -> Iterator[RenderableType]:
@@ -301,7 +312,9 @@ def _totals(session: Session) -> Iterator[RenderableType]:
         text = safe(result_text(result))
         yield Text(f"\n{text}" if n == 0 else text, style="failed" if result.is_error else "quiet")
     if usage.responses:
-        yield Text(f"\n{plural(usage.responses, 'response')} · {usage_text(usage)}", style="quiet")
+        words = [plural(usage.responses, "response"), usage_text(usage)]
+        words += [session_cost_text(usage)] if _is_large(session) else []
+        yield Text("\n" + " · ".join(word for word in words if word), style="quiet")
     if lines := session.ledger.fates.get("malformed", 0):
         yield Text(f"\n{unread_text(lines)}", style="odd")
 
