@@ -72,6 +72,8 @@ export interface MessageValue {
   service_tier: string | null;
   attached: Record<string, unknown>[];
   fields: Record<string, unknown>;
+  setups: Record<string, unknown>[];
+  session: string | null;
 }
 
 /** A tool use and its result together. */
@@ -101,6 +103,7 @@ export interface TurnValue {
   messages: string[];
   calls: string[];
   usage: Usage;
+  results: TurnResult[];
 }
 
 /** One way through a conversation that was rewound. */
