@@ -313,9 +313,9 @@ def test_invalid_numbers_and_times_are_rejected(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "No sessions in "),
-        (("--captured",), "No captured conversations in "),
-        (("--since", "1d"), "No matching sessions."),
+        ((), "reread: No sessions in "),
+        (("--captured",), "reread: No captured conversations in "),
+        (("--since", "1d"), "reread: No sessions in "),
     ],
 )
 def test_an_empty_list_gives_the_reason(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ class TestExports:
         path.write_bytes(TALK)
         (tmp_path / "link.md").symlink_to(path)
         for to in (path, tmp_path / "link.md"):
-            done = run("export", path, "-o", to)
+            done = run("export", path, "-f", "markdown", "-o", to)
             assert done.returncode == 2 and b"is the session itself" in done.stderr
             with pytest.raises(Misuse, match="is the session itself"):
                 reread.export(path, to=to)
