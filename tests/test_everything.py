@@ -1,4 +1,8 @@
-"""Everything means everything: each recorded value of what the ledger calls shown is in every full view."""
+"""Everything means everything: each recorded value of what the ledger calls shown is in every full view.
+
+Files of `tests/real`, the samples and the findings go through every view. Of the larger collection that
+REREAD_REAL_CLIENT names, each file goes through one view, in turn; with REREAD_HYPOTHESIS=thorough through all.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +29,21 @@ from reread.render.terminal import TerminalView, make_console
 
 HERE = Path(__file__).parent
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
-ROOTS = [HERE / "real", *([Path(LARGER) / "data"] if LARGER else [])]
-SCENARIOS = sorted(path.parent for root in ROOTS for path in root.glob("*/*/meta.json"))
+THOROUGH = os.environ.get("REREAD_HYPOTHESIS") == "thorough"
 SAMPLES = HERE.parent / "src" / "reread" / "samples"
+
+
+def files_in(root: Path) -> list[Path]:
+    scenarios = sorted(path.parent for path in root.glob("*/*/meta.json"))
+    return [path for scenario in scenarios for path in (*plain.transcripts(scenario), *plain.streams(scenario))]
+
+
 FILES = [
-    *(path for scenario in SCENARIOS for path in (*plain.transcripts(scenario), *plain.streams(scenario))),
+    *files_in(HERE / "real"),
     *sorted(path for path in SAMPLES.rglob("*.jsonl") if not path.name.startswith("agent-")),
     *sorted((HERE / "fixtures" / "findings").glob("*.jsonl")),
 ]
+MORE_FILES = files_in(Path(LARGER) / "data") if LARGER else []
 FATES = ("shown", "merged", "paired", "attached", "orphan")
 STRUCTURE = frozenset(
     {
@@ -48,13 +59,6 @@ NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
 WHOLE = Selection(full=True)
 
 Leaf = tuple[str, Any]
-
-
-def name(path: Path) -> str:
-    return "/".join(path.parts[-5:])
-
-
-every_file = pytest.mark.parametrize("path", FILES, ids=name)
 
 
 def leaves(value: Any, key: str = "") -> Iterator[Leaf]:
@@ -174,21 +178,21 @@ def between(session: Any, kind: str) -> Iterator[tuple[int, Leaf]]:
         yield from ((record.line, leaf) for leaf in leaves(record.native) if leaf[0] not in PER_SESSION)
 
 
-@pytest.mark.parametrize("kind", VIEWS)
-@pytest.mark.parametrize("path", [path for path in FILES if b'"init"' in path.read_bytes()], ids=name)
-def test_every_value_of_setups_and_results_is_in_the_full_view(path: Path, kind: str) -> None:
-    session = reread.open(path)
-    view = View(VIEWS[kind](session))
-    missing = {
-        (line, key, str(value)[:200]) for line, (key, value) in between(session, kind) if not view.has(key, value)
-    }
-    assert not missing
+CASES = [
+    *((path, kind) for path in FILES for kind in VIEWS),
+    *(
+        (path, kind)
+        for at, path in enumerate(MORE_FILES)
+        for n, kind in enumerate(VIEWS)
+        if THOROUGH or n == at % len(VIEWS)
+    ),
+]
 
 
-@pytest.mark.parametrize("kind", VIEWS)
-@every_file
+@pytest.mark.parametrize(("path", "kind"), CASES, ids=["/".join((*path.parts[-5:], kind)) for path, kind in CASES])
 def test_every_recorded_value_is_in_the_full_view(path: Path, kind: str) -> None:
     session = reread.open(path)
     view = View(VIEWS[kind](session))
-    missing = {(line, key, str(value)[:200]) for line, (key, value) in recorded(session) if not view.has(key, value)}
+    values = [*recorded(session), *between(session, kind)]
+    missing = {(line, key, str(value)[:200]) for line, (key, value) in values if not view.has(key, value)}
     assert not missing
