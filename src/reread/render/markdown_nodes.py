@@ -67,7 +67,7 @@ def _checklist(node: nodes.Checklist, selection: Selection) -> Iterator[str]:
     for item in node.items:
         text = inline(item.text)
         text = f"**{text}**" if item.changed else text
-        state = f" ({item.state})" if item.state in ("active", "cancelled") else ""
+        state = f" ({item.state})" if selection.full or item.state in ("active", "cancelled") else ""
         note = f" — {inline(item.note)}" if item.note else ""
         yield f"- [{'x' if item.state == 'done' else ' '}] {text}{state}{note}"
 

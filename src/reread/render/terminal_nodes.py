@@ -102,7 +102,8 @@ class NodeView:
         for item in node.items:
             style = "quiet" if item.state in ("done", "cancelled") else ""
             note = f"  ({item.note})" if item.note else ""
-            text = Text(safe(f"{BOXES.get(item.state, '☐')} {item.text}{note}"), style=style)
+            state = f"  ({item.state})" if self._full else ""
+            text = Text(safe(f"{BOXES.get(item.state, '☐')} {item.text}{note}{state}"), style=style)
             if item.changed:
                 text.stylize("bold not dim")
             yield text
