@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import time
-from collections.abc import Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -32,7 +32,12 @@ def child_process(command: Sequence[Any], **options: Any) -> Generator[subproces
             process.kill()
 
 
-def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a thread of its own: the browser's driver keeps an event loop running in this one."""
+def run_apart(work: Callable[[], T]) -> T:
+    """Run a function in a thread of its own: the browser's driver keeps an event loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(work).result()
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread of its own."""
+    return run_apart(lambda: asyncio.run(work))

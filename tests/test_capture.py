@@ -16,6 +16,7 @@ import making
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limits import run_apart
 
 import reread
 from reread.base.claude_argv import takes_stream_json, wants_terminal, with_stream_json
@@ -574,7 +575,7 @@ def test_records_can_be_awaited(tmp_path: Path, backend: str) -> None:
         async with reread.capture([sys.executable, "-c", lines], root=tmp_path) as run:
             return [record.type async for record in run], run.exit_code
 
-    assert anyio.run(main, backend=backend) == (["system", "result"], 0)
+    assert run_apart(lambda: anyio.run(main, backend=backend)) == (["system", "result"], 0)
 
 
 def test_a_cancelled_capture_ends_its_command_and_keeps_what_it_printed(tmp_path: Path) -> None:
@@ -588,7 +589,7 @@ def test_a_cancelled_capture_ends_its_command_and_keeps_what_it_printed(tmp_path
         return run
 
     began = time.monotonic()
-    run = anyio.run(main)
+    run = run_apart(lambda: anyio.run(main))
     assert time.monotonic() - began < 10
     assert run.exit_code == 128 + signal.SIGTERM
     assert [line.raw for line in run.stored.lines()] == [b'{"type": "system"}']

@@ -114,10 +114,13 @@ OWN_HELP = {
     ("--format", "export"),
     ("--tool", "ls"),
     ("--errors", "ls"),
+    ("--limit", "ls"),
+    ("--sort", "usage"),
+    *((option, "search") for option in ("--tool", "--errors", "--file", "--model", "--limit")),
     ("--schema", "show"),
 }
-"""Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls`
-chooses sessions instead of calls, and a session has another schema than its file."""
+"""Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
+`search` choose sessions and texts instead of calls, and a session has another schema than its file."""
 OWN_SHORT_NAMES = {("--format", "tail")}
 """`tail -f` already has another meaning."""
 
@@ -142,7 +145,8 @@ class TestOptions:
             return len(set(values)) == 1
 
         assert one((o.metavar, o.multiple, o.is_flag, type(o.type)) for o in verbs.values())
-        assert one(option.help for verb, option in verbs.items() if (name, verb) not in OWN_HELP)
+        helps = {option.help for verb, option in verbs.items() if (name, verb) not in OWN_HELP}
+        assert len(helps) <= 1
         assert one(tuple(option.opts) for verb, option in verbs.items() if (name, verb) not in OWN_SHORT_NAMES)
 
     @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from limits import run_apart
 
 import reread
 from reread.render.json import session_json
@@ -433,7 +434,7 @@ def test_changes_can_be_awaited_and_cancelled(project: Path, backend: str) -> No
                     await anyio.sleep(0.01)
             group.cancel_scope.cancel()
 
-    anyio.run(main, backend=backend)
+    run_apart(lambda: anyio.run(main, backend=backend))
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:

@@ -98,7 +98,7 @@ def spoken(value: Any) -> Iterator[tuple[str, str]]:
     for block in blocks:
         match block:
             case {"type": "text", "text": str(text)} if kind == "assistant":
-                yield "text", text
+                yield "notice" if value.get("isApiErrorMessage") else "text", text
             case {"type": "thinking", "thinking": str(text)}:
                 yield "thinking", text
             case {"type": "tool_use", "input": dict(given)}:

@@ -34,7 +34,8 @@ def guard_output() -> None:
     if type(stream) is TextIOWrapper:
         options: dict[str, Any] = {"encoding": stream.encoding, "errors": stream.errors}
         options["line_buffering"] = stream.line_buffering
-        sys.stdout = PrintableStream(stream.detach(), **options)
+        # also the original, which is asked for the size of the terminal
+        sys.stdout = sys.__stdout__ = PrintableStream(stream.detach(), **options)
 
 
 def print_json(value: Any) -> None:

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SAMPLES, json_option, merged_roots, project_option, root_options, since_option
+from reread.cli._options import (
+    MODEL,
+    SAMPLES,
+    TOOL,
+    json_option,
+    merged_roots,
+    project_option,
+    root_options,
+    since_option,
+)
 from reread.cli._output import print_json, print_notice, progress
 
 if TYPE_CHECKING:
     from reread.render.search_results import StyledLine
 
 LIMIT = 20
+KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
 STYLES: dict[str, dict[str, Any]] = {
     "strong": {"bold": True},
     "match": {"bold": True, "fg": "yellow"},
@@ -24,19 +34,40 @@ STYLES: dict[str, dict[str, Any]] = {
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--in", "kinds", metavar="KIND,...", help="Search only prompts, text, thinking, inputs, results, …")
-@click.option("--tool", "tools", multiple=True, metavar="NAME", help="Search only calls of this tool. Repeatable.")
-@click.option("--file", "path", metavar="PATH", help="Search only calls about this file, or a part of its path.")
+@click.option("--in", "kinds", metavar="KIND,...", help=f"Search only these kinds: {', '.join(KIND_WORDS)}.")
+@click.option(
+    "--tool", "tools", type=TOOL, multiple=True, metavar="NAME", help="Search only calls of this tool. Repeatable."
+)
+@click.option(
+    "--file",
+    "paths",
+    multiple=True,
+    metavar="PATH",
+    help="Search only calls about this file, or a part of its path. Repeatable.",
+)
 @click.option("--errors", is_flag=True, help="Search only what failed.")
-@click.option("--model", metavar="MODEL", help="Search only what this model or family (opus) wrote.")
-@click.option("--branch", metavar="NAME", help="Search only what was said on this git branch.")
+@click.option(
+    "--model",
+    "models",
+    type=MODEL,
+    multiple=True,
+    metavar="MODEL",
+    help="Search only what this model or family (opus) wrote. Repeatable.",
+)
+@click.option("--git-branch", metavar="NAME", help="Search only what was said on this git branch.")
 @project_option
 @since_option
 @click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")
 @click.option("--regex", is_flag=True, help="The query is a regular expression.")
 @click.option("--newest", is_flag=True, help="Show the newest matches first instead of the best.")
 @click.option(
-    "-n", "--limit", type=click.IntRange(1), default=LIMIT, show_default=True, metavar="N", help="Show at most N."
+    "-n",
+    "--limit",
+    type=click.IntRange(1),
+    default=LIMIT,
+    show_default=True,
+    metavar="N",
+    help="Show at most N matches.",
 )
 @click.option("--open", "open_first", is_flag=True, help="Open the first match in the reader.")
 @json_option
@@ -47,10 +78,10 @@ def search(
     query: tuple[str, ...],
     kinds: str | None,
     tools: tuple[str, ...],
-    path: str | None,
+    paths: tuple[str, ...],
     errors: bool,
-    model: str | None,
-    branch: str | None,
+    models: tuple[str, ...],
+    git_branch: str | None,
     project: tuple[str, ...],
     since: str | None,
     until: str | None,
@@ -84,9 +115,9 @@ def search(
         kinds=kinds,
         tools=tools,
         errors=errors,
-        model=model,
-        branch=branch,
-        path=path,
+        model=",".join(models) or None,
+        branch=git_branch,
+        path=",".join(paths) or None,
     )
     with progress("indexing", None) as step:
         found = find(
