@@ -85,7 +85,6 @@ BROKEN_EARLY = {
     "repeated-uuid": [4],
     "result-before-call": [2],
     "sidechain-marker": [4],
-    "unnamed-result": [3],
     "wrong-type": list(range(5, 22)),
 }
 """The same, in the dialect of which a broken rule is an error."""

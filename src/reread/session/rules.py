@@ -364,7 +364,6 @@ WRITTEN_RULES = frozenset(
         "repeated-uuid",
         "result-before-call",
         "sidechain-marker",
-        "unnamed-result",
         "wrong-type",
     }
 )
