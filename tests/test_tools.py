@@ -313,7 +313,7 @@ def test_every_real_call_is_drawn_by_its_own_tool_and_loses_no_text() -> None:
 def _squeezed(text: str) -> str:
     """Text as it can be compared across views: no white space, no control characters, no escaping."""
     text = re.sub(r"\x1b\[[0-9;]*m|\x1b\][^\x07]*\x07", "", text)
-    return re.sub(r"[\s\\`*_\[\]<>#|~│]|&lt;|[\x00-\x1f\x7f-\x9f]|x[0-9a-f]{2}", "", text)
+    return re.sub(r"[\s\\`*_\[\]<>#|~│]|&lt;|[\x00-\x1f\x7f-\x9f]|x[0-9a-f]{2}|u20[0-9a-f]{2}", "", text)
 
 
 def _texts(*values: Any) -> Iterator[str]:

@@ -75,8 +75,11 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
-def tab(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens tabs. A tab that requests anything from elsewhere, opens a dialog or logs an error fails the test."""
+def tab(browser: Any, serve: object) -> Iterator[Callable[..., Any]]:
+    """Opens tabs. A tab that requests anything from elsewhere, opens a dialog or logs an error fails the test.
+
+    They are closed before the servers, whose end a page would report.
+    """
     with ExitStack() as stack:
         yield lambda address, **options: stack.enter_context(open_tab(browser, address, **options))
 

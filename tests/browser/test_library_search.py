@@ -196,6 +196,7 @@ class TestPalette:
 
     def test_a_page(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
+        page.get_by_role("heading", name="Sessions").wait_for()
         page.keyboard.press("Meta+k")
         page.keyboard.type("usage")
         page.keyboard.press("Enter")
@@ -238,6 +239,7 @@ class TestPalette:
 
     def test_arrows_go_around_and_tab_stays_inside(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
+        page.get_by_role("heading", name="Sessions").wait_for()
         page.keyboard.press("Control+k")
         options, chosen = page.locator(".palette-entry"), page.locator("[role=option][aria-selected=true]")
         expect(options.filter(has_text="Dead-letter queue")).to_have_count(1)

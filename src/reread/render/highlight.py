@@ -21,6 +21,8 @@ MAX_LINE = 400
 """Characters of a line above which its code is not highlighted: lexers are slowest within a line."""
 MAX_MARKDOWN = 50_000
 """Characters of Markdown above which it is shown as written."""
+MAX_COLUMNS = 60
+"""Columns of a table above which it is shown as written: rich measures each with all the others."""
 THEME = "ansi_dark"
 
 
@@ -41,8 +43,9 @@ def highlighted(text: str, language: str | None, *, start: int | None = None, pa
 
 
 def rendered_markdown(text: str) -> Markdown | Text:
-    """Markdown as the terminal shows it; a very long one as written."""
-    return Text(text) if len(text) > MAX_MARKDOWN else _Markdown(text, hyperlinks=False, code_theme=THEME)
+    """Markdown as the terminal shows it; a very long one, or a very wide table, as written."""
+    is_long = len(text) > MAX_MARKDOWN or any(line.count("|") > MAX_COLUMNS for line in text.split("\n"))
+    return Text(text) if is_long else _Markdown(text, hyperlinks=False, code_theme=THEME)
 
 
 class _Fence(CodeBlock):
