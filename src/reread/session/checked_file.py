@@ -392,7 +392,8 @@ def _checked(index: int, record: Record) -> CheckedRecord:
 def _deviations(record: Record, written: dict[str, Any], native: dict[str, Any]) -> list[Deviation]:
     """Compare a record with its type; a dialect without a specification may leave out what only files have."""
     found = deviations(native)
-    if record.dialect == STRICT and "cwd" not in written:  # with it, only the type's name is of the early format
+    is_mixed = "cwd" in written and isinstance(written.get("timestamp"), str)  # only its type's name is early
+    if record.dialect == STRICT and not is_mixed:
         unknown = [one for one in found if one.kind in UNKNOWN]
         return unknown + [one for one in deviations(written, EarlyRecord, "early") if one.kind not in UNKNOWN]
     if record.dialect == dialects.NATIVE:
