@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -16,16 +17,25 @@ import reread
 from reread.base import jsontext
 from reread.catalog.summaries import read_header
 from reread.disk.layout import NON_SESSION_FILES
+from reread.disk.sources import FileSource
+from reread.index.hits import HitBuilder, hit_value
+from reread.index.matching import snippet
+from reread.index.query import And, Words
+from reread.index.scan import scan
+from reread.index.update import find_files
 from reread.reader.export_formats import FORMATS
 from reread.reader.search import search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
 from reread.render.listings import drift_lines, header_lines, report_lines, short_ids
+from reread.render.search_results import result_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.render.usage_table import usage_csv, usage_lines
 from reread.reports.check_report import check_report
 from reread.reports.usage_report import report_value
+from reread.session.follower import Follower
+from reread.session.session import Session
 from reread.tools import tool_names
 
 NUMBERS: tuple[Any, ...] = (
@@ -68,6 +78,9 @@ TEXTS = (
 DEEP = "nested deeper than any stack"
 """What `making.encode` writes as a deep array."""
 EMPTY: tuple[Any, ...] = (None, True, False, [], {}, [[]], [{}], {"": None}, [None])
+
+WORD = Words(("a",))
+"""A word that many texts have."""
 
 Record = dict[str, Any]
 
@@ -193,8 +206,30 @@ def transcripts(*roots: Path) -> list[Path]:
     return [path for path in found if path.name not in {*NON_SESSION_FILES, "truth.jsonl"}]
 
 
+def copy_mutated(original: Path, folder: Path, mutator: Mutator) -> Path:
+    """Copy a file with the agents that belong to it, mutate it and sometimes one of theirs; return the session's path.
+
+    If the file is an agent's, its whole session is copied.
+    """
+    in_folder = original.parent.name == "subagents"
+    main = original.parents[1].with_suffix(".jsonl") if in_folder else original
+    path = folder / "mutated.jsonl"
+    own = path.with_suffix("")
+    shutil.rmtree(own, ignore_errors=True)
+    path.write_bytes(main.read_bytes() if main.exists() else b"")
+    if main.with_suffix("").is_dir():
+        shutil.copytree(main.with_suffix(""), own)
+    chosen = [own / "subagents" / original.name if in_folder else path]
+    beside = sorted({*own.rglob("*.json*")} - {*chosen}) if own.is_dir() else []
+    if beside and mutator.random.random() < 0.5:
+        chosen.append(mutator.random.choice(beside))
+    for target in chosen:
+        target.write_bytes(mutator.mutate(records_of(target)))
+    return path
+
+
 def records_of(path: Path) -> list[Record]:
-    """Return the records of a healthy file."""
+    """Return the records of a healthy file: a transcript, or one JSON object."""
     return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
 
 
@@ -219,6 +254,8 @@ def read_everything(path: Path) -> None:
     jsontext.dumps(report)
     header = read_header(path)
     list(header_lines([header], ids=short_ids([header]), width=100))
+    search(path)
+    read_while_it_grows(path, session)
 
 
 def read_in_the_reader(session: reread.Session) -> None:
@@ -243,6 +280,30 @@ def count(path: Path) -> None:
         list(usage_lines(report, width=100))
         usage_csv(report)
     jsontext.dumps(report_value(reread.usage(path, cache=False)))
+
+
+def search(path: Path) -> None:
+    """Find every text of the file, and print the hits."""
+    builder = HitBuilder()
+    hits = [builder.hit(found, snippet(found.unit.text, [WORD])) for found in scan(And(()), find_files(paths=[path]))]
+    found = [hit for hit in hits if hit is not None]
+    assert len(found) == len(hits)
+    jsontext.dumps([hit_value(hit) for hit in found])
+    list(result_lines(found, len(found)))
+
+
+def read_while_it_grows(path: Path, whole: reread.Session) -> None:
+    """Read the file in two halves, which gives what reading it at once does."""
+    data, growing = path.read_bytes(), path.with_name("growing.jsonl")
+    growing.write_bytes(data[: len(data) // 2])
+    follower = Follower(Session(FileSource(growing)), seen={})
+    changes = [change.record.offset for change in follower.changes(set()) if change.record is not None]
+    with growing.open("ab") as file:
+        file.write(data[len(data) // 2 :])
+    changes += [change.record.offset for change in follower.changes(set()) if change.record is not None]
+    changes += [change.record.offset for change in follower.finish() if change.record is not None]
+    assert changes == [record.offset for record in whole.records]
+    growing.unlink()
 
 
 def one_of_each_kind(paths: Sequence[Path]) -> list[Path]:

@@ -40,6 +40,7 @@ from reread.index.find import find
 from reread.index.hits import Hit
 from reread.index.store import index_folder, open_reader
 from reread.index.update import find_files, refresh
+from reread.render.search_results import read_command
 
 KILLS = int(os.environ.get("REREAD_KILLS", "6"))
 """How many times the writer is killed; 500 in a long run."""
@@ -351,6 +352,7 @@ def perform(action: str, path: Path, other: Path, data: bytes, number: int) -> N
 WRITER = """
 import sys
 from reread.index.update import find_files, refresh
+from reread.render.search_results import read_command
 for _ in range(1000):
     refresh(find_files([sys.argv[1]]), wait=5)
     with open(sys.argv[2], "ab") as file:
@@ -505,3 +507,36 @@ def test_a_long_update_is_committed_in_parts_and_goes_on_after_a_kill(
     assert 0 < reader.searcher.num_docs < 100
     refresh(find_files([root]))
     assert dump() == rebuilt(root, monkeypatch, tmp_path / "other")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode there")
+def test_a_file_may_have_a_name_that_is_not_unicode(root: Path) -> None:
+    path = write(root, user("needle", sessionId="-x"))
+    agent = root / "projects/p/a/subagents"
+    agent.mkdir(parents=True)
+    odd = Path(os.fsdecode(os.fsencode(path.parent) + b"/caf\xe9.jsonl"))
+    odd.write_bytes(path.read_bytes())
+    Path(os.fsdecode(os.fsencode(agent) + b"/agent-\xe9.jsonl")).write_bytes(path.read_bytes())
+    for _ in range(2):
+        found = find("needle", roots=[root])
+        hits = list(found.hits)
+        assert found.total == 3 and found.note == ""
+        assert {hit.key for hit in hits} == {"a", "caf\ufffd"}
+        assert all(hit.link.encode() for hit in hits)
+
+
+def test_the_command_for_a_hit_does_not_take_its_session_for_an_option() -> None:
+    hit = Hit(
+        session="--raw",
+        title="",
+        project="",
+        path="",
+        line=1,
+        turn=2,
+        kind="prompt",
+        before="",
+        match="",
+        after="",
+        link="",
+    )
+    assert read_command(hit) == ["reread", "show", "--turns", "2", "--", "--raw"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import reread
 from reread.accounting import collect, workers
 from reread.catalog import summaries
 from reread.cli import reread as group
+from reread.index import file_pass, update
 from reread.reader import site_export
 from reread.reports import check_report
 from reread.session import session
@@ -117,3 +119,17 @@ def test_export_writes_the_others(root: Path, tmp_path: Path, monkeypatch: pytes
     assert done.exit_code == 1
     assert "bad.jsonl: Fault: unforeseen" in done.stderr
     assert len(list((tmp_path / "site").glob("*.html"))) == len(sessions_in(root))
+
+
+def test_search_finds_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    total = json.loads(run(root, "search", "the", "--json").stdout)["total"]
+    (next((root / "projects").iterdir()) / "bad.jsonl").touch()  # so that it is read again
+    monkeypatch.setattr(file_pass.FilePass, "_add_record", faulty(file_pass.FilePass._add_record))
+    for _ in range(2):
+        done = run(root, "search", "the", "--json")
+        assert done.exit_code == 0, done.output
+        assert "bad.jsonl: Fault: unforeseen" in done.stderr
+        assert 0 < json.loads(done.stdout)["total"] < total
+    monkeypatch.setattr(update, "open_update", lambda wait: nullcontext(None))
+    monkeypatch.setattr(update, "open_reader", lambda: None)
+    assert "bad.jsonl: Fault: unforeseen" in run(root, "search", "the", "--json").stderr

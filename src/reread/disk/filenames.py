@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
+
+from reread.base import jsontext
 
 MAX_LENGTH = 120
 """Longest name, without its suffix: folders and suffixes come on top, and some systems allow only 255 bytes."""
@@ -53,6 +56,11 @@ def id_from_filename(name: str) -> str | None:
         return ""
     plain = _ESCAPES.sub(_unescape, name)
     return plain if filename_for(plain) == name else name
+
+
+def unicode_stem(path: Path) -> str:
+    """Return a file's name without its suffix, as text that can be encoded: names need not be Unicode."""
+    return jsontext.replace_surrogates(path.stem)
 
 
 def _escape(char: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
+from reread.disk.filenames import unicode_stem
 from reread.disk.regular import open_regular, read_settings
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
@@ -230,11 +231,11 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     If `session` is itself the file of an agent, return those of the agents that it started.
     """
     if session.name.startswith(AGENT_PREFIX):
-        return _descendants({_agent_id(session)}, _agent_files_in(session.parent))
+        return _descendants({agent_id(session)}, _agent_files_in(session.parent))
     inner = session.with_suffix("") / SUBAGENTS
     paths = sorted(inner.rglob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(inner) else []
     paths += [path for path in _agent_files_in(session.parent) if _session_id_of(path) in ids]
-    return {_agent_id(path): path for path in reversed(paths)}
+    return {agent_id(path): path for path in reversed(paths)}
 
 
 def session_of(path: Path, folder: Path) -> Path | None:
@@ -270,7 +271,7 @@ def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
     """Return the agents that some agents started, at any depth, according to their metadata files."""
     found: dict[str, Path] = {}
     parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
-    while new := {_agent_id(p): p for p, of in parent_of.items() if of in parents and _agent_id(p) not in parents}:
+    while new := {agent_id(p): p for p, of in parent_of.items() if of in parents and agent_id(p) not in parents}:
         found |= new
         parents |= set(new)
     return found
@@ -280,8 +281,9 @@ def _agent_files_in(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(folder) else []
 
 
-def _agent_id(path: Path) -> str:
-    return path.stem.removeprefix(AGENT_PREFIX)
+def agent_id(path: Path) -> str:
+    """Return the id of the agent that a file belongs to."""
+    return unicode_stem(path).removeprefix(AGENT_PREFIX)
 
 
 def agent_meta(path: Path) -> dict[str, Any]:

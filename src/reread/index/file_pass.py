@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict
+from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.disk.derived import proof_at
 from reread.disk.sources import Source
@@ -120,7 +120,7 @@ class FilePass:
         if isinstance(value, dict):
             native = cast(dict[str, Any], value)
             types = dialects.SESSIONLESS if native.get("sessionId") is None else NATIVE_TYPES
-            if native.get("type") not in types:
+            if as_str(native.get("type")) not in types:
                 native = dialects.translate(native)[1]
             self._add_record(Record(number, offset, line), native)
         elif line.strip(b" \t\r\n\0"):

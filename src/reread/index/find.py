@@ -146,8 +146,9 @@ def find(
         found.sort(key=lambda unit: unit.time_ms, reverse=True)
         note = "The search index cannot be used, so the files were searched." if is_available() else scan.NO_ENGINE
         hits = _hits(builder, islice(found, start, None), mark, limit)
-        return Found(len(found), hits, note)
+        return Found(len(found), hits, " ".join([note, *files.failures]))
     note = "" if complete else "Another process is updating the index; the newest texts may be missing."
+    note = " ".join(filter(None, [note, *files.failures]))
     compiled = compile_query(node, reader, files)
     if pattern is not None:
         verified = [unit for unit in _units(reader, _newest(reader, compiled, None)) if pattern.search(unit.unit.text)]

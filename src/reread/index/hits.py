@@ -14,8 +14,9 @@ import msgspec
 
 from reread.catalog.summaries import Header, read_header
 from reread.disk import layout
+from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource
-from reread.errors import RereadError
+from reread.errors import RereadError, naming_file
 from reread.index.matching import Snippet
 from reread.index.units import Carry, Unit, add_stream_event, named_files, partial_units, record_units
 from reread.model.conversation import Agent, Call, Conversation, Message
@@ -140,7 +141,7 @@ class HitBuilder:
         location = opened.locate(found) if opened is not None else Location()
         turn, branch = opened.turn(location) if opened is not None else (None, None)
         call = location.call
-        key = self._keys.get(main) or Path(main).stem
+        key = self._keys.get(main) or unicode_stem(Path(main))
         return Hit(
             session=header.id,
             title=header.title,
@@ -166,7 +167,7 @@ class HitBuilder:
         """Return the header of a session's file; None if it cannot be read."""
         if path not in self._headers:
             self._headers[path] = None
-            with suppress(RereadError, OSError):
+            with suppress(RereadError, OSError), naming_file(path):
                 self._headers[path] = read_header(path)
         return self._headers[path]
 
@@ -174,7 +175,8 @@ class HitBuilder:
         opened = self._sessions.pop(path, None)
         if opened is None:
             try:
-                opened = OpenedSession(path)
+                with naming_file(path):
+                    opened = OpenedSession(path)
             except (RereadError, OSError):
                 return None
             if len(self._sessions) >= OPEN_SESSIONS:
@@ -204,7 +206,7 @@ class OpenedSession:
     def _at(self, found: FoundUnit) -> Location:
         if found.path == self._path:
             return _locate(self._session.loader.conversation, found.offset, found.length, None)
-        id = Path(found.path).stem.removeprefix(layout.AGENT_PREFIX)
+        id = layout.agent_id(Path(found.path))
         loader = self._session.agent_loaders.get(id)
         if loader is None:
             return Location(agent=id)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from reread.disk import layout
 from reread.disk.sources import FileSource
-from reread.errors import RereadError
+from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.file_pass import FilePass
 from reread.index.hits import FoundUnit, session_file
 from reread.index.matching import UnitFacts, matches
@@ -42,7 +41,13 @@ def all_units(files: FileSet) -> Iterator[tuple[str, Unit, UnitPosition, str]]:
 
     for path, state in files.states.items():
         cursor = Cursor(state, 0, b"", Carry())
-        with suppress(OSError, RereadError):
-            for _ in FilePass(FileSource(Path(path)), cursor, add).run():
-                yield from ((path, *unit, cursor.cwd) for unit in found)
-                found.clear()
+        try:
+            with naming_file(path):
+                for _ in FilePass(FileSource(Path(path)), cursor, add).run():
+                    yield from ((path, *unit, cursor.cwd) for unit in found)
+                    found.clear()
+        except (OSError, NotFound):  # deleted in the meantime
+            found.clear()
+        except Unreadable as error:
+            files.failures.append(str(error))
+            found.clear()

@@ -127,7 +127,8 @@ def _open(folder: Path) -> Any:
     return index
 
 
-_decode_ledger = msgspec.msgpack.Decoder(dict[str, Cursor]).decode
+_decode_ledger = msgspec.msgpack.Decoder(dict[bytes, Cursor]).decode
+"""Paths are bytes: a file's name need not be Unicode."""
 
 
 class IndexReader:
@@ -145,7 +146,8 @@ class IndexReader:
         query = tantivy.Query.term_query(self.schema, "role", LEDGER)
         hits = self.searcher.search(query, 1, count=False).hits
         stored = self.searcher.doc(hits[0][1]).get_first(LEDGER) if hits else None
-        return _decode_ledger(bytes(stored)) if stored else {}
+        ledger = _decode_ledger(bytes(stored)) if stored else {}
+        return {os.fsdecode(path): cursor for path, cursor in ledger.items()}
 
     def path_of(self, file: int) -> str | None:
         """Return the path of the file with this number."""
@@ -221,7 +223,8 @@ class IndexUpdate:
         writer.delete_documents_by_term("role", LEDGER)
         document = tantivy.Document()
         document.add_text("role", LEDGER)
-        document.add_bytes(LEDGER, msgspec.msgpack.encode(self.cursors))
+        ledger = {os.fsencode(path): cursor for path, cursor in self.cursors.items()}
+        document.add_bytes(LEDGER, msgspec.msgpack.encode(ledger))
         writer.add_document(document)
         writer.commit()
 

@@ -46,6 +46,8 @@ KINDS = PROMPT, TEXT, THINKING, INPUT, RESULT, NOTICE, TITLE = (
 PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "filenames", "files")
 """The fields of an input or a structured result that name files."""
 MOST_FILES = 200
+MOST_BLOCKS = 1 << 20
+"""Blocks of a response: an index beyond is a mistake."""
 AUTHOR_FIELDS = (
     "isCompactSummary",
     "isMeta",
@@ -285,7 +287,7 @@ def add_stream_event(native: dict[str, Any], carry: Carry, offset: int, length: 
     """Add a piece of a streamed response; its text becomes a unit if no record with the whole of it comes."""
     event = as_dict(native.get("event"))
     place = event.get("index")
-    if not isinstance(place, int):
+    if not isinstance(place, int) or not 0 <= place < MOST_BLOCKS:
         return
     if event.get("type") == "content_block_start":
         block = as_dict(event.get("content_block"))

@@ -13,7 +13,7 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, gone_files, sweep
 from reread.disk.sources import FileSource, Source
-from reread.errors import RereadError
+from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.file_pass import FilePass
 from reread.index.store import (
     Cursor,
@@ -40,6 +40,8 @@ class FileSet(NamedTuple):
     states: dict[str, FileState]
     folders: list[str]
     """Folders of which all transcripts are among the files."""
+    failures: list[str]
+    """Filled while files are read: what is wrong with those whose content makes reading fail."""
 
 
 def find_files(roots: Sequence[str | Path] | None = None, paths: Iterable[Path] = ()) -> FileSet:
@@ -52,7 +54,7 @@ def find_files(roots: Sequence[str | Path] | None = None, paths: Iterable[Path] 
     for folder in layout.session_folders(roots) if roots or not states else ():
         folders.append(str(folder.absolute()))
         states |= dict(sweep(folders[-1]))
-    return FileSet(states, folders)
+    return FileSet(states, folders, [])
 
 
 def changed_files(cursors: dict[str, Cursor], files: FileSet) -> tuple[list[str], list[str]]:
@@ -100,7 +102,7 @@ def _update(update: IndexUpdate, files: FileSet, progress: Progress | None) -> N
     forget_folds(gone)
     unsaved = 0
     for path in changed:
-        for count in index_file(update, path):
+        for count in index_file(update, path, files.failures):
             unsaved += count
             if progress is not None:
                 progress(count)
@@ -111,20 +113,34 @@ def _update(update: IndexUpdate, files: FileSet, progress: Progress | None) -> N
         update.commit()
 
 
-def index_file(update: IndexUpdate, path: str) -> Iterator[int]:
-    """Index the new lines of a file; yield how many bytes were read, each time the file's cursor has moved on."""
-    with suppress(OSError, RereadError):  # deleted in the meantime, or no longer readable
-        source = FileSource(Path(path))
-        state = FileState.at(path)
-        cursor = _continued(update.cursors.get(path), path, state, source)
-        update.delete(file_id(path), tail_only=cursor is not None)
-        cursor = cursor or Cursor(state, 0, b"", Carry())
-        update.cursors[path] = cursor
-        id = file_id(path)
-        for count in FilePass(source, cursor, lambda unit, position: update.add(id, unit, position)).run():
-            cursor.state = FileState(state.device, state.inode, cursor.offset, 0)  # not yet all of it
-            yield count
-        cursor.state = state
+def index_file(update: IndexUpdate, path: str, failures: list[str]) -> Iterator[int]:
+    """Index the new lines of a file; yield how many bytes were read, each time the file's cursor has moved on.
+
+    A file whose content makes that fail is left out, and added to the failures.
+    """
+    try:
+        with naming_file(path):
+            yield from _index_lines(update, path)
+    except (OSError, NotFound):  # deleted in the meantime
+        pass
+    except Unreadable as error:
+        failures.append(str(error))
+        update.delete(file_id(path))
+        update.cursors.pop(path, None)
+
+
+def _index_lines(update: IndexUpdate, path: str) -> Iterator[int]:
+    source = FileSource(Path(path))
+    state = FileState.at(path)
+    cursor = _continued(update.cursors.get(path), path, state, source)
+    update.delete(file_id(path), tail_only=cursor is not None)
+    cursor = cursor or Cursor(state, 0, b"", Carry())
+    update.cursors[path] = cursor
+    id = file_id(path)
+    for count in FilePass(source, cursor, lambda unit, position: update.add(id, unit, position)).run():
+        cursor.state = FileState(state.device, state.inode, cursor.offset, 0)  # not yet all of it
+        yield count
+    cursor.state = state
 
 
 def _continued(cursor: Cursor | None, path: str, state: FileState, source: Source) -> Cursor | None:

@@ -59,6 +59,8 @@ def read_command(hit: Hit, command: Sequence[str] = ("reread",)) -> list[str]:
     """Return the command that shows the turn of a hit."""
     turns = ["--turns", str(hit.turn)] if hit.turn is not None else []
     branch = ["--branch", str(hit.branch)] if hit.branch is not None else []
+    if hit.session.startswith("-"):  # it would be taken for an option
+        return [*command, "show", *turns, *branch, "--", hit.session]
     return [*command, "show", hit.session, *turns, *branch]
 
 

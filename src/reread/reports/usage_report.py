@@ -85,7 +85,7 @@ def _agent_types(inputs: Inputs) -> dict[str, str]:
         if path.name.startswith(layout.AGENT_PREFIX):
             kind = layout.agent_meta(path).get("agentType")
             if isinstance(kind, str):
-                found[path.stem.removeprefix(layout.AGENT_PREFIX)] = kind
+                found[layout.agent_id(path)] = kind
     return found
 
 

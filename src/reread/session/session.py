@@ -21,6 +21,7 @@ from reread.base.times import parse_timestamp
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.catalog.summaries import captures_of
 from reread.disk import layout
+from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
@@ -302,7 +303,7 @@ class Session:
         """The session's id."""
         if self.metadata.ids:
             return self.metadata.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
-        return self.path.stem if self.path is not None else ""
+        return unicode_stem(self.path) if self.path is not None else ""
 
     @property
     def ids(self) -> list[str]:
