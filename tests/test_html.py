@@ -25,6 +25,7 @@ from reread.base import jsontext
 from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
 from reread.reader import html_export, schema
+from reread.reader.item_texts import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.site_export import index_html, write_site
 from reread.render.selection import Selection
@@ -103,13 +104,17 @@ class ParsedPage(HTMLParser):
         """The value of a chunk, unpacked."""
         return json.loads(zlib.decompress(self.bytes(chunk), -zlib.MAX_WBITS))
 
+    def entries(self, thread: Any) -> list[Any]:
+        """The items of a thread with what belongs to each."""
+        return [entry for page in thread["pages"] for entry in self.chunk(page)]
+
     def items(self, thread: Any) -> list[Any]:
         """The items of a thread."""
-        return [item for page in thread["pages"] for item in self.chunk(page)["items"]]
+        return [entry["item"] for entry in self.entries(thread)]
 
     def bodies(self, thread: Any) -> dict[str, Any]:
         """The bodies of a thread's calls."""
-        return {index: body for page in thread["pages"] for index, body in self.chunk(page)["bodies"].items()}
+        return {index: body for entry in self.entries(thread) for index, body in entry["bodies"].items()}
 
 
 def page_of(session: Session, **selection: Any) -> ParsedPage:
@@ -137,6 +142,9 @@ def assert_complete(session: Session) -> None:
         agent, branch = thread["agent"], thread["branch"]
         expected = view.page(0, 1 << 30, agent=agent, branch=branch, whole=True).items
         assert plain(page.items(thread)) == plain(expected)
+        timeline = view.timeline(agent, branch)
+        texts = [[t for m in timeline.item(n) for _, t in message_texts(m)] for n in range(len(timeline))]
+        assert plain([entry["texts"] for entry in page.entries(thread)]) == plain(texts)
         names = page.chunk(thread["map"])
         assert names["keys"] == [item.key for item in expected]
         assert plain(names["outline"]["turns"]) == plain(view.outline(0, 1 << 30, agent=agent, branch=branch).turns)

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 import reread
+from reread.base.joined_text import without_escapes
 from reread.cli._options import SAMPLES
 from reread.disk import layout
 from reread.index.find import find
 from reread.index.hits import session_file
 from reread.index.scan import all_units
-from reread.index.terms import LONGEST, camel_pieces, without_escapes, words
+from reread.index.terms import LONGEST, camel_pieces, words
 from reread.index.units import KINDS, is_own_call
 from reread.index.update import find_files
 from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts

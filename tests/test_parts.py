@@ -64,7 +64,7 @@ def test_the_parts_of_a_response_are_in_the_order_of_its_blocks() -> None:
         ("MessageThinking", "thinking"),
     ]
     assert texts(response)[2] == "web\nso\nhttps://docs.test"
-    assert texts(response)[3].split("\n") == ["Bash ls", "ls", "files"]
+    assert texts(response)[3].split("\n") == ["Bash", "ls", "files"]
     assert "unknown" in texts(response)[4]
 
 

@@ -14,9 +14,12 @@ import making
 import msgspec
 import pytest
 from making import reply, result, system, text, thinking, use, user
+from test_real_client import TRANSCRIPTS
 
 import reread
 from reread.base import jsontext
+from reread.index.terms import words
+from reread.reader.item_texts import message_texts
 from reread.reader.search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 
@@ -31,16 +34,16 @@ def view() -> SessionView:
 
 
 def sent(view: SessionView) -> dict[str, Any]:
-    """What the reader is sent: items, and the bodies of their calls."""
+    """What an exported page has: items, and the texts of each."""
     items = view.page(0, 1000, whole=True).items
-    bodies = {str(n): view.call(n, whole=True) for n in range(len(view.thread().conversation.calls))}
-    return json.loads(jsontext.dumps({"items": items, "bodies": bodies}))
+    timeline = view.timeline()
+    texts = [[text for m in timeline.item(n) for _, text in message_texts(m)] for n in range(len(timeline))]
+    return json.loads(jsontext.dumps({"items": items, "texts": texts}))
 
 
 def hits(view: SessionView, query: str) -> list[list[Any]]:
-    """The hits for a text; in calls without context, which a page takes from nodes and the server from records."""
-    found = search_session(view, query).hits
-    return [[h.item, h.where, h.match, *([h.before, h.after] if h.where != "call" else [])] for h in found]
+    """The hits for a text."""
+    return [[h.item, h.where, h.match, h.before, h.after] for h in search_session(view, query).hits]
 
 
 def matching(view: SessionView, case: dict[str, Any]) -> list[int]:
@@ -73,7 +76,7 @@ def test_the_items_are_those_that_the_reader_is_sent(view: SessionView) -> None:
     if os.environ.get("REREAD_GOLDEN") == "update":
         rewrite(view)
         pytest.skip("rewritten: review the difference")
-    assert sent(view) == {name: CASES[name] for name in ("items", "bodies")}
+    assert sent(view) == {name: CASES[name] for name in ("items", "texts")}
 
 
 @pytest.mark.parametrize("case", CASES["search"], ids=lambda case: case["query"])
@@ -167,3 +170,27 @@ def test_a_text_is_found_in_an_attachment() -> None:
     content = {"file": {"content": "a needle", "filePath": "/p/a.py"}}
     view = view_of(user("see @a.py"), making.attachment("file", {"filename": "a.py", "content": content}))
     assert [(hit.where, hit.before) for hit in search_session(view, "needle").hits] == [("notice", "a.py\na ")]
+
+
+def test_the_look_at_the_bytes_passes_over_no_text() -> None:
+    """Words that escape codes or the pieces of a stream split in the file are found too."""
+    view = view_of(
+        user("go"),
+        reply(use("a", "Bash", command="ls"), id="m1"),
+        user([result("a", "nee\x1b[31mdle\x1b[0m")]),
+        making.event("message_start", message={"id": "m2", "role": "assistant", "content": []}),
+        making.event("content_block_start", index=0, content_block=text("")),
+        making.event("content_block_delta", index=0, delta={"type": "text_delta", "text": "a nee"}),
+        making.event("content_block_delta", index=0, delta={"type": "text_delta", "text": "dle"}),
+    )
+    assert [hit.where for hit in search_session(view, "needle").hits] == ["call", "text"]
+
+
+def test_every_word_of_a_real_session_is_found() -> None:
+    for path in TRANSCRIPTS[::9]:
+        view = SessionView(reread.open(path), "k")
+        for index in range(len(view.timeline())):
+            for message in view.timeline().item(index):
+                for _, said in message_texts(message):
+                    for word in sorted(set(words(said.text)), key=len)[-3:]:
+                        assert index in {hit.item for hit in search_session(view, word, start=index).hits}, (path, word)

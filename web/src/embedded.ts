@@ -34,10 +34,25 @@ export interface EmbeddedThread {
   map: number;
 }
 
-export interface PageChunk {
-  items: TimelineItem[];
-  /** The bodies of their calls, by call index. */
+export type PageChunk = PageEntry[];
+
+export interface PageEntry {
+  item: TimelineItem;
+  /** The bodies of its calls, by call index. */
   bodies: Record<string, CallBody>;
+  /** What a search reads. */
+  texts: SearchText[];
+}
+
+/** One text of an item, as the server would search it; what is empty is left out. */
+export interface SearchText {
+  where: "prompt" | "text" | "thinking" | "call" | "notice";
+  text: string;
+  /** The index of the call that the text belongs to, its tool, and the files it names. */
+  call?: number;
+  tool?: string;
+  files?: string[];
+  error?: boolean;
 }
 
 export interface MapChunk {

@@ -1,38 +1,21 @@
-/** Search in an exported page, with the rule of the server (`reader/search.py`). */
+/** Search in an exported page: the texts that the server searches (`reader/item_texts.py`), packed with each item. */
 
-import { itemTexts, type ItemText, type TextKind } from "./itemTexts";
-import type { TextMatcher, Unit } from "./textMatcher";
-import type { CallBody, SearchHit, TimelineItem } from "./values";
+import type { SearchText } from "./embedded";
+import type { TextMatcher } from "./textMatcher";
+import type { SearchHit, TimelineItem } from "./values";
 
 /** Characters of context on each side of a hit. */
 const CONTEXT = 60;
 
-/** What a query calls each kind of text; a call is one text here, and its input and its result there. */
-const UNIT_KINDS: Record<TextKind, string[]> = {
-  prompt: ["prompt"],
-  text: ["text"],
-  thinking: ["thinking"],
-  call: ["input", "result"],
-  notice: ["notice"],
-};
-
-const unitOf = ({ kind, call, text }: ItemText, item: TimelineItem): Unit => ({
-  kinds: UNIT_KINDS[kind],
-  text: text(),
-  tool: call?.name ?? "",
-  title: call?.title ?? "",
-  error: call ? call.state === "failed" : item.kind === "error",
-});
-
 /** The match in each text of an item. */
-export function itemHits(
+export const itemHits = (
   item: TimelineItem,
-  bodies: Record<string, CallBody>,
+  texts: SearchText[],
   matcher: TextMatcher,
   agent: string | null,
-): SearchHit[] {
-  return itemTexts(item, bodies).flatMap((itemText) => {
-    const found = matcher.find(unitOf(itemText, item));
+): SearchHit[] =>
+  texts.flatMap((searched) => {
+    const found = matcher.find(searched);
     if (!found) return [];
     const { text, span } = found;
     const [start, end] = span;
@@ -42,12 +25,11 @@ export function itemHits(
         key: item.key,
         turn: item.turn,
         agent,
-        call: itemText.call?.index ?? null,
-        where: itemText.kind,
-        before: text.slice(Math.max(0, start - CONTEXT), start),
+        call: searched.call ?? null,
+        where: searched.where,
+        before: [...text.slice(Math.max(0, start - 2 * CONTEXT), start)].slice(-CONTEXT).join(""),
         match: text.slice(start, end),
-        after: text.slice(end, end + CONTEXT),
+        after: [...text.slice(end, end + 2 * CONTEXT)].slice(0, CONTEXT).join(""),
       },
     ];
   });
-}

@@ -1,7 +1,7 @@
 /** The source for an exported page: the data inside it. Nothing is fetched. */
 
 import { Chunks } from "./chunks";
-import type { Embedded, EmbeddedThread, MapChunk, PageChunk } from "./embedded";
+import type { Embedded, EmbeddedThread, MapChunk, PageChunk, PageEntry } from "./embedded";
 import { itemMarkdown } from "./exportMarkdown";
 import { itemHits } from "./exportSearch";
 import { matchesFilter } from "./filter";
@@ -13,7 +13,7 @@ import type { Place, SearchHit, TimelineItem } from "./values";
 /** How long one step of a search may block the page, in milliseconds. */
 const STEP_MS = 40;
 
-type Visit<T> = (item: TimelineItem, chunk: PageChunk, thread: EmbeddedThread) => T[];
+type Visit<T> = (entry: PageEntry, thread: EmbeddedThread) => T[];
 
 const unavailable = (): Promise<never> => Promise.reject(new NotFound("This is not available in an exported page."));
 
@@ -32,7 +32,7 @@ export function fileSource(page: Document): Source {
   };
   const pageChunk = (thread: EmbeddedThread, page: number): Promise<PageChunk> => {
     const chunk = thread.pages[page];
-    return chunk === undefined ? Promise.resolve({ items: [], bodies: {} }) : chunks.json<PageChunk>(chunk);
+    return chunk === undefined ? Promise.resolve([]) : chunks.json<PageChunk>(chunk);
   };
   const mapChunk = (thread: EmbeddedThread) => chunks.json<MapChunk>(thread.map);
 
@@ -41,7 +41,8 @@ export function fileSource(page: Document): Source {
     for (let page = Math.floor(start / thread.page); page * thread.page < start + count; page += 1) {
       if (page >= thread.pages.length) break;
       const before = page * thread.page;
-      found.push(...(await pageChunk(thread, page)).items.slice(Math.max(0, start - before), start + count - before));
+      const entries = (await pageChunk(thread, page)).slice(Math.max(0, start - before), start + count - before);
+      found.push(...entries.map(({ item }) => item));
     }
     return found;
   }
@@ -68,11 +69,11 @@ export function fileSource(page: Document): Source {
     for (const thread of threads) {
       for (let page = Math.floor(Math.max(0, at - before) / thread.page); page < thread.pages.length; page += 1) {
         if (at > start && performance.now() - began > STEP_MS) return { found, next: at, searched: at, total };
-        const chunk = await pageChunk(thread, page);
-        for (const item of chunk.items) {
-          if (before + item.index < at) continue;
-          found.push(...visit(item, chunk, thread));
-          at = before + item.index + 1;
+        for (const entry of await pageChunk(thread, page)) {
+          const place = before + entry.item.index;
+          if (place < at) continue;
+          found.push(...visit(entry, thread));
+          at = place + 1;
         }
       }
       before += thread.overview.items;
@@ -101,7 +102,7 @@ export function fileSource(page: Document): Source {
     pageNow: (ref, start, count) => {
       const thread = threadOf(ref);
       const pages = thread.pages.slice(Math.floor(start / thread.page), Math.ceil((start + count) / thread.page));
-      const items = pages.flatMap((chunk) => chunks.jsonNow<PageChunk>(chunk).items);
+      const items = pages.flatMap((chunk) => chunks.jsonNow<PageChunk>(chunk).map(({ item }) => item));
       const total = thread.overview.items;
       return { start, total, stamp: 0, items: items.filter(({ index }) => index >= start && index < start + count) };
     },
@@ -113,7 +114,7 @@ export function fileSource(page: Document): Source {
       const thread = threadOf(ref);
       const { calls } = await mapChunk(thread);
       const [item] = Object.values(calls).find(([, index]) => index === call) ?? [-1];
-      const body = (await pageChunk(thread, Math.floor(item / thread.page))).bodies[call];
+      const body = (await pageChunk(thread, Math.floor(item / thread.page)))[item % thread.page]?.bodies[call];
       if (!body) throw new NotFound("This call was left out of the exported page.");
       return body;
     },
@@ -129,13 +130,13 @@ export function fileSource(page: Document): Source {
     search: async (ref, text, start) => {
       const matcher = new TextMatcher(text);
       const agents = ref.agent === undefined ? index.threads.filter(({ agent }) => agent !== null) : [];
-      const step = await scan<SearchHit>([threadOf(ref), ...agents], start, (item, { bodies }, { agent }) =>
-        itemHits(item, bodies, matcher, agent),
+      const step = await scan<SearchHit>([threadOf(ref), ...agents], start, ({ item, texts }, { agent }) =>
+        itemHits(item, texts, matcher, agent),
       );
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };
     },
     filter: async (ref, filter, start) => {
-      const step = await scan([threadOf(ref)], start, (item) => (matchesFilter(item, filter) ? [item.index] : []));
+      const step = await scan([threadOf(ref)], start, ({ item }) => (matchesFilter(item, filter) ? [item.index] : []));
       return { indices: step.found, next: step.next, total: step.total };
     },
     markdown: async (ref, target) => {

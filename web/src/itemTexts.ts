@@ -1,6 +1,6 @@
-/** The texts of a timeline item, in order. Filters, search and copying as Markdown all read an item through this. */
+/** The texts of a timeline item, in order. Filters, copying as Markdown and opening the parts that a search hit is in read an item through this. */
 
-import type { CallBody, CallPart, Node, Part, TimelineItem } from "./values";
+import type { CallPart, Node, Part, TimelineItem } from "./values";
 
 export type TextKind = "prompt" | "text" | "thinking" | "call" | "notice";
 
@@ -17,15 +17,12 @@ export interface ItemText {
 
 export const isPrompt = (item: TimelineItem): boolean => item.kind === "prompt" || item.kind === "command";
 
-/** Every text of an item; `bodies` has the bodies of its calls, by call index. */
-export const itemTexts = (item: TimelineItem, bodies: Record<string, CallBody> = {}): ItemText[] =>
+/** Every text of an item. */
+export const itemTexts = (item: TimelineItem): ItemText[] =>
   item.parts.flatMap((part, at) => {
     if (part.part === "fork") return [];
     const call = part.part === "call" ? part : null;
-    const kind = kindOf(part, item);
-    if (part.part === "nodes" && part.folded)
-      return part.nodes.map((node) => ({ kind, part, at, call, text: () => sectionTexts(node).join("\n") }));
-    return [{ kind, part, at, call, text: () => textOf(part, item, bodies) }];
+    return [{ kind: kindOf(part, item), part, at, call, text: () => textOf(part, item) }];
   });
 
 /** The kind of a part's text. Collapsed parts, such as system reminders, are notices whatever the item is. */
@@ -35,7 +32,7 @@ function kindOf(part: Part, item: TimelineItem): TextKind {
   return isPrompt(item) ? "prompt" : item.kind === "response" ? "text" : "notice";
 }
 
-function textOf(part: Part, item: TimelineItem, bodies: Record<string, CallBody>): string {
+function textOf(part: Part, item: TimelineItem): string {
   switch (part.part) {
     case "text":
     case "thinking":
@@ -44,10 +41,7 @@ function textOf(part: Part, item: TimelineItem, bodies: Record<string, CallBody>
       return part.summary;
     case "nodes":
       return (part.title === "details" ? newTexts(part.nodes, item) : part.nodes.flatMap(nodeTexts)).join("\n");
-    case "call": {
-      const body = bodies[part.index]?.nodes ?? [];
-      return [`${part.name} ${part.title}`, part.note, ...body.flatMap(nodeTexts)].join("\n");
-    }
+    case "call":
     case "fork":
       return "";
   }
@@ -58,9 +52,6 @@ function newTexts(nodes: Node[], item: TimelineItem): string[] {
   const shown = item.parts.map((part) => (part.part === "text" ? part.text : "")).join("\n");
   return nodes.flatMap(nodeTexts).filter((text) => !shown.includes(text.trim()));
 }
-
-/** The texts of a folded part, without the title under which it is folded. */
-const sectionTexts = (node: Node): string[] => (node.node === "section" ? node.nodes : [node]).flatMap(nodeTexts);
 
 function nodeTexts(node: Node): string[] {
   if (node.node === "data") return stringsIn(node.value, NOT_TEXT);

@@ -3,17 +3,17 @@
  * The server follows the same rules (`reader/text_matcher.py`); `tests/fixtures/search.json` tests both.
  */
 
+import type { SearchText } from "./embedded";
 import { CJK, parseQuery, wordsOf, type QueryNode, type Words } from "./query";
 
-/** What a query may ask of a text. */
-export interface Unit {
-  /** prompt, text, thinking, input, result or notice; several if it is one text here. */
-  kinds: string[];
-  text: string;
-  tool: string;
-  title: string;
-  error: boolean;
-}
+/** What a query calls each kind of text; a call is one text here, and its input and its result there. */
+const UNIT_KINDS: Record<SearchText["where"], string[]> = {
+  prompt: ["prompt"],
+  text: ["text"],
+  thinking: ["thinking"],
+  call: ["input", "result"],
+  notice: ["notice"],
+};
 
 export type Span = [start: number, end: number];
 
@@ -53,11 +53,11 @@ export class TextMatcher {
   }
 
   /** The text, with composed characters if words matched, and where the match is; empty if only fields matched. */
-  find(unit: Unit): { text: string; span: Span } | null {
+  find(unit: SearchText): { text: string; span: Span } | null {
     const found = new RegExp(this.literal, "iu").exec(unit.text);
     if (found) return { text: unit.text, span: [found.index, found.index + found[0].length] };
     const { tree } = this;
-    if (!tree || !unit.kinds.some((kind) => matches(tree, unit, kind))) return null;
+    if (!tree || !UNIT_KINDS[unit.where].some((kind) => matches(tree, unit, kind))) return null;
     const text = unit.text.normalize("NFC");
     return { text, span: bestSpan(text, this.leaves, false) ?? bestSpan(text, this.leaves, true) ?? [0, 0] };
   }
@@ -79,7 +79,7 @@ function patternOf({ words, prefix, suffix }: Words, inside: boolean): string {
   return (inside || suffix || isCjk.test(first) ? "" : START) + body + (inside || prefix || hash || isCjk.test(last) ? "" : END);
 }
 
-function matches(node: QueryNode, unit: Unit, kind: string): boolean {
+function matches(node: QueryNode, unit: SearchText, kind: string): boolean {
   switch (node.type) {
     case "words":
       return hasWords(node, unit.text);
@@ -92,9 +92,9 @@ function matches(node: QueryNode, unit: Unit, kind: string): boolean {
     case "kinds":
       return node.kinds.has(kind);
     case "named":
-      return contains(wordsOf(node.field === "tool" ? unit.tool : unit.title), node.words);
+      return (node.field === "tool" ? [unit.tool ?? ""] : (unit.files ?? [])).some((name) => contains(wordsOf(name), node.words));
     case "errors":
-      return unit.error;
+      return unit.error ?? false;
   }
 }
 

@@ -2,27 +2,27 @@
 
 import { expect, test } from "vitest";
 import fixture from "../../tests/fixtures/search.json";
+import type { SearchText } from "../src/embedded";
 import { itemHits } from "../src/exportSearch";
 import { matchesFilter } from "../src/filter";
 import type { Filter } from "../src/source";
 import { TextMatcher } from "../src/textMatcher";
-import type { CallBody, SearchHit, TimelineItem } from "../src/values";
+import type { SearchHit, TimelineItem } from "../src/values";
 
 interface Cases {
   items: TimelineItem[];
-  bodies: Record<string, CallBody>;
+  texts: SearchText[][];
   search: { query: string; hits: unknown[][] }[];
   filter: (Filter & { indices: number[] })[];
 }
 
-const { items, bodies, search, filter } = fixture as unknown as Cases;
+const { items, texts, search, filter } = fixture as unknown as Cases;
 
-const comparable = ({ item, where, match, before, after }: SearchHit) =>
-  where === "call" ? [item, where, match] : [item, where, match, before, after];
+const comparable = ({ item, where, match, before, after }: SearchHit) => [item, where, match, before, after];
 
 test.each(search)("search for $query", ({ query, hits }) => {
   const matcher = new TextMatcher(query);
-  expect(items.flatMap((item) => itemHits(item, bodies, matcher, null)).map(comparable)).toEqual(hits);
+  expect(items.flatMap((item, at) => itemHits(item, texts[at] ?? [], matcher, null)).map(comparable)).toEqual(hits);
 });
 
 test.each(filter)("filter: $kinds $tools $errors", ({ indices, ...wanted }) => {

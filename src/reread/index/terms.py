@@ -21,15 +21,9 @@ WORD = re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[ -/]*+[0-~]?)")
 _SCRIPTS = bytes((1 if n in (0xCC, 0xCD) else 2 if n in (0xE0, 0xE1) or n >= 0xE3 else 0) for n in range(256))
 """Marks the bytes that characters to be composed may begin with, and those of CJK scripts."""
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
-
-
-def without_escapes(text: str) -> str:
-    """Return a text without the escape codes of terminals, which would stick to the words after them."""
-    return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
 def prepare(text: str) -> str:

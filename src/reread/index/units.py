@@ -14,11 +14,11 @@ from typing import Any, cast
 import msgspec
 
 from reread.base.coerce import as_dict, as_str
-from reread.index.terms import without_escapes
+from reread.base.joined_text import LONG, joined_text
 from reread.model.authors import HUMAN, user_kind
 from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
-from reread.model.parts import block_text, strings
+from reread.model.parts import block_text, strings, without_original
 from reread.model.prompt_text import parse_prompt
 from reread.model.record_kinds import (
     CALL_BLOCKS,
@@ -57,16 +57,10 @@ AUTHOR_FIELDS = (
     "sourceToolUseID",
 )
 """The fields of a user record that tell who wrote it."""
-ORIGINAL = "originalFile"
-"""The field of a structured result with the whole file before an edit, which nobody looks for there."""
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary", "run": "customTitle"}
 """The types of record that name the session, and the field with the title."""
 SPOKEN_STATE = {"pr-link": ("prUrl", "prRepository"), "task-summary": ("summary",), "agent-name": ("agentName",)}
 """The types of session state that views show, and the fields with their texts."""
-LONG = 100
-"""Texts of at least this many characters are compared by line."""
-_LINE_NUMBER = re.compile(r"^ *+\d++(?:→|\t)", re.MULTILINE)
-"""How each line begins of a file that was read."""
 CALL_ID = "toolu_"
 """How the ids of calls begin that the API made."""
 OWN_TOOL = "mcp__reread__"
@@ -182,10 +176,9 @@ def _result(native: dict[str, Any], results: RecordResults, block: b.ResultBlock
     if call is not None:
         unit.tool = call.tool
     if call is None or not call.own:
-        shown = {**data, ORIGINAL: None} if as_dict(data).get(ORIGINAL) else data
         known = call.texts if call is not None else ()
-        texts = [*strings(getattr(block, "content", None)), *strings(shown)]
-        unit.text = _joined(text for text in texts if len(text) < LONG or _print(text) not in known)
+        texts = [*strings(getattr(block, "content", None)), *strings(without_original(data))]
+        unit.text = joined_text(text for text in texts if len(text) < LONG or _print(text) not in known)
     return unit
 
 
@@ -202,7 +195,7 @@ def _assistant(native: dict[str, Any], carry: Carry) -> Iterator[Unit]:
             yield Unit(THINKING, block.thinking if isinstance(block.thinking, str) else "")
         elif isinstance(block, b.Text):
             text = block.text if isinstance(block.text, str) else ""
-            yield Unit(NOTICE if is_error else TEXT, _joined([text, *strings(block.citations)]), error=is_error)
+            yield Unit(NOTICE if is_error else TEXT, joined_text([text, *strings(block.citations)]), error=is_error)
         else:
             yield from _units(TEXT, [block_text(block)])
         _complete(carry, block)
@@ -217,7 +210,7 @@ def _call(block: b.CallBlock, carry: Carry) -> Unit:
     texts = list(strings(input))
     if isinstance(id, str):
         carry.calls[id] = CarriedCall(name, files, own, tuple(_print(text) for text in texts if len(text) >= LONG))
-    text = "" if own else _joined([name, *texts])
+    text = "" if own else joined_text([name, *texts])
     return Unit(INPUT, text, tool=name, files=files, call=id if isinstance(id, str) else "")
 
 
@@ -244,12 +237,12 @@ def _system(native: dict[str, Any]) -> Iterator[Unit]:
     kind = SYSTEM_KINDS.get(as_str(native.get("subtype")) or "", NOTICE)
     if kind is not None:
         texts = [*strings(system_text(native)), *_payload_strings(native)]
-        yield Unit(NOTICE, _joined(texts), error=kind == "error")
+        yield Unit(NOTICE, joined_text(texts), error=kind == "error")
 
 
 def _attachment(native: dict[str, Any], payload: dict[str, Any]) -> Iterator[Unit]:
     if payload.get("type") != "queued_command":
-        yield Unit(NOTICE, _joined(_payload_strings(native)))
+        yield Unit(NOTICE, joined_text(_payload_strings(native)))
         return
     is_human = as_dict(payload.get("origin")).get("kind") in (None, HUMAN)
     automatic = payload.get("isMeta") or payload.get("commandMode") == "task-notification" or not is_human
@@ -263,7 +256,7 @@ def _progress(native: dict[str, Any], payload: dict[str, Any], carry: Carry) -> 
     if payload.get("type") == "agent_progress" and inner:
         yield from record_units(inner, carry)
     elif not (_is_call(native.get("toolUseID"), carry) or _is_call(native.get("parentToolUseID"), carry)):
-        yield Unit(NOTICE, _joined(_payload_strings(native)))
+        yield Unit(NOTICE, joined_text(_payload_strings(native)))
 
 
 def _is_call(id: Any, carry: Carry) -> bool:
@@ -278,9 +271,9 @@ def _state(native: dict[str, Any], type: str) -> Iterator[Unit]:
         prompt = stored.run_prompt({"claudeMessage": None, "run": native.get("run")} if "run" in native else {})
         yield from _units(PROMPT, [prompt] if prompt else [])
     elif type in SPOKEN_STATE:
-        yield from _units(NOTICE, [_joined(strings([native.get(name) for name in SPOKEN_STATE[type]]))])
+        yield from _units(NOTICE, [joined_text(strings([native.get(name) for name in SPOKEN_STATE[type]]))])
     elif type not in STATE_TYPES and type != "stream_event":
-        yield Unit(NOTICE, _joined(_payload_strings(native)))
+        yield Unit(NOTICE, joined_text(_payload_strings(native)))
 
 
 def add_stream_event(native: dict[str, Any], carry: Carry, offset: int, length: int, line: int, time_ms: int) -> None:
@@ -319,34 +312,9 @@ def _payload_strings(native: dict[str, Any]) -> Iterator[str]:
 
 
 def _units(kind: str, texts: Iterable[str]) -> Iterator[Unit]:
-    text = _joined(texts)
+    text = joined_text(texts)
     if text:
         yield Unit(kind, text)
-
-
-def _joined(texts: Iterable[str]) -> str:
-    """Join texts as lines of one; what repeats lines of an earlier text is left out.
-
-    The same content is often recorded several times: a file with line numbers and without, an edit as text and patch.
-    """
-    kept = ""
-    for text in dict.fromkeys(texts):
-        plain = without_escapes(text)
-        if _LINE_NUMBER.match(plain):
-            plain = _LINE_NUMBER.sub("", plain)
-        if not kept:
-            kept = plain
-        elif len(plain) < LONG:
-            kept = f"{kept}\n{plain}"
-        elif plain not in kept:
-            lines = set(kept.split("\n"))
-            kept = "\n".join([kept, *(line for line in plain.split("\n") if not _is_known(line, lines))])
-    return kept
-
-
-def _is_known(line: str, lines: set[str]) -> bool:
-    """True if a line is among some lines, or is the line of a patch of one of them."""
-    return line in lines or (line[:1] in ("+", "-", " ") and line[1:] in lines)
 
 
 def named_files(value: Any) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import msgspec
 
+from reread.base.coerce import as_dict
+from reread.base.joined_text import joined_text
 from reread.base.text import plural
 from reread.model.content import content_blocks
 from reread.model.conversation import Call, Compaction, Message
@@ -43,6 +45,7 @@ QUIET_TYPES = {
 """What attached records are counted as by their type; those of hooks are hooks, all others context."""
 QUIET_TAGS = {"ide_opened_file": SELECTION, "ide_selection": SELECTION, "pasted_content": "pasted text"}
 """What additions to a text are counted as by their tag."""
+ORIGINAL = "originalFile"
 
 
 class MessagePart(msgspec.Struct, frozen=True):
@@ -358,8 +361,8 @@ def part_texts(part: MessagePart) -> Iterator[str]:
         case MessageText() | MessageThinking() | CommandOutput() | MessageAside():
             yield part.text
         case MessageCall(call=call):
-            result = getattr(call.result, "content", None)
-            yield "\n".join([call.title, *strings(call.input), *strings(result), *strings(call.data)])
+            result, data = getattr(call.result, "content", None), without_original(call.data)
+            yield joined_text([call.name, *strings(call.input), *strings(result), *strings(data)])
         case MessageBlocks():
             yield from map(block_text, part.blocks)
         case MetaContext():
@@ -381,6 +384,11 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             return
         case _:
             raise TypeError(f"Unknown part: {type(part).__name__}")
+
+
+def without_original(data: Any) -> Any:
+    """Return a structured result without the whole file before an edit, which nobody looks for there."""
+    return {**as_dict(data), ORIGINAL: None} if as_dict(data).get(ORIGINAL) else data
 
 
 def block_text(block: b.Block) -> str:

@@ -23,6 +23,7 @@ from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
+from reread.reader.item_texts import ItemText, message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import ThreadView
@@ -269,6 +270,16 @@ class _PageWriter:
         self._picture_chunks.clear()
 
 
+class PageEntry(msgspec.Struct):
+    """An item of a page, with all that belongs to it side by side, because that packs best."""
+
+    item: schema.TimelineItem
+    bodies: dict[str, schema.CallBody]
+    """The bodies of its calls, by call index."""
+    texts: list[ItemText]
+    """What a search reads."""
+
+
 class _PagePartBuilder(PartBuilder):
     """Builds each call's body along with its line, because both read the same records."""
 
@@ -313,11 +324,12 @@ class _ThreadWriter:
 
     def pieces(self) -> Iterator[bytes]:
         """The chunks that are not shared with another branch."""
-        batch: list[schema.TimelineItem] = []
+        batch: list[PageEntry] = []
         for index in self.page.selected_items(self.agent, self.timeline)[len(self.keys) :]:
             item = self._item(index)
+            bodies, self.builder.bodies = self.builder.bodies, {}
             if item is not None:
-                batch.append(item)
+                batch.append(PageEntry(item, bodies, self._texts(index)))
             if len(batch) == PAGE:
                 yield from self._batch_chunks(batch)
                 batch = []
@@ -341,11 +353,15 @@ class _ThreadWriter:
             self.page.plain.add(item)
         return item
 
-    def _batch_chunks(self, batch: Sequence[schema.TimelineItem]) -> Iterator[bytes]:
-        bodies, self.builder.bodies = self.builder.bodies, {}
+    def _texts(self, index: int) -> list[ItemText]:
+        selection = self.page.selection
+        texts = (text for message in self.timeline.item(index) for text in message_texts(message))
+        return [text for part, text in texts if selection.shows(part.kind)]
+
+    def _batch_chunks(self, batch: Sequence[PageEntry]) -> Iterator[bytes]:
         yield from self.page.take_picture_chunks()
         self.pages.append(self.page.chunks)
-        yield self.page.chunk({"items": batch, "bodies": bodies})
+        yield self.page.chunk(batch)
 
     def map_chunk(self) -> bytes:
         """The chunk with the outline, the keys of all items, the item of each call, and the thread's usage."""

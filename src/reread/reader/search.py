@@ -6,13 +6,10 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reread.index.units import INPUT, NOTICE, PROMPT, RESULT, Unit
-from reread.index.units import TEXT as ANSWER
-from reread.index.units import THINKING as THOUGHT
 from reread.model.conversation import Call, Message
-from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS, MessageCall, part_texts, quick_kinds
+from reread.model.parts import NOTICES, TOOLS, MessageCall, quick_kinds
 from reread.reader import schema
-from reread.reader.drawing import shown_parts
+from reread.reader.item_texts import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.text_matcher import TextMatcher
 from reread.reader.timeline import Timeline
@@ -23,11 +20,6 @@ SECONDS = 0.2
 MAX_HITS = 200
 """How many hits one request returns, about."""
 MAX_QUERY = 500
-
-PLACES = {PROMPTS: "prompt", TEXT: "text", THINKING: "thinking", TOOLS: "call", NOTICES: "notice"}
-"""What a hit calls the kind of part it is in."""
-UNIT_KINDS = {PROMPTS: (PROMPT,), TEXT: (ANSWER,), THINKING: (THOUGHT,), TOOLS: (INPUT, RESULT), NOTICES: (NOTICE,)}
-"""What a query calls it; a call is one text here, and its input and its result there."""
 
 
 class ItemFilter(NamedTuple):
@@ -130,32 +122,29 @@ def _hits(
     if not item_filter.matches(messages):
         return
     for message in messages:
-        if message.role != "system" and not matcher.may_match(_raw_records(message)):
-            continue  # a system message may have a text of ours, which is not in the file
-        for part in shown_parts(message):
+        if not _has_own_text(message) and not matcher.may_match(_raw_records(message)):
+            continue
+        for part, text in message_texts(message):
             call = part.call if isinstance(part, MessageCall) else None
-            if not item_filter.selects(part.kind, message, call):
-                continue
-            units = (_units(text, part.kind, message, call) for text in part_texts(part))
-            for before, match, after in filter(None, map(matcher.find, units)):
+            found = matcher.find(text.units) if item_filter.selects(part.kind, message, call) else None
+            if found is not None:
+                before, match, after = found
                 yield schema.SearchHit(
                     item=index,
                     key=timeline.key(index),
                     turn=timeline.turn_of(index),
                     agent=agent,
-                    call=call.index if call is not None else None,
-                    where=PLACES[part.kind],
+                    call=text.call,
+                    where=text.where,
                     before=before,
                     match=match,
                     after=after,
                 )
 
 
-def _units(text: str, kind: str, message: Message, call: Call | None) -> list[Unit]:
-    """Return a text of a part as what a query can ask for."""
-    error = message.kind == "error" if call is None else call.state == FAILED
-    tool, files = ("", ()) if call is None else (call.name, (call.title,))
-    return [Unit(name, text, tool, files, error) for name in UNIT_KINDS[kind]]
+def _has_own_text(message: Message) -> bool:
+    """True if a text of a message may be in none of its records: it is in our words, or joined from streamed pieces."""
+    return message.role == "system" or message.partial is not None
 
 
 def _raw_records(message: Message) -> Iterator[bytes]:

@@ -15,6 +15,8 @@ from reread.index.units import Unit
 
 AROUND = 60
 """How many characters are shown on each side of a hit."""
+ESCAPE = b"\\u001b"
+"""How JSON writes what begins the escape codes of terminals, which are no part of a text and may split a word."""
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
 """Characters that every JSON writer writes unescaped."""
 
@@ -37,6 +39,8 @@ class TextMatcher:
         if not all(any(pieces) for pieces in self._needed):
             return True
         lowered = [raw.lower() for raw in records]
+        if any(ESCAPE in raw for raw in lowered):
+            return True
         return any(all(any(piece in raw for raw in lowered) for piece in pieces) for pieces in self._needed)
 
     def find(self, units: Iterable[Unit]) -> tuple[str, str, str] | None:
