@@ -11,6 +11,7 @@ import pytest
 
 import reread
 from reread.base.times import parse_time
+from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.disk.sources import file_fingerprint
 
@@ -217,6 +218,20 @@ def test_a_session_id_is_not_a_pattern(home: Path, id: str) -> None:
     path = write(home / ".claude/projects/-p/one.jsonl", record())
     assert layout.find_transcript("one") == path
     assert layout.find_transcript(id) is None
+
+
+def test_a_session_in_the_middle_of_a_file_is_found_by_its_id(home: Path) -> None:
+    ids = [f"{n}1111111-0000-4000-8000-000000000000" for n in range(4)]
+    path = write(home / ".claude/projects/-p/all.jsonl", *(record(sessionId=id) for id in ids[:3]))
+    quoting = record(sessionId="b", cwd=f'{{"sessionId":"{ids[1]}"}}')
+    write(home / ".claude/projects/-p/quotes.jsonl", record(sessionId="q"), quoting, record(sessionId="r"))
+    assert resolve_session(ids[1]) == path
+    assert resolve_session(ids[1][:4]) == path
+    ends = record(sessionId="b")
+    back = write(home / ".claude/projects/-p/back.jsonl", ends, record(sessionId=ids[3]), ends)
+    assert resolve_session(ids[3]) == back
+    with pytest.raises(reread.NotFound):
+        resolve_session(ids[3][:4])  # at its ends the file shows only one session
 
 
 def test_a_fingerprint_changes_with_every_write(tmp_path: Path) -> None:

@@ -54,6 +54,10 @@ def test_a_session_that_begins_with_clear_is_named_by_its_prompt() -> None:
         ([reply("A report", isSidechain=True, agentId="x")], "A report"),
         ([user("word " * 60)], ("word " * 60)[:119].rstrip() + "…"),
         ([user(""), user("the second")], "the second"),
+        ([state("queue-operation", operation="enqueue", content="Never sent")], "Never sent"),
+        ([state("queue-operation", operation="enqueue", content="Sent later"), user("Sent")], "Sent"),
+        ([state("queue-operation", operation="enqueue", content="<task-notification>x"), reply("Hi")], "Hi"),
+        ([state("queue-operation", operation="enqueue", content=["odd"]), reply("Hi")], "Hi"),
     ],
 )
 def test_what_names_a_session(records: list[dict[str, Any]], title: str, tmp_path: Path) -> None:
@@ -77,3 +81,8 @@ def test_a_first_prompt_with_a_large_picture_is_found(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(jsonl(user([picture, {"type": "text", "text": "What is this?"}])))
     assert read_header(path).title == "What is this?"
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "real").glob("*/hook_block_prompt/projects/*/*.jsonl")))
+def test_a_prompt_that_a_hook_blocked_names_the_session(path: Path) -> None:
+    assert reread.open(path).title == "Please do the hook_block_prompt scenario. [[SCN:hook_block_prompt]]"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,13 +17,16 @@ from reread.base.text import one_line
 from reread.catalog.summaries import Header, captures_of, read_header, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
+from reread.disk.regular import open_regular
 from reread.disk.sources import require_regular_file
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
+from reread.records.decode import Record
 
 LATEST = "latest"
 STDIN = "-"
 MOST_LISTED = 20
 TITLE_LENGTH = 60
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 T = TypeVar("T")
 
@@ -107,10 +112,34 @@ def _session_by_record(name: str, root: str | Path | Sequence[str | Path] | None
     """Return the file whose records name the session, for a file that is not called after it."""
     headers = list(sessions(root=root))
     known = [Candidate(Path(header.path), [header.id, *header.sessions], Path(header.path)) for header in headers]
-    found = choose(name, known, "session")
+    found = choose(name, known, "session") or choose(name, _sessions_inside(name, headers), "session")
     if found is None:
         raise NotFound(f"No session matches {name!r}; {_advice(name, headers)}")
     return found
+
+
+def _sessions_inside(name: str, headers: Sequence[Header]) -> list[Candidate[Path]]:
+    """Return the sessions that are neither the first nor the last of their file: such files are read for them.
+
+    With a whole id all files are read, with its beginning only those that are known to hold several sessions.
+    """
+    whole = bool(_UUID.fullmatch(name))
+    found: list[Candidate[Path]] = []
+    for header in headers:
+        path = Path(header.path)
+        if whole or header.captured or len(header.sessions) > 1:
+            ids = sorted(_session_ids(path, name))
+            found += [Candidate(path, ids, path)] if ids else []
+    return found
+
+
+def _session_ids(path: Path, start: str) -> set[str]:
+    """Return the ids of sessions in a file that begin like this."""
+    needle = start.encode("utf-8", "replace")
+    ids: set[str | None] = set()
+    with suppress(OSError), io.BufferedReader(open_regular(path)) as file:
+        ids = {Record(0, 0, line).envelope.sessionId for line in file if needle in line}
+    return {id for id in ids if id is not None and id.startswith(start)}
 
 
 def shell_name(path: Path | None, id: str) -> str:

@@ -34,7 +34,7 @@ TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What every line with a title contains."""
 NODE = b'{"parentUuid":'
 """How nearly every line of the tree begins; such a line has no title."""
-TABLE, FORMAT = "headers", 2
+TABLE, FORMAT = "headers", 3
 """Where the catalogue keeps headers; change the format when they would be read differently now."""
 
 
@@ -194,7 +194,7 @@ class _HeaderScan:
         if model and not model.startswith("<"):
             self.model = self.model or model
         if self.position < REACH:
-            self.titles.read(envelope)
+            self.titles.read(record)
 
 
 _decode_header = msgspec.msgpack.Decoder(Header).decode

@@ -6,7 +6,8 @@ from reread.base.text import as_title
 from reread.model.authors import user_kind
 from reread.model.content import first_text
 from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, parse_prompt
-from reread.model.record_kinds import SYNTHETIC
+from reread.model.record_kinds import SYNTHETIC, TURN_STARTERS
+from reread.records.decode import Record
 from reread.records.envelope import RecordEnvelope
 
 REACH = 1 << 18
@@ -15,6 +16,10 @@ PLAN = "Implement the following plan:"
 """How the prompt begins with which the client has a plan carried out."""
 REQUEST = "Primary Request and Intent:"
 """What precedes the gist of a compaction's summary."""
+QUEUED, BLOCKED = ("queue-operation", None), ("system", "informational")
+"""The type and subtype of the records that keep a prompt that was not sent."""
+ORIGINAL_PROMPT = "\nOriginal prompt: "
+"""What precedes a prompt that a hook blocked."""
 
 
 class TitleSearch:
@@ -27,6 +32,8 @@ class TitleSearch:
         self._local_command: str | None = None
         self._answer: str | None = None
         self._summary: str | None = None
+        self._unsent: str | None = None
+        """What a person typed and no record of theirs repeats: a hook blocked it, or the client ended first."""
         self._task: str | None = None
         """The prompt of an agent."""
         self._report: str | None = None
@@ -40,11 +47,15 @@ class TitleSearch:
     @property
     def rest(self) -> str | None:
         """What names a session in which nobody typed anything."""
-        return self._answer or self._summary or self._task or self._report
+        return self._unsent or self._answer or self._summary or self._task or self._report
 
-    def read(self, envelope: RecordEnvelope) -> None:
+    def read(self, record: Record) -> None:
         """Read the next record."""
-        if envelope.message is None or self.prompt is not None:
+        envelope = record.envelope
+        if self.prompt is not None:
+            return
+        if envelope.message is None:
+            self._unsent = self._unsent or _unsent(record)
             return
         of_agent = bool(envelope.isSidechain or envelope.parentToolUseID)
         text = first_text(envelope.message.content)
@@ -68,6 +79,18 @@ class TitleSearch:
             self._command = self._command or _typed(text)
         elif kind == "summary":
             self._summary = self._summary or as_title(text.partition(REQUEST)[2] or text)
+
+
+def _unsent(record: Record) -> str | None:
+    """Return the prompt that a record keeps although it was not sent: in the queue, or as a hook blocked it."""
+    kind = (record.envelope.type, record.envelope.subtype)
+    if kind not in (QUEUED, BLOCKED):
+        return None
+    content = record.native.get("content")
+    if not isinstance(content, str):
+        return None
+    typed = content if kind == QUEUED else content.partition(ORIGINAL_PROMPT)[2]
+    return _typed(typed) if parse_prompt(typed).kind in TURN_STARTERS else None
 
 
 def _typed(text: str) -> str | None:

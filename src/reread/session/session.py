@@ -335,7 +335,7 @@ class Session:
         for record in self.conversation.records:
             if found.prompt is not None or read >= REACH:
                 break
-            found.read(record.envelope)
+            found.read(record)
             read += len(record.body)
         return found
 
