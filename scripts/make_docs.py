@@ -34,6 +34,16 @@ ORDER = {
     "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
     "Counting": ("usage", "types.UsageReport", "types.UsageGroup", "types.CostComparison", "Usage", "types.UsageRow"),
+    "Statistics": (
+        "stats",
+        "types.StatsReport",
+        "types.StatsGroup",
+        "types.Stats",
+        "types.CallPlace",
+        "types.CallFact",
+        "types.Commit",
+        "types.PullRequest",
+    ),
     "Sharing": ("export",),
     "Keeping": (
         "capture",
@@ -62,8 +72,9 @@ ORDER = {
 """The public names by what they are for, and the types that they give."""
 INTERNAL = frozenset(
     """
-    add agent_loaders answer bodies call_id calls_by_id change child code depth envelope explain_agent
-    explain_attached explain_call explain_message explain_record explain_repeat from_progress inline_agents is_on
+    add add_call add_response add_turn agent_loaders answer bodies call_id calls_by_id change child code depth
+    envelope explain_agent explain_attached explain_call explain_message explain_record explain_repeat from_progress
+    inline_agents is_on
     link_agents link_agents_with linked_agents load_lines load_rest loader marks messages_by_id name_call note
     note_state partial place prints recorder reload restart result_place seen set_agent set_agents set_call set_lines
     set_meta set_parent set_result start stats stop_merging targets tool_call tree unlink_agents usage_inputs

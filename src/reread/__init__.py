@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reread.recording.recorder import capture
     from reread.records.decode import Decoder, Record
     from reread.records.lines import Line
+    from reread.reports.stats_report import stats
     from reread.reports.usage_report import usage
     from reread.session.changes import Change
     from reread.session.follow import follow
@@ -58,6 +59,7 @@ _MODULES = {
     "replay": "recording.player",
     "search": "index.find",
     "sessions": "catalog.summaries",
+    "stats": "reports.stats_report",
     "usage": "reports.usage_report",
 }
 """The module that defines each public name; it is imported on first use."""
@@ -94,6 +96,7 @@ __all__ = [
     "replay",
     "search",
     "sessions",
+    "stats",
     "usage",
 ]
 

@@ -6,7 +6,7 @@ import fnmatch
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -24,8 +24,17 @@ MS_PER_HOUR = 3_600_000
 BLOCK_MS = 5 * MS_PER_HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+
+class Timed(Protocol):
+    """Anything that happened at a time."""
+
+    @property
+    def time_ms(self) -> int | None: ...
+
+
 Key = Callable[[UsageEntry], str | None]
 """Returns the group to which an entry belongs; None if unknown."""
+TimeKey = Callable[[Timed], str | None]
 Test = Callable[[UsageEntry], bool]
 
 
@@ -229,22 +238,22 @@ class ZoneClock:
         return self._slots[slot]
 
 
-def _day_key(clock: ZoneClock) -> Key:
+def _day_key(clock: ZoneClock) -> TimeKey:
     return _time_key(clock, lambda day: day.date().isoformat())
 
 
-def _week_key(clock: ZoneClock) -> Key:
+def _week_key(clock: ZoneClock) -> TimeKey:
     return _time_key(clock, lambda day: (day.date() - timedelta(days=day.weekday())).isoformat())
 
 
-def _month_key(clock: ZoneClock) -> Key:
+def _month_key(clock: ZoneClock) -> TimeKey:
     return _time_key(clock, lambda day: f"{day.year:04}-{day.month:02}")
 
 
-def _time_key(clock: ZoneClock, name: Callable[[datetime], str]) -> Key:
+def _time_key(clock: ZoneClock, name: Callable[[datetime], str]) -> TimeKey:
     names: dict[int, str] = {}
 
-    def key(entry: UsageEntry) -> str | None:
+    def key(entry: Timed) -> str | None:
         if entry.time_ms is None:
             return None
         slot = entry.time_ms // SLOT_MS
@@ -268,7 +277,7 @@ def _block_key(clock: ZoneClock, entries: Iterable[UsageEntry]) -> Key:
     return lambda entry: None if entry.time_ms is None else names[entry.time_ms]
 
 
-_TIME_KEYS: dict[str, Callable[[ZoneClock], Key]] = {"day": _day_key, "week": _week_key, "month": _month_key}
+TIME_KEYS: dict[str, Callable[[ZoneClock], TimeKey]] = {"day": _day_key, "week": _week_key, "month": _month_key}
 _KEYS: dict[str, Key] = {
     "session": lambda entry: entry.session,
     "project": lambda entry: normalize_folder(entry.project) if entry.project else entry.project,
@@ -279,7 +288,7 @@ _KEYS: dict[str, Key] = {
     "thread": lambda entry: SUBAGENTS if entry.agent else MAIN,
 }
 BLOCK, AGENT_TYPE = "block", "agent_type"
-GROUPS = (*_TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
+GROUPS = (*TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
 """What usage can be grouped by: `repository` joins worktrees and subfolders, `thread` is the main thread or subagents,
 `block` is five hours."""
 
@@ -287,8 +296,8 @@ GROUPS = (*_TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
 def _key(name: str, clock: ZoneClock, entries: Sequence[UsageEntry], agent_types: Mapping[str, str]) -> Key:
     if name == AGENT_TYPE:
         return lambda entry: agent_types.get(entry.agent) if entry.agent else MAIN
-    if name in _TIME_KEYS:
-        return _TIME_KEYS[name](clock)
+    if name in TIME_KEYS:
+        return TIME_KEYS[name](clock)
     if name == BLOCK:
         return _block_key(clock, entries)
     if name not in _KEYS:

@@ -26,7 +26,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
-    "Check and count": ("check", "usage"),
+    "Check and count": ("check", "usage", "stats"),
     "Keep and share": ("capture", "resume", "replay", "export"),
     "Set up": ("completion",),
 }
@@ -113,6 +113,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread export -o it.md         write it to a file
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
+    reread stats --by failure      see what failed, and how often
     reread capture -- claude -p …  run Claude Code and record its output
     reread resume                  continue a session in Claude Code
     reread --demo show             try it on sample sessions

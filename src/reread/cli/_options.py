@@ -301,14 +301,6 @@ def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
     return [*_samples(ctx), *ctx.obj, *root]
 
 
-def sessions_below(folder: Path) -> list[Path]:
-    """Return the sessions of a configuration or projects folder, or every transcript below any other folder."""
-    from reread.disk import layout
-
-    known = list(layout.session_files([layout.require_folder(folder)]))
-    return known or [path for path in layout.transcripts_in(folder) if layout.is_session_filename(path.name)]
-
-
 def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...]) -> str | Path:
     """Return the name of a session, or the path of the newest one of some projects."""
     from reread.catalog.resolve import latest_session

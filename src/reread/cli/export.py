@@ -19,7 +19,6 @@ from reread.cli._options import (
     root_options,
     selection_from,
     selection_options,
-    sessions_below,
 )
 from reread.cli._output import print_notice, progress
 from reread.errors import Misuse
@@ -121,7 +120,7 @@ def _export_site(
     selection: Selection,
 ) -> None:
     from reread.catalog.resolve import resolve_session
-    from reread.disk.layout import expand_path
+    from reread.disk.layout import expand_path, sessions_below
     from reread.reader.site_export import write_site
     from reread.render.sanitize import safe
 

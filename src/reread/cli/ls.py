@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,21 @@ NEWEST_OR_LARGEST_FIRST = ("updated", "started", "size")
 CHUNK = 1 << 20
 
 
+class CommitHash(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --commit option."""
+
+    name = "commit"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value).lower()
+        if not re.fullmatch(r"[0-9a-f]{4,64}", text):
+            self.fail(f"Invalid commit {text!r}; use at least four digits of its hash.", param, ctx)
+        return text
+
+
+COMMIT = CommitHash()
+
+
 @click.command()
 @project_option
 @since_option
@@ -46,6 +62,8 @@ CHUNK = 1 << 20
 @tool_option("List only sessions that used this tool, * for any (reads the files). Repeatable.")
 @click.option("--errors", is_flag=True, help="List only sessions with errors (reads the files).")
 @click.option("--git-branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
+@click.option("--commit", metavar="SHA", type=COMMIT, help="List only the session that made this commit.")
+@click.option("--pr", type=click.IntRange(1), metavar="N", help="List only sessions that worked on this pull request.")
 @click.option("--captured", is_flag=True, help="List only captured conversations.")
 @click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
 @click.option(
@@ -64,6 +82,8 @@ def ls(
     tool: tuple[str, ...],
     errors: bool,
     git_branches: bool,
+    commit: str | None,
+    pr: int | None,
     flat: bool,
     sort: str,
     limit: int | None,
@@ -82,6 +102,7 @@ def ls(
     reread ls --tool bash --errors --json
     reread ls --sort size -n 5
     reread ls --lines 1-5
+    reread ls --commit 1a2b3c4
     reread ls --captured
     """
     from reread.catalog.summaries import sessions
@@ -92,13 +113,15 @@ def ls(
     headers: Iterable[Header] = _sorted((header for header in known if all(test(header) for test in tests)), sort)
     if tool or errors or git_branches:
         headers = _filter_by_content(headers, tool, errors=errors, git_branches=git_branches)
+    if commit is not None or pr is not None:
+        headers = _filter_by_git(headers, commit, pr)
     if limit is not None:
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
     found = list(headers)
     if as_json:
         return print_json(found)
     if not found:
-        narrowed = bool(tool or errors or git_branches or any(value for value in filters.values()))
+        narrowed = bool(tool or errors or git_branches or commit or pr or any(value for value in filters.values()))
         return print_notice(_empty_text(roots, known, filters, narrowed=narrowed))
     from reread.render.listings import header_lines, short_ids
 
@@ -183,6 +206,16 @@ def _filter_by_content(
     for tool in tools:
         if names and not any(matches_tool(name, [tool]) for name in names):
             print_notice(f"No session used a tool {tool!r}; {_tool_advice(tool, names)}")
+
+
+def _filter_by_git(headers: Iterable[Header], commit: str | None, pr: int | None) -> Iterator[Header]:
+    """Yield the headers of sessions that made a commit or worked on a pull request."""
+    from reread.reports.facts_cache import made
+
+    candidates = list(headers)
+    with progress("reading", len(candidates)) as step:
+        found = made([Path(header.path) for header in candidates], commit=commit, pr=pr, progress=step)
+    yield from (header for header in candidates if Path(header.path) in found)
 
 
 def _conversations(session: Session) -> list[Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SAMPLES, SESSION, merged_roots, root_options, sessions_below
+from reread.cli._options import SAMPLES, SESSION, merged_roots, root_options
 from reread.errors import Misuse
 
 
@@ -78,7 +78,7 @@ def _readable(path: Path) -> Path:
 def _named(sessions: tuple[str, ...], roots: list[Path]) -> list[Path]:
     """Return the files that the arguments name, including those in folders."""
     from reread.catalog.resolve import resolve_session
-    from reread.disk.layout import expand_path
+    from reread.disk.layout import expand_path, sessions_below
 
     files: list[Path] = []
     for name in sessions:

@@ -17,7 +17,6 @@ from reread.cli._options import (
     project_option,
     refuse_with,
     root_options,
-    sessions_below,
     since_option,
     until_option,
 )
@@ -126,17 +125,15 @@ def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:
     """Return the titles of sessions by their id."""
     from reread.catalog.resolve import resolve_session
     from reread.catalog.summaries import read_header, sessions
-    from reread.disk.layout import expand_path
+    from reread.disk.layout import expand_path, sessions_below
 
-    paths = [
-        path for name in names if name != STDIN for path in _files(expand_path(name), name, roots, resolve_session)
-    ]
+    paths: list[Path] = []
+    for name in names:
+        if name != STDIN:
+            folder = expand_path(name)
+            paths += sessions_below(folder) if folder.is_dir() else [resolve_session(name, root=roots or None)]
     headers = map(read_header, paths) if names else sessions(root=roots or None)
     return {id: header.title for header in headers for id in (*header.sessions, header.id)}
-
-
-def _files(path: Path, name: str, roots: list[Path], resolve: Any) -> list[Path]:
-    return sessions_below(path) if path.is_dir() else [resolve(name, root=roots or None)]
 
 
 def _print_prices(table: Prices, as_json: bool) -> None:

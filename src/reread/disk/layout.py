@@ -225,6 +225,12 @@ def transcripts_in(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.name not in NON_SESSION_FILES)
 
 
+def sessions_below(folder: Path) -> list[Path]:
+    """Return the sessions of a configuration or projects folder, or every transcript below any other folder."""
+    known = list(session_files([require_folder(folder)]))
+    return known or [path for path in transcripts_in(folder) if is_session_filename(path.name)]
+
+
 def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     """Return the files of a session's agents by agent id, in the old and new layout.
 

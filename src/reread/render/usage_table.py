@@ -38,7 +38,7 @@ def usage_lines(
     labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
     cells = [_figures(row.usage, reported) for row in report.rows]
     totals, total_cells = ["Total", *[""] * (len(names) - 1)], _figures(report.totals, reported)
-    table = _Table([names, *labels, totals], [headers, *cells, total_cells], width)
+    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width)
     largest = max((_weight(row.usage) for row in report.rows), default=0.0)
     yield STRONG, table.line(names, headers)
     for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
@@ -47,7 +47,7 @@ def usage_lines(
     yield from usage_notes(report)
 
 
-class _Table:
+class ColumnTable:
     """The widths of the columns: if the longest texts do not fit, bars are left out, labels are cut, gaps narrowed."""
 
     def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:

@@ -33,6 +33,7 @@ from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
 from reread.session.agents import AgentLinker
+from reread.session.commits import Commit, PullRequest, find_commits, find_pull_requests
 from reread.session.context_window import ContextFill, context_of
 from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
@@ -192,6 +193,11 @@ class Session:
     def calls(self) -> list[Call]:
         """The main thread's calls, all branches."""
         return self.conversation.calls
+
+    @property
+    def all_calls(self) -> list[Call]:
+        """Its calls, then those of each of its agents."""
+        return [*self.calls, *(call for agent in self.agents.values() for call in agent.calls)]
 
     @property
     def branches(self) -> list[Branch]:
@@ -393,6 +399,16 @@ class Session:
             jsontext.dumps(link.get("prUrl")): link for link in (self.records[n].native for n in self.metadata.pr_links)
         }
         return list(links.values())
+
+    @property
+    def commits(self) -> list[Commit]:
+        """The commits that it and its agents made, as git printed them or the client noted them."""
+        return find_commits(self.all_calls)
+
+    @property
+    def pull_requests(self) -> list[PullRequest]:
+        """The pull requests that it and its agents worked on, and those it was linked to."""
+        return find_pull_requests(self.all_calls, self.pr_links)
 
     @property
     def forked_from(self) -> dict[str, Any] | None:

@@ -72,7 +72,10 @@ from reread.records.decode import Records
 from reread.records.envelope import CacheCreationFields, ServerToolFields, UsageFields
 from reread.records.lines import Lines
 from reread.records.types import Entry
+from reread.reports.session_facts import CallFact
+from reread.reports.stats_report import CallPlace, Stats, StatsGroup, StatsReport
 from reread.session.changes import ChangeStream
+from reread.session.commits import Commit, PullRequest
 from reread.session.context_window import ContextDrop, ContextFill
 from reread.session.results import TurnResult
 from reread.tools.nodes import Node
@@ -90,6 +93,8 @@ __all__ = [
     "CacheControl",
     "CacheCreationFields",
     "CallBlock",
+    "CallFact",
+    "CallPlace",
     "Caller",
     "Capture",
     "CaptureRun",
@@ -98,6 +103,7 @@ __all__ = [
     "CitationsConfig",
     "CodeExecutionResult",
     "CodeExecutionToolResult",
+    "Commit",
     "CompactionBlock",
     "ContainerUpload",
     "ContentSource",
@@ -128,6 +134,7 @@ __all__ = [
     "Prices",
     "PromptCommand",
     "PromptText",
+    "PullRequest",
     "Rates",
     "Records",
     "RedactedThinking",
@@ -135,6 +142,9 @@ __all__ = [
     "SearchResult",
     "ServerToolFields",
     "ServerToolUse",
+    "Stats",
+    "StatsGroup",
+    "StatsReport",
     "StoredConversation",
     "StoredLine",
     "Text",

@@ -1,0 +1,94 @@
+"""`reread stats`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reread.cli._options import (
+    SESSION,
+    json_option,
+    merged_roots,
+    project_option,
+    root_options,
+    since_option,
+    tool_option,
+    until_option,
+)
+from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.errors import Misuse
+
+STATES = ("running", "done", "failed", "denied", "interrupted")
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+@click.option("--by", default="tool", show_default=True, metavar="GROUP,...", help="Group by these, with commas.")
+@tool_option("Count only calls of this tool. Repeatable.")
+@click.option("--state", multiple=True, type=click.Choice(STATES), help="Count only calls that ended so. Repeatable.")
+@since_option
+@until_option
+@click.option(
+    "--tz", metavar="ZONE", help="Time zone for grouping by day: local (default), UTC, +02:00, Europe/Berlin."
+)
+@project_option
+@click.option("--list", "as_list", is_flag=True, help="List the calls behind the figures, with their lines.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
+@json_option
+@root_options
+@click.pass_context
+def stats(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    root: tuple[Path, ...],
+    as_json: bool,
+    as_csv: bool,
+    as_list: bool,
+    no_cache: bool,
+    **options: Any,
+) -> None:
+    """Report what sessions did: calls, failures, time, cost.
+
+    It also counts retries and changed lines, and shows how full the context was.
+
+    Without arguments, report on all sessions. Groups are tool, failure (its kind), state, file, agent, agent_type,
+    thread (main or subagents), model, session, project, day, week and month. A call's cost is its share of the response
+    that made it; a retry is a call that follows a failed one of the same tool in the same turn.
+
+    \b
+    reread stats --since 30d
+    reread stats --by failure --tool Bash
+    reread stats --tool Edit --state failed --list
+    reread stats --by week --json
+    reread stats latest --by file
+    """
+    from reread.render.stats_table import WIDTH, call_lines, stats_csv, stats_lines
+    from reread.reports.stats_report import call_place_value, stats_value
+    from reread.reports.stats_report import stats as report_on
+
+    if as_csv and (as_json or as_list):
+        raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
+    with progress("reading", None) as step:
+        report = report_on(
+            *sessions, root=merged_roots(ctx, root) or None, cache=not no_cache, progress=step, **options
+        )
+    if as_json or as_csv:
+        for path in report.unread:
+            print_notice(f"Cannot read {path}: not included.")
+    if as_json:
+        print_json([call_place_value(place) for place in report.calls] if as_list else stats_value(report))
+    elif as_csv:
+        click.echo(stats_csv(report), nl=False)
+    elif as_list:
+        _print(call_lines(report.calls, width=terminal_width() or WIDTH))
+    else:
+        titles = {place.session: place.title for place in report.calls}
+        _print(stats_lines(report, width=terminal_width() or WIDTH, titles=titles))
+
+
+def _print(lines: Any) -> None:
+    for style, line in lines:
+        echo_spans([(style, line)])

@@ -1,0 +1,109 @@
+"""Statistics as a table and as CSV, as plain text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from reread.base.format import duration_text, money_text, tokens_text
+from reread.base.text import one_line, plural, truncate
+from reread.render.sanitize import csv_cell, safe
+from reread.render.usage_table import LOUD, PLAIN, STRONG, WIDTH, ColumnTable, Styled, label
+from reread.reports.stats_report import CallPlace, Stats, StatsReport
+
+HEADERS = ("calls", "failed", "denied", "retry", "time", "lines", "cost")
+TURN_HEADERS = ("turns", "calls", "failed", "model", "tools", "waiting", "context", "lines", "cost")
+"""The columns if groups do not split turns."""
+SHORT_ID = 8
+SMALLEST_COST = 0.005
+"""Less cannot be seen in a total in cents."""
+
+
+def stats_lines(
+    report: StatsReport, *, width: int = WIDTH, titles: Mapping[str, str] | None = None
+) -> Iterator[Styled]:
+    """Yield the table, its totals and what they say in words."""
+    by_call = report.totals.turns is None
+    headers = HEADERS if by_call else TURN_HEADERS
+    names = list(report.by) or [""]
+    figures = _call_figures if by_call else _turn_figures
+    labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
+    cells = [figures(row.stats) for row in report.rows]
+    totals, total_cells = ["Total", *[""] * (len(names) - 1)], figures(report.totals)
+    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width)
+    most = max((row.stats.calls for row in report.rows), default=0)
+    yield STRONG, table.line(names, headers)
+    for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
+        yield PLAIN, table.line(row_labels, numbers, row.stats.calls / most if most else 0.0)
+    yield STRONG, table.line(totals, total_cells)
+    yield from _notes(report)
+
+
+def _notes(report: StatsReport) -> Iterator[Styled]:
+    totals = report.totals
+    yield PLAIN, f"{plural(report.sessions, 'session')}, {plural(totals.calls, 'call')}; copies are counted once."
+    if totals.compactions:
+        removed = f", which removed {tokens_text(totals.tokens_removed)} tokens" if totals.tokens_removed else ""
+        yield PLAIN, f"{plural(totals.compactions, 'compaction')}{removed}."
+    if report.unplaced_cost_usd >= SMALLEST_COST:
+        cost = money_text(report.unplaced_cost_usd)
+        yield PLAIN, f"Not included: {cost} that the client counted and no response in a transcript states."
+    if report.unread:
+        yield LOUD, safe(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
+
+
+def call_lines(calls: Sequence[CallPlace], *, width: int = WIDTH) -> Iterator[Styled]:
+    """Yield the calls behind the figures, grouped by session."""
+    last = None
+    for place in calls:
+        if place.session != last:
+            last = place.session
+            yield STRONG, truncate(safe(f"{place.session[:SHORT_ID]} {one_line(place.title)}"), width)
+        call = place.call
+        words = [f"line {call.line}", call.tool, call.failure or call.state, call.file or ""]
+        if call.agent is not None:
+            words.append(f"agent {call.agent}")
+        yield PLAIN, truncate(f"  {safe('  '.join(word for word in words if word))}", width)
+
+
+def _call_figures(stats: Stats) -> list[str]:
+    counts = (stats.calls, stats.failed, stats.denied, stats.retries)
+    return [*map(_count, counts), _time(stats.call_seconds), _lines(stats), money_text(stats.cost_usd)]
+
+
+def _turn_figures(stats: Stats) -> list[str]:
+    counts = (stats.turns or 0, stats.calls, stats.failed)
+    times = map(_time, (stats.model_seconds, stats.tool_seconds, stats.waiting_seconds))
+    context = "" if stats.context_peak is None else tokens_text(stats.context_peak)
+    return [*map(_count, counts), *times, context, _lines(stats), money_text(stats.cost_usd)]
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _time(seconds: float | None) -> str:
+    """Return a duration as narrow as a column needs: `3m 49s`."""
+    text = duration_text(seconds) if seconds else ""
+    return text.replace(" min", "m").replace(" ms", "ms").replace(" s", "s").replace(" h", "h")
+
+
+def _lines(stats: Stats) -> str:
+    added, removed = stats.lines_added, stats.lines_removed
+    return " ".join([*([f"+{added:,}"] if added else []), *([f"−{removed:,}"] if removed else [])])
+
+
+def stats_csv(report: StatsReport) -> str:
+    """Return the rows as CSV, with a header line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    figures = Stats.__struct_fields__
+    writer.writerow([*report.by, *figures])
+    for row in report.rows:
+        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
+        values = msgspec.structs.astuple(row.stats)
+        writer.writerow([*groups, *("" if value is None else value for value in values)])
+    return out.getvalue()

@@ -1,0 +1,111 @@
+"""The facts of sessions, from the catalogue if their files have not changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import msgspec
+
+from reread.accounting.collect import Inputs
+from reread.accounting.prices import current_prices
+from reread.base import jsontext
+from reread.disk.cache import FileState
+from reread.disk.derived import Derived, DerivedValues
+from reread.errors import RereadError
+from reread.reports.session_facts import SessionFacts, session_facts
+from reread.session.session import open as open_session
+
+Progress = Callable[[int], None]
+"""Called with the number of sessions that were read."""
+TABLE, FORMAT = "session_facts", 1
+"""Where the catalogue keeps facts; change the format when they would be found differently now."""
+BATCH = 50
+"""So many sessions are read before their facts are stored."""
+
+
+class _Stored(msgspec.Struct, array_like=True):
+    state: bytes
+    """A hash of the state of the session's files and of the prices."""
+    facts: SessionFacts
+
+
+_decode = msgspec.msgpack.Decoder(_Stored).decode
+
+
+def facts_of(
+    paths: Iterable[Path], *, cache: bool = True, progress: Progress | None = None, unread: list[str] | None = None
+) -> Iterator[SessionFacts]:
+    """Yield the facts of session files, the client's agents included; files that cannot be read go to `unread`."""
+    paths = list(paths)
+    if not cache:
+        yield from _read_all(paths, None, {}, progress, unread)
+        return
+    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
+        yield from _read_all(paths, values, values.values([str(path) for path in paths]), progress, unread)
+
+
+def _read_all(
+    paths: list[Path],
+    values: DerivedValues | None,
+    known: dict[str, bytes],
+    progress: Progress | None,
+    unread: list[str] | None,
+) -> Iterator[SessionFacts]:
+    fresh: list[Derived] = []
+    for path in paths:
+        try:
+            state = _state(path)
+            facts = _known_facts(known.get(str(path)), state)
+            if facts is None:
+                facts = session_facts(open_session(path))
+                fresh.append(_derived(path, _Stored(state, facts)))
+        except (RereadError, OSError):
+            if unread is not None:
+                unread.append(str(path))
+            continue
+        finally:
+            if progress is not None:
+                progress(1)
+        yield facts
+        if values is not None and len(fresh) >= BATCH:
+            values.save(fresh)
+            fresh.clear()
+    if values is not None and fresh:
+        values.save(fresh)
+
+
+def _state(path: Path) -> bytes:
+    """Return a hash of everything that the facts of a session depend on."""
+    inputs = Inputs()
+    inputs.add_session(path)
+    content = (inputs.state, current_prices().table.as_of)
+    return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
+
+
+def _known_facts(value: bytes | None, state: bytes) -> SessionFacts | None:
+    with suppress(msgspec.DecodeError, UnicodeError):
+        stored = _decode(value) if value is not None else None
+        return stored.facts if stored is not None and stored.state == state else None
+    return None
+
+
+def _derived(path: Path, stored: _Stored) -> Derived:
+    state = FileState.at(path)
+    with suppress(UnicodeError):
+        return Derived(str(path), state, state.size, b"", msgspec.msgpack.encode(stored))
+    return Derived(str(path), state, state.size, b"")
+
+
+def made(
+    paths: Iterable[Path], *, commit: str | None = None, pr: int | None = None, progress: Progress | None = None
+) -> set[Path]:
+    """Return the session files in which a commit was made, or a pull request was worked on."""
+    found: set[Path] = set()
+    for facts in facts_of(paths, progress=progress):
+        has_commit = commit is None or any(sha.startswith(commit) or commit.startswith(sha) for sha in facts.commits)
+        if has_commit and (pr is None or pr in facts.pull_requests):
+            found.add(Path(facts.path))
+    return found

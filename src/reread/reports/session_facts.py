@@ -1,0 +1,300 @@
+"""What statistics need of one session: its turns, responses and calls, each with the line it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+
+import msgspec
+
+from reread.base.coerce import as_dict, as_str
+from reread.base.times import timestamp_ms
+from reread.model.conversation import Agent, Call, Conversation, Message, Turn, cut_turns
+from reread.session.session import Session
+from reread.tools import tool_for
+from reread.tools.nodes import Code, Diff
+from reread.tools.outcome import DONE, FAILED
+
+FAILURES = (
+    ("InputValidationError", "invalid input"),
+    ("String to replace not found", "text not found"),
+    ("File has not been read", "not read first"),
+    ("File has been modified since", "changed since read"),
+    ("File has been unexpectedly modified", "changed since read"),
+    ("No changes to make", "no change"),
+    ("File does not exist", "no such file"),
+    ("Path does not exist", "no such file"),
+    ("ENOENT", "no such file"),
+    ("EISDIR", "is a folder"),
+    ("No such tool available", "no such tool"),
+    ("Request failed with status code", "HTTP error"),
+    ("Command timed out", "timeout"),
+    ("MCP error", "MCP error"),
+)
+"""How a common error message begins, and the kind of failure it is."""
+AMBIGUOUS_TEXT, TOO_LARGE = ("Found ", "matches of the string"), "exceeds maximum allowed"
+
+
+class CallFact(msgspec.Struct, frozen=True, array_like=True):
+    """One call."""
+
+    id: str
+    tool: str
+    state: str
+    """running, done, failed, denied or interrupted."""
+    failure: str | None
+    """The kind of failure of a failed call: `exit 1`, `timeout`, `no such file` …; `other` if none of these."""
+    is_retry: bool
+    """True if the call before it, of the same tool in the same turn, failed."""
+    line: int
+    agent: str | None = None
+    """The id of the agent that made it; None in the main thread."""
+    agent_type: str | None = None
+    model: str | None = None
+    time_ms: int | None = None
+    seconds: float | None = None
+    """From the call to its result."""
+    file: str | None = None
+    """The file it is about."""
+    lines_added: int = 0
+    lines_removed: int = 0
+    cost_usd: float = 0.0
+    """Its share of the cost of the response that made it."""
+
+
+class ResponseFact(msgspec.Struct, frozen=True, array_like=True):
+    """One response of the model."""
+
+    id: str
+    line: int
+    agent: str | None
+    agent_type: str | None
+    time_ms: int | None
+    model: str | None
+    tokens: int
+    cost_usd: float
+    calls: int
+    """How many calls it made."""
+
+
+class TurnFact(msgspec.Struct, frozen=True, array_like=True):
+    """One turn of the main thread, with where its time went."""
+
+    id: str
+    """That of its first message."""
+    line: int
+    time_ms: int | None
+    model_seconds: float
+    """Time in which the model answered and no tool ran."""
+    tool_seconds: float
+    """Time in which some tool ran, the time to allow it included."""
+    waiting_seconds: float
+    """All other time up to the next turn."""
+    context_growth: int = 0
+    """Tokens that it added to the context."""
+    context_peak: int | None = None
+    compactions: int = 0
+    tokens_removed: int = 0
+    """By its compactions, if the client says how many."""
+
+
+class SessionFacts(msgspec.Struct, frozen=True, array_like=True):
+    """The turns, responses and calls of a session and its agents."""
+
+    session: str
+    project: str
+    path: str
+    title: str
+    turns: list[TurnFact]
+    responses: list[ResponseFact]
+    calls: list[CallFact]
+    commits: list[str]
+    """The hashes of the commits it made."""
+    pull_requests: list[int]
+
+
+def session_facts(session: Session) -> SessionFacts:
+    """Return the facts of a session."""
+    threads: list[tuple[Conversation, Agent | None]] = [(session.conversation, None)]
+    threads += [(agent, agent) for agent in session.agents.values()]
+    responses: list[ResponseFact] = []
+    calls: list[CallFact] = []
+    for conversation, agent in threads:
+        id, kind = (agent.id, agent.type) if agent is not None else (None, None)
+        for message in conversation.messages:
+            if message.kind == "response":
+                responses.append(_response_fact(message, id, kind))
+        calls += _call_facts(conversation, id, kind)
+    return SessionFacts(
+        session=session.id,
+        project=session.project,
+        path=str(session.path or ""),
+        title=session.title,
+        turns=list(_turn_facts(session)),
+        responses=responses,
+        calls=calls,
+        commits=[commit.sha for commit in session.commits],
+        pull_requests=[pull.number for pull in session.pull_requests],
+    )
+
+
+def _response_fact(message: Message, agent: str | None, agent_type: str | None) -> ResponseFact:
+    usage = message.usage
+    return ResponseFact(
+        id=message.id,
+        line=message.line,
+        agent=agent,
+        agent_type=agent_type,
+        time_ms=timestamp_ms(message.stamp),
+        model=message.model,
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd or 0.0,
+        calls=len(message.calls),
+    )
+
+
+def _call_facts(conversation: Conversation, agent: str | None, agent_type: str | None) -> Iterator[CallFact]:
+    failed: dict[str, bool] = {}
+    """Whether the last call of each tool failed, in this turn."""
+    for turn in cut_turns(conversation.messages, conversation.marks.ends):
+        failed.clear()
+        for message in turn.messages:
+            cost = (message.usage.cost_usd or 0.0) / len(message.calls) if message.calls else 0.0
+            for call in message.calls:
+                yield _call_fact(call, agent, agent_type, cost, is_retry=failed.get(call.name, False))
+                failed[call.name] = call.state == FAILED
+
+
+def _call_fact(call: Call, agent: str | None, agent_type: str | None, cost: float, *, is_retry: bool) -> CallFact:
+    state = call.state
+    added, removed = _changed_lines(call) if state == DONE and tool_for(call.name).category == "edit" else (0, 0)
+    started, ended = _call_ms(call)
+    return CallFact(
+        id=call.id,
+        tool=call.name,
+        state=state,
+        failure=failure_kind(call) if state == FAILED else None,
+        is_retry=is_retry,
+        line=call.line,
+        agent=agent,
+        agent_type=agent_type,
+        model=call.message.model,
+        time_ms=started,
+        seconds=max(0, ended - started) / 1000 if started is not None and ended is not None else None,
+        file=_file(call),
+        lines_added=added,
+        lines_removed=removed,
+        cost_usd=cost,
+    )
+
+
+def failure_kind(call: Call) -> str:
+    """Return the kind of failure of a call that failed."""
+    outcome = call.outcome
+    message = outcome.message
+    for start, kind in FAILURES:
+        if message.startswith(start):
+            return kind
+    if message.startswith(AMBIGUOUS_TEXT[0]) and AMBIGUOUS_TEXT[1] in message[:200]:
+        return "text not unique"
+    if TOO_LARGE in message[:400]:
+        return "too large"
+    if "timed out" in message[:200]:
+        return "timeout"
+    if outcome.exit_code is not None:
+        return f"exit {outcome.exit_code}"
+    return "other"
+
+
+def _changed_lines(call: Call) -> tuple[int, int]:
+    """Return how many lines an edit added and removed."""
+    added = removed = 0
+    for node in call.nodes:
+        if isinstance(node, Diff):
+            lines = [line for hunk in node.hunks for line in hunk.lines]
+            added += sum(line.startswith("+") for line in lines)
+            removed += sum(line.startswith("-") for line in lines)
+        elif isinstance(node, Code):  # a new file
+            added += len(node.text.splitlines())
+    return added, removed
+
+
+def _file(call: Call) -> str | None:
+    fields = as_dict(call.input)
+    return next((path for name in ("file_path", "notebook_path") if (path := as_str(fields.get(name)))), None)
+
+
+def _turn_facts(session: Session) -> Iterator[TurnFact]:
+    conversation = session.conversation
+    fills = {turn.messages[0].index: fill for turn, fill in zip(conversation.turns, session.context, strict=True)}
+    turns = list(cut_turns(conversation.messages, conversation.marks.ends))
+    starts = [_start(turn) for turn in turns]
+    reached = 0
+    """Tokens in the context at the end of the turn before."""
+    for turn, start, following in zip_longest(turns, starts, starts[1:]):
+        fill = fills.get(turn.messages[0].index)
+        drops = fill.compactions if fill is not None else []
+        tokens = fill.tokens if fill is not None else None
+        tools, model = list(_tool_intervals(turn.calls)), list(_model_intervals(turn, start))
+        tool_ms, busy_ms = _covered(tools), _covered([*tools, *model])
+        end = following if following is not None else max((last for _, last in (*tools, *model)), default=start)
+        yield TurnFact(
+            id=turn.messages[0].id,
+            line=turn.messages[0].line,
+            time_ms=start,
+            model_seconds=(busy_ms - tool_ms) / 1000,
+            tool_seconds=tool_ms / 1000,
+            waiting_seconds=max(0, end - start - busy_ms) / 1000 if start is not None and end is not None else 0.0,
+            context_growth=max(0, tokens - reached) if tokens is not None else 0,
+            context_peak=fill.peak if fill is not None else None,
+            compactions=sum(not drop.micro for drop in drops),
+            tokens_removed=sum(drop.tokens or 0 for drop in drops),
+        )
+        reached = tokens if tokens is not None else reached
+
+
+def _start(turn: Turn) -> int | None:
+    """Return when a turn began: with its prompt, or whatever comes first; None if nothing in it has a time."""
+    stamps = (message.stamp for message in (*([turn.prompt] if turn.prompt else []), *turn.messages))
+    return next((time for time in map(timestamp_ms, stamps) if time is not None), None)
+
+
+def _model_intervals(turn: Turn, start: int | None) -> Iterator[tuple[int, int]]:
+    """Yield the times from what the model was given to the end of its response."""
+    given = start
+    """When the model was given something: a prompt, a report, the results of the calls before."""
+    for message in turn.messages:
+        first = timestamp_ms(message.stamp)
+        if message.kind == "response":
+            last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
+            if first is not None and last is not None:
+                yield min(first, given if given is not None else first), max(first, last)
+            ended = [time for call in message.calls if (time := _call_ms(call)[1]) is not None]
+            given = max((time for time in (given, first, last, *ended) if time is not None), default=None)
+        elif message.role == "user" and first is not None:
+            given = max(first, given or first)
+
+
+def _tool_intervals(calls: Iterable[Call]) -> Iterator[tuple[int, int]]:
+    for call in calls:
+        started, ended = _call_ms(call)
+        if started is not None and ended is not None:
+            yield started, ended
+
+
+def _covered(intervals: Iterable[tuple[int, int]]) -> int:
+    """Return the length of what some intervals cover together."""
+    total, reached = 0, -(1 << 62)
+    for first, last in sorted(intervals):
+        first = max(first, reached)
+        if last > first:
+            total += last - first
+            reached = last
+    return total
+
+
+def _call_ms(call: Call) -> tuple[int | None, int | None]:
+    """Return when a call was made and when its result was written, in milliseconds."""
+    records = call.conversation.records
+    ended = timestamp_ms(records[call.answer].envelope.timestamp) if call.answer >= 0 else None
+    return timestamp_ms(records[call.use].envelope.timestamp), ended

@@ -1,0 +1,357 @@
+"""Report what sessions did: calls, failures, time, context, changed lines and cost, by group."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from reread.accounting.billing import Usage
+from reread.accounting.group_by import MAIN, SUBAGENTS, TIME_KEYS, Timed, ZoneClock
+from reread.base.paths import normalize_folder
+from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
+from reread.catalog.resolve import resolve_session
+from reread.disk import layout
+from reread.errors import Misuse
+from reread.reports.facts_cache import Progress, facts_of
+from reread.reports.session_facts import CallFact, ResponseFact, SessionFacts, TurnFact
+from reread.reports.usage_report import usage
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
+
+Fact = CallFact | ResponseFact | TurnFact
+F = TypeVar("F", TurnFact, ResponseFact, CallFact)
+Key = Callable[[SessionFacts, Fact], str | None]
+NO_CALL = "(no call)"
+"""The group of responses without a call, if responses are grouped by something that only calls have."""
+
+
+class Stats(msgspec.Struct, kw_only=True):
+    """The figures of a group, or of all sessions. Those of turns are None if groups split turns."""
+
+    turns: int | None = 0
+    responses: int | None = 0
+    calls: int = 0
+    failed: int = 0
+    denied: int = 0
+    interrupted: int = 0
+    retries: int = 0
+    """Calls that came next after a failed call of the same tool, in the same turn."""
+    model_seconds: float | None = 0.0
+    """Time in which the model answered and no tool ran."""
+    tool_seconds: float | None = 0.0
+    """Time in which some tool ran."""
+    waiting_seconds: float | None = 0.0
+    """All other time between the first prompt and the end."""
+    call_seconds: float = 0.0
+    """The durations of all calls, added up; calls that ran side by side count for each."""
+    lines_added: int = 0
+    lines_removed: int = 0
+    context_peak: int | None = None
+    """The most tokens that were in the context."""
+    context_growth: int | None = 0
+    """Tokens that turns added to the context."""
+    compactions: int | None = 0
+    tokens_removed: int | None = 0
+    """By compactions, as far as the client says."""
+    tokens: int | None = 0
+    cost_usd: float = 0.0
+
+    def add_turn(self, turn: TurnFact) -> None:
+        """Count a turn."""
+        self.turns = (self.turns or 0) + 1
+        self.model_seconds = (self.model_seconds or 0.0) + turn.model_seconds
+        self.tool_seconds = (self.tool_seconds or 0.0) + turn.tool_seconds
+        self.waiting_seconds = (self.waiting_seconds or 0.0) + turn.waiting_seconds
+        self.context_growth = (self.context_growth or 0) + turn.context_growth
+        self.compactions = (self.compactions or 0) + turn.compactions
+        self.tokens_removed = (self.tokens_removed or 0) + turn.tokens_removed
+        if turn.context_peak is not None:
+            self.context_peak = max(self.context_peak or 0, turn.context_peak)
+
+    def add_response(self, response: ResponseFact) -> None:
+        """Count a response with its cost."""
+        self.responses = (self.responses or 0) + 1
+        self.tokens = (self.tokens or 0) + response.tokens
+        self.cost_usd += response.cost_usd
+
+    def add_call(self, call: CallFact) -> None:
+        """Count a call without its cost."""
+        self.calls += 1
+        self.failed += call.state == FAILED
+        self.denied += call.state == DENIED
+        self.interrupted += call.state == INTERRUPTED
+        self.retries += call.is_retry
+        self.call_seconds += call.seconds or 0.0
+        self.lines_added += call.lines_added
+        self.lines_removed += call.lines_removed
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+class StatsGroup(msgspec.Struct, frozen=True):
+    """One group and its figures. `row["tool"]` and `row["calls"]` work alike."""
+
+    group: dict[str, str | None]
+    stats: Stats
+
+    def __getitem__(self, name: str) -> Any:
+        return self.group[name] if name in self.group else self.stats[name]
+
+
+class CallPlace(msgspec.Struct, frozen=True):
+    """A call that a report counts, and the session it is in."""
+
+    session: str
+    title: str
+    project: str
+    path: str
+    """The session's file; an agent's call is on a line of the agent's own file."""
+    call: CallFact
+
+
+class StatsReport(msgspec.Struct, frozen=True):
+    """Figures by group, the totals, and the calls behind them."""
+
+    by: tuple[str, ...]
+    rows: list[StatsGroup]
+    totals: Stats
+    sessions: int
+    calls: list[CallPlace]
+    """Every call that is counted, in the order of their sessions."""
+    usage: Usage | None = None
+    """What `reread.usage` counts for the same sessions and time; None if only some calls are counted."""
+    unread: tuple[str, ...] = ()
+    """Files that could not be read and are not included."""
+
+    @property
+    def unplaced_cost_usd(self) -> float:
+        """Cost that is in no response of a transcript: the client's counters know of it, or a copy states more."""
+        return 0.0 if self.usage is None else (self.usage.cost_usd or 0.0) - self.totals.cost_usd
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+class _Filter(msgspec.Struct, frozen=True):
+    since: int | None
+    until: int | None
+    tools: frozenset[str]
+    states: frozenset[str]
+
+    def accepts_time(self, fact: Timed) -> bool:
+        if self.since is None and self.until is None:
+            return True
+        time = fact.time_ms
+        return time is not None and (self.since or -(1 << 62)) <= time < (self.until or 1 << 62)
+
+    def accepts_call(self, call: CallFact) -> bool:
+        if self.tools and call.tool.lower() not in self.tools:
+            return False
+        return (not self.states or call.state in self.states) and self.accepts_time(call)
+
+    @property
+    def is_on_calls(self) -> bool:
+        return bool(self.tools or self.states)
+
+
+def stats(
+    *sources: str | os.PathLike[str],
+    by: str | Sequence[str] = "tool",
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+    tz: str | tzinfo | None = None,
+    project: str | Path | Sequence[str | Path] | None = None,
+    tool: str | Sequence[str] | None = None,
+    state: str | Sequence[str] | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> StatsReport:
+    """Return what sessions did: their calls, failures, time, context, changed lines and cost, by group and in total.
+
+    Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
+    a folder. `by` is tool, failure (the kind), state, file, agent, agent_type, thread (main or subagents), model,
+    session, project, day, week or month, or several of them. `tool` and `state` count only such calls. What a fork
+    copied from another session is counted once.
+    """
+    zone = parse_time_zone(tz)
+    groups = tuple(_words(by))
+    keys = [_key(name, ZoneClock(zone)) for name in groups]
+    keep = _Filter(
+        since=parse_bound_ms(since, zone),
+        until=parse_bound_ms(until, zone, end=True),
+        tools=frozenset(word.lower() for word in _words(tool)),
+        states=frozenset(_words(state)),
+    )
+    folders = layout.expand_folders(project)
+    unread: list[str] = []
+    found = facts_of(_session_files(sources, root), cache=cache, progress=progress, unread=unread)
+    sessions = [facts for facts in found if not folders or layout.is_within(facts.project, folders)]
+    tally = _Tally(keys, keep, by_call=keep.is_on_calls or not CALL_GROUPS.isdisjoint(groups))
+    for facts in sorted(sessions, key=_start):
+        tally.add(facts)
+    rows = [
+        StatsGroup(dict(zip(groups, group, strict=True)), figures)
+        for group, figures in sorted(tally.groups.items(), key=lambda item: _order(item, groups))
+    ]
+    used = None
+    if not keep.is_on_calls:
+        used = usage(*sources, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
+    return StatsReport(groups, rows, tally.totals, tally.sessions, tally.calls, used, tuple(sorted(unread)))
+
+
+class _Tally:
+    """Adds facts to their groups, each once however many sessions have a copy."""
+
+    def __init__(self, keys: list[Key], keep: _Filter, *, by_call: bool) -> None:
+        self.keys = keys
+        self.keep = keep
+        self.by_call = by_call
+        """True if groups split turns: then only calls are counted, with their share of the cost."""
+        self.groups: dict[tuple[str | None, ...], Stats] = {}
+        self.totals = self._new()
+        self.sessions = 0
+        self.calls: list[CallPlace] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    def add(self, facts: SessionFacts) -> None:
+        """Count a session."""
+        before = len(self._seen)
+        for turn in self._fresh(facts.turns):
+            if not self.by_call and self.keep.accepts_time(turn):
+                for stats in self._targets(facts, turn):
+                    stats.add_turn(turn)
+        for response in self._fresh(facts.responses):
+            if self._counts(response):
+                for stats in self._targets(facts, response):
+                    self._add_response(stats, response)
+        for call in self._fresh(facts.calls):
+            if self.keep.accepts_call(call):
+                self.calls.append(CallPlace(facts.session, facts.title, facts.project, facts.path, call))
+                for stats in self._targets(facts, call):
+                    stats.add_call(call)
+                    if self.by_call:
+                        stats.cost_usd += call.cost_usd
+        self.sessions += len(self._seen) > before
+
+    def _counts(self, response: ResponseFact) -> bool:
+        """True if a response is counted by itself: if only calls are, one without any call."""
+        if self.by_call and (response.calls or self.keep.is_on_calls):
+            return False
+        return self.keep.accepts_time(response)
+
+    def _add_response(self, stats: Stats, response: ResponseFact) -> None:
+        if self.by_call:
+            stats.cost_usd += response.cost_usd
+        else:
+            stats.add_response(response)
+
+    def _targets(self, facts: SessionFacts, fact: Fact) -> Iterator[Stats]:
+        """Yield the figures that a fact is added to."""
+        yield self.totals
+        group = tuple(key(facts, fact) for key in self.keys)
+        if group not in self.groups:
+            self.groups[group] = self._new()
+        yield self.groups[group]
+
+    def _new(self) -> Stats:
+        if not self.by_call:
+            return Stats()
+        return Stats(
+            turns=None,
+            responses=None,
+            model_seconds=None,
+            tool_seconds=None,
+            waiting_seconds=None,
+            context_growth=None,
+            compactions=None,
+            tokens_removed=None,
+            tokens=None,
+        )
+
+    def _fresh(self, facts: Iterable[F]) -> Iterator[F]:
+        """Yield the facts that no session before had; one without an id is always new."""
+        for fact in facts:
+            key = (fact.__class__.__name__, fact.id)
+            if not fact.id or key not in self._seen:
+                self._seen.add(key)
+                yield fact
+
+
+def _of_call(name: str) -> Key:
+    return lambda _, fact: getattr(fact, name) if isinstance(fact, CallFact) else NO_CALL
+
+
+_CALL_KEYS: dict[str, Key] = {name: _of_call(name) for name in ("tool", "failure", "state", "file")}
+CALL_GROUPS = frozenset(_CALL_KEYS)
+"""The groups that split turns and responses."""
+_KEYS: dict[str, Key] = {
+    **_CALL_KEYS,
+    "agent": lambda _, fact: getattr(fact, "agent", None) or MAIN,
+    "agent_type": lambda _, fact: getattr(fact, "agent_type", None) if getattr(fact, "agent", None) else MAIN,
+    "thread": lambda _, fact: SUBAGENTS if getattr(fact, "agent", None) else MAIN,
+    "model": lambda _, fact: getattr(fact, "model", None),
+    "session": lambda facts, _: facts.session,
+    "project": lambda facts, _: normalize_folder(facts.project) if facts.project else None,
+}
+STATS_GROUPS = (*_KEYS, *TIME_KEYS)
+"""What statistics can be grouped by."""
+
+
+def _key(name: str, clock: ZoneClock) -> Key:
+    if name in TIME_KEYS:
+        time_key = TIME_KEYS[name](clock)
+        return lambda _, fact: time_key(fact)
+    if name not in _KEYS:
+        raise Misuse(f"Cannot group by {name!r}; use {', '.join(STATS_GROUPS)}, or several of them with commas.")
+    return _KEYS[name]
+
+
+def _order(item: tuple[tuple[str | None, ...], Stats], groups: Sequence[str]) -> tuple[Any, ...]:
+    """Sort periods by time, everything else by the number of calls, then by cost."""
+    group, figures = item
+    if any(name in TIME_KEYS for name in groups):
+        return tuple((value is not None, value or "") for value in group)
+    return (-figures.calls, -figures.cost_usd, *(value or "" for value in group))
+
+
+def _start(facts: SessionFacts) -> tuple[int, str]:
+    times = (fact.time_ms for fact in (*facts.turns[:1], *facts.responses[:1]))
+    return (next((time for time in times if time is not None), 1 << 62), facts.path)
+
+
+def _session_files(
+    sources: Sequence[str | os.PathLike[str]], root: str | Path | Sequence[str | Path] | None
+) -> list[Path]:
+    if not sources:
+        return list(layout.session_files([root] if isinstance(root, str | Path) else root))
+    found: list[Path] = []
+    for source in sources:
+        path = layout.expand_path(source if isinstance(source, str) else Path(source))
+        found += layout.sessions_below(path) if path.is_dir() else [resolve_session(str(source), root=root)]
+    return list(dict.fromkeys(path.absolute() for path in found))
+
+
+def _words(value: str | Sequence[str] | None) -> list[str]:
+    """Split one or several strings at commas."""
+    texts = [] if value is None else [value] if isinstance(value, str) else value
+    return [word.strip() for text in texts for word in text.split(",") if word.strip()]
+
+
+def stats_value(report: StatsReport) -> dict[str, Any]:
+    """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
+    rows = [{**row.group, **msgspec.to_builtins(row.stats)} for row in report.rows]
+    totals = {**msgspec.to_builtins(report.totals), "unplaced_cost_usd": report.unplaced_cost_usd}
+    return {"sessions": report.sessions, "rows": rows, "totals": totals}
+
+
+def call_place_value(place: CallPlace) -> dict[str, Any]:
+    """Return a call that was counted as JSON values."""
+    call = place.call
+    fields = {name: getattr(call, name) for name in call.__struct_fields__}
+    return {"session": place.session, "title": place.title, "project": place.project, "path": place.path, **fields}

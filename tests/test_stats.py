@@ -1,0 +1,262 @@
+"""`reread.stats` and `reread stats`: figures that add up, and lead to their records."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run
+from making import answer, jsonl, reply, result, told, use, user
+
+import reread
+from reread.cli._options import SAMPLES
+from reread.errors import Misuse
+from reread.reports.stats_report import STATS_GROUPS, stats_value
+
+REAL = Path(__file__).parent / "real"
+
+
+def stats(*sources: Any, **options: Any) -> Any:
+    return reread.stats(*sources, cache=False, **options)
+
+
+def every_call(session: reread.Session) -> list[reread.Call]:
+    return [*session.calls, *(call for agent in session.agents.values() for call in agent.calls)]
+
+
+@pytest.fixture(scope="module")
+def real_sessions() -> list[Path]:
+    """The sessions of the real client, one of each scenario."""
+    return sorted(REAL.glob("*/*/**/projects/*/*.jsonl"))
+
+
+@pytest.mark.parametrize("by", STATS_GROUPS)
+def test_groups_add_up_to_the_totals(by: str) -> None:
+    report = stats(root=SAMPLES, by=by)
+    for name in ("calls", "failed", "denied", "interrupted", "retries", "lines_added", "lines_removed"):
+        assert sum(row[name] for row in report.rows) == report.totals[name]
+    for name in ("turns", "responses", "tokens", "context_growth", "compactions", "tokens_removed"):
+        if report.totals[name] is not None:
+            assert sum(row[name] for row in report.rows) == report.totals[name]
+    for name in ("model_seconds", "tool_seconds", "waiting_seconds", "call_seconds", "cost_usd"):
+        if report.totals[name] is not None:
+            assert sum(row[name] for row in report.rows) == pytest.approx(report.totals[name])
+
+
+def test_calls_and_cost_are_those_of_the_sessions_and_of_usage() -> None:
+    by_tool, by_session = stats(root=SAMPLES), stats(root=SAMPLES, by="session")
+    sessions = [reread.open(header) for header in reread.sessions(root=SAMPLES)]
+    ids = {call.id for session in sessions for call in every_call(session)}
+    used = reread.usage(root=SAMPLES, cache=False).totals
+    for report in (by_tool, by_session):
+        assert report.totals.calls == len(report.calls) == len(ids)
+        assert report.totals.cost_usd + report.unplaced_cost_usd == pytest.approx(used.cost_usd)
+        assert 0 <= report.unplaced_cost_usd < 0.001
+    assert by_session.totals.responses == used.responses
+
+
+def test_real_sessions_add_up_too(real_sessions: list[Path]) -> None:
+    assert len(real_sessions) >= 60
+    for path in real_sessions:
+        session = reread.open(path)
+        report = stats(path)
+        calls = {call.id for call in every_call(session)}
+        assert report.totals.calls == len(calls), path
+        states = {call.id: call.state for call in every_call(session)}
+        assert {place.call.id: place.call.state for place in report.calls} == states, path
+        assert report.totals.cost_usd == pytest.approx(session.usage.cost_usd or 0.0, abs=1e-9), path
+
+
+def test_each_figure_leads_to_its_records() -> None:
+    report = stats(root=SAMPLES, state="failed", tool="bash")
+    assert report.totals.calls == report.totals.failed == len(report.calls) > 0
+    for place in report.calls:
+        session = reread.open(place.path)
+        owner: Any = session.agents[place.call.agent] if place.call.agent else session
+        call = next(call for call in owner.calls if call.line == place.call.line and call.id == place.call.id)
+        assert (call.name, call.state) == ("Bash", "failed")
+
+
+def stamped(*records: tuple[int, Any]) -> bytes:
+    """Records with a time: so many seconds after noon."""
+    rows = told(*(record for _, record in records))
+    for (second, _), row in zip(records, rows, strict=True):
+        row["timestamp"] = f"2026-11-09T{12 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
+    return jsonl(*rows)
+
+
+def write(folder: Path, data: bytes) -> Path:
+    path = folder / "11111111-1111-4111-8111-111111111111.jsonl"
+    path.write_bytes(data)
+    return path
+
+
+def test_time_is_the_models_the_tools_or_waiting(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        stamped(
+            (0, user("Do it.")),
+            (4, reply(use("a", command="sleep 10"), use("b", command="sleep 8"), id="m1")),
+            (12, answer(result("a"))),
+            (14, answer(result("b"))),
+            (17, reply("Done.", id="m2")),
+            (100, user("Again.")),
+            (105, reply("Yes.", id="m3")),
+        ),
+    )
+    totals = stats(path, by="session").totals
+    assert (totals.model_seconds, totals.tool_seconds, totals.waiting_seconds) == (4 + 3 + 5, 10, 83)
+    assert totals.call_seconds == 8 + 10
+    assert totals.turns == 2
+
+
+def test_a_break_within_a_turn_is_waiting(tmp_path: Path) -> None:
+    notice = user("<task-notification><status>completed</status></task-notification>")
+    path = write(
+        tmp_path,
+        stamped((0, user("Go.")), (2, reply("Started.", id="m1")), (3000, notice), (3003, reply("Done.", id="m2"))),
+    )
+    totals = stats(path, by="session").totals
+    assert (totals.model_seconds, totals.waiting_seconds) == (5, 2998)
+
+
+def test_a_call_after_a_failed_one_of_its_tool_is_a_retry(tmp_path: Path) -> None:
+    failed = {"is_error": True}
+    path = write(
+        tmp_path,
+        jsonl(
+            *told(
+                user("Do it."),
+                reply(use("a", command="make"), id="m1"),
+                answer(result("a", "Exit code 2\nno rule", **failed)),
+                reply(use("b", "Read", file_path="/x"), id="m2"),
+                answer(result("b", "File does not exist.", **failed)),
+                reply(use("c", command="make"), id="m3"),
+                answer(result("c")),
+                reply(use("d", command="make"), id="m4"),
+                answer(result("d")),
+                user("More."),
+                reply(use("e", "Read", file_path="/x"), id="m5"),
+                answer(result("e")),
+            )
+        ),
+    )
+    report = stats(path, by="failure")
+    assert [place.call.id for place in report.calls if place.call.is_retry] == ["c"]
+    assert {row["failure"]: row["calls"] for row in report.rows} == {"exit 2": 1, "no such file": 1, None: 3}
+
+
+def test_what_a_fork_copied_is_counted_once(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "-shop"
+    folder.mkdir(parents=True)
+    sample = next(header for header in reread.sessions(root=SAMPLES) if not header.captured)
+    data = Path(sample.path).read_bytes()
+    once = stats(sample.path)
+    for name in ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"):
+        (folder / f"{name}.jsonl").write_bytes(data)
+    twice = stats(root=tmp_path / "projects")
+    main_calls = [place for place in once.calls if place.call.agent is None]
+    assert len([place for place in twice.calls if place.call.agent is None]) == len(main_calls)
+
+
+def test_the_cache_gives_the_same_and_sees_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "projects"
+    shutil.copytree(SAMPLES / "projects", root)
+    fresh = reread.stats(root=root, cache=False)
+    assert stats_value(reread.stats(root=root)) == stats_value(fresh)
+    assert stats_value(reread.stats(root=root)) == stats_value(fresh)
+    agent = next(root.glob("*/*/subagents/agent-*.jsonl"))
+    agent.unlink()
+    assert stats_value(reread.stats(root=root)) == stats_value(reread.stats(root=root, cache=False))
+    assert stats_value(reread.stats(root=root)) != stats_value(fresh)
+
+
+def test_an_unknown_group_is_refused() -> None:
+    with pytest.raises(Misuse, match="Cannot group by 'colour'; use tool, failure"):
+        stats(root=SAMPLES, by="colour")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "-shop"
+    folder.mkdir()
+    (folder / "a.jsonl").symlink_to("/dev/zero")
+    write(folder, jsonl(*told(user("Hi."), reply("Hello."))))
+    report = stats(root=tmp_path)
+    assert report.sessions == 1
+
+
+class TestCommandLine:
+    def test_json(self, tmp_path: Path) -> None:
+        done = run("stats", "--root", str(SAMPLES), "--by", "tool", "--json", home=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout) == json.loads(json.dumps(stats_value(stats(root=SAMPLES))))
+
+    def test_csv(self, tmp_path: Path) -> None:
+        done = run("stats", "--root", str(SAMPLES), "--by", "week", "--tz", "UTC", "--csv", home=tmp_path)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        assert [row["week"] for row in rows] == ["2026-11-02", "2026-11-09"]
+        assert sum(int(row["calls"]) for row in rows) == stats(root=SAMPLES).totals.calls
+
+    def test_the_list_has_the_lines(self, tmp_path: Path) -> None:
+        done = run("--demo", "stats", "--state", "failed", "--list", "--json", home=tmp_path)
+        listed = json.loads(done.stdout)
+        assert listed
+        assert all(row["state"] == "failed" and row["line"] > 0 and row["path"] for row in listed)
+        shown = run("--demo", "stats", "--state", "failed", "--list", home=tmp_path).stdout
+        assert all(f"line {row['line']}" in shown for row in listed)
+
+    @pytest.mark.parametrize("by", ["tool", "session", "project,week", "file", "failure"])
+    def test_the_table_fits_eighty_columns(self, by: str, tmp_path: Path) -> None:
+        lines = run("--demo", "stats", "--by", by, home=tmp_path).stdout.splitlines()
+        assert max(map(len, lines)) <= 80
+        assert any(line.startswith("Total") for line in lines)
+
+
+class TestGit:
+    def test_commits_and_pull_requests_of_a_sample(self) -> None:
+        session = reread.open("8c1f0b52", root=SAMPLES)
+        assert [(pull.number, pull.repository, pull.action) for pull in session.pull_requests] == [
+            (118, "example/harbor", "created")
+        ]
+        subjects = [(commit.sha, commit.subject) for commit in session.commits]
+        assert subjects == [("c7d20fe", "Keep retry delays under the ceiling, and apart")]
+
+    @pytest.mark.parametrize(
+        ("printed", "expected"),
+        [
+            ("[main 1a2b3c4] Add a test\n 1 file changed", [("1a2b3c4", "main", "Add a test")]),
+            ("[main (root-commit) 1a2b3c4d] First", [("1a2b3c4d", "main", "First")]),
+            ("[detached HEAD 1a2b3c4] x", []),
+            ("see [main 1a2b3c4] Add", []),
+            ("nothing to commit, working tree clean", []),
+        ],
+    )
+    def test_what_git_prints(self, printed: str, expected: list[Any]) -> None:
+        data = jsonl(*told(user("Go."), reply(use("a", command="git commit -qm x")), answer(result("a", printed))))
+        commits = reread.open(data).commits
+        assert [(commit.sha, commit.branch, commit.subject) for commit in commits] == expected
+
+    def test_what_the_client_noted(self) -> None:
+        noted = {"stdout": "", "gitOperation": {"commit": {"sha": "1a2b3c4d5e", "kind": "committed"}}}
+        row = answer(result("a", ""))
+        row["toolUseResult"] = noted
+        data = jsonl(*told(user("Go."), reply(use("a", command="git commit -qm x")), row))
+        assert [commit.sha for commit in reread.open(data).commits] == ["1a2b3c4d5e"]
+
+    def test_a_text_that_only_looks_like_a_commit_is_none(self) -> None:
+        data = jsonl(
+            *told(user("Go."), reply(use("a", command="cat git.log")), answer(result("a", "[main 1a2b3c4] Add")))
+        )
+        assert reread.open(data).commits == []
+
+    def test_ls_finds_the_session_of_a_commit_and_of_a_pull_request(self, tmp_path: Path) -> None:
+        sha = reread.open("8c1f0b52", root=SAMPLES).commits[0].sha
+        for words in (["--commit", sha], ["--commit", sha[:7].upper()], ["--commit", sha + "0" * 8], ["--pr", "118"]):
+            done = run("--demo", "ls", *words, "--json", home=tmp_path)
+            assert [row["id"][:8] for row in json.loads(done.stdout)] == ["8c1f0b52"], words
+        assert run("--demo", "ls", "--pr", "1", home=tmp_path).stdout == ""
+        assert "Invalid commit 'x'" in run("--demo", "ls", "--commit", "x", home=tmp_path).stderr
