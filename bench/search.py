@@ -21,7 +21,12 @@ DATA = measure.data()
 PEER = "0.46.1"
 CACHE = DATA.root / "search-cache"
 OURS = [sys.executable, "-m", "reread", "search"]
-BUILD = "import sys; from reread.index.update import find_files, refresh; refresh(find_files([sys.argv[1]]), wait=9)"
+BUILD = """
+import sys
+from reread.disk.file_set import find_files
+from reread.index.update import refresh
+refresh(find_files([sys.argv[1]]), wait=9)
+"""
 PATTERNS = (r"\w+Handler\(", r"def \w+_test", r"raise \w+Error", r"import (os|sys)\b", r"TODO:? \w+")
 QUERIES = (
     "self",
@@ -106,10 +111,11 @@ def build(plan: Plan) -> Iterator[Row]:
 def query(plan: Plan) -> Iterator[Row]:
     """Ask in one process, without reading the hits, and then with them."""
     tree = use(plan, built=True)
+    from reread.disk.file_set import find_files
     from reread.index.compile import compile_query
     from reread.index.find import find, ranked_places
     from reread.index.query import parse_query
-    from reread.index.update import find_files, refresh
+    from reread.index.update import refresh
 
     files = find_files([tree])
     reader, _ = refresh(files)
@@ -124,7 +130,7 @@ def query(plan: Plan) -> Iterator[Row]:
     yield Row("ranked query", quantiles(times), goal="p95 ≤ 10 ms")
 
     def whole(number: int) -> object:
-        return list(find(QUERIES[number % len(QUERIES)], roots=[tree], limit=20).hits)
+        return list(find(QUERIES[number % len(QUERIES)], roots=[tree], limit=20))
 
     times = [value / 1e6 for value in measure.nanoseconds(whole, range(3 * len(QUERIES)))]
     yield Row("refresh, query and 20 hits with their turns", quantiles(times))
@@ -147,7 +153,7 @@ def regex(plan: Plan) -> Iterator[Row]:
     times = [
         value / 1e6
         for value in measure.nanoseconds(
-            lambda number: list(find(PATTERNS[number % len(PATTERNS)], roots=[tree], limit=20, regex=True).hits),
+            lambda number: list(find(PATTERNS[number % len(PATTERNS)], roots=[tree], limit=20, regex=True)),
             range(3 * len(PATTERNS)),
         )
     ]
@@ -181,7 +187,8 @@ def append(plan: Plan) -> Iterator[Row]:
 def unchanged(plan: Plan) -> Iterator[Row]:
     """Find out that nothing has changed."""
     tree = use(plan, built=True)
-    from reread.index.update import find_files, refresh
+    from reread.disk.file_set import find_files
+    from reread.index.update import refresh
 
     times = [value / 1e6 for value in measure.nanoseconds(lambda _: refresh(find_files([tree])), range(20))]
     count = len(find_files([tree]).states)

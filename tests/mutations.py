@@ -16,13 +16,13 @@ from walk import accounts, walk
 import reread
 from reread.base import jsontext
 from reread.catalog.summaries import read_header
+from reread.disk.file_set import find_files
 from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource
 from reread.index.hits import HitBuilder, hit_value
 from reread.index.matching import snippet
 from reread.index.query import And, Words
 from reread.index.scan import scan
-from reread.index.update import find_files
 from reread.reader.export_formats import FORMATS
 from reread.reader.search import search_session
 from reread.reader.session_view import SessionView

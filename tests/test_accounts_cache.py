@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread.accounting import collect, scan, workers
+from reread.accounting import collect, file_scan, workers
+from reread.accounting.file_scan import ReadResult
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache
@@ -48,7 +49,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
                 self.started = True
             return super().free_space()
 
-    monkeypatch.setattr(scan, "Scanner", Spy)
+    monkeypatch.setattr(file_scan, "Scanner", Spy)
     return found
 
 
@@ -202,7 +203,7 @@ def test_a_file_that_cannot_be_read_is_reported(tree: Path, monkeypatch: pytest.
     unreadable = str(tree / "projects/p/a.jsonl")
     read = workers.read
 
-    def fail(job: workers.ScanJob, buffer: ReadBuffer | None = None) -> workers.ReadResult:
+    def fail(job: workers.ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
         if job.path == unreadable:
             raise PermissionError
         return read(job, buffer)

@@ -10,7 +10,8 @@ from making import jsonl, told, user
 import reread
 from reread.catalog import summaries
 from reread.disk.cache import FileState
-from reread.disk.derived import PROOF, Derived, DerivedValues, gone_files, proof_at
+from reread.disk.derived import PROOF, Derived, DerivedValues, proof_at
+from reread.disk.file_set import gone_files
 
 
 @pytest.fixture(autouse=True)

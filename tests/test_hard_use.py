@@ -240,7 +240,7 @@ class TestFiles:
         assert layout.transcripts_in(folder) == [folder / "one.jsonl"]
         wanted = Inputs()
         wanted.add_folder(folder)
-        assert list(wanted.files) == [str(folder / "one.jsonl")]
+        assert list(wanted.states) == [str(folder / "one.jsonl")]
         for words in (("ls",), ("usage",), ("check", folder)):
             done = run(*words)
             assert (done.returncode, done.stderr) == (0, b"")

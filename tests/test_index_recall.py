@@ -17,12 +17,12 @@ import reread
 from reread.base.joined_text import without_escapes
 from reread.cli._options import SAMPLES
 from reread.disk import layout
+from reread.disk.file_set import find_files
 from reread.index.find import find
 from reread.index.hits import session_file
 from reread.index.scan import all_units
 from reread.index.terms import LONGEST, camel_pieces, words
 from reread.index.units import KINDS, is_own_call
-from reread.index.update import find_files
 from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts
 
 HERE = Path(__file__).parent / "real"
@@ -129,4 +129,4 @@ def test_every_text_of_a_record_is_found_through_the_index(folder: Path) -> None
     for kind, phrase in list(sought)[: 40 if HERE not in folder.parents else 400]:
         found = find(f'"{phrase}" in:{kind}', paths=paths, limit=1)
         assert found.total > 0, (kind, phrase, sought[kind, phrase])
-        assert next(found.hits).match, (kind, phrase)
+        assert next(found).match, (kind, phrase)

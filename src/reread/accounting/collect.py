@@ -20,7 +20,8 @@ from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, gone_files, sweep
+from reread.disk.derived import Derived
+from reread.disk.file_set import FileSet
 from reread.errors import NotFound, Unreadable
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -29,24 +30,19 @@ CACHED_FROM = 8 << 20
 """Size in bytes from which looking into the cache takes less time than reading a session."""
 
 
-class Inputs:
+class Inputs(FileSet):
     """Everything to count: files, and data that is in no file."""
 
-    def __init__(self) -> None:
-        self.files: dict[str, FileState] = {}
-        """The state of each file by its absolute path."""
-        self.folders: list[str] = []
-        """Folders that are counted completely: cached files below them that are gone have been deleted."""
-        self.data: list[bytes] = []
+    data: list[bytes] = []
 
     @property
     def state(self) -> tuple[object, ...]:
         """A value that changes when one of the files does."""
-        return tuple((path, *state) for path, state in sorted(self.files.items()))
+        return tuple((path, *state) for path, state in sorted(self.states.items()))
 
     def add(self, other: Inputs) -> None:
         """Add all that other inputs have."""
-        self.files |= other.files
+        self.states |= other.states
         self.folders += other.folders
         self.data += other.data
 
@@ -58,18 +54,12 @@ class Inputs:
         for agent in layout.agent_files(path, [name]).values():
             self.add_file(str(agent.absolute()))
 
-    def add_folder(self, folder: Path) -> None:
-        """Add all files below a folder."""
-        whole = str(folder.absolute())
-        self.folders.append(whole)
-        self.files |= dict(sweep(whole))
-
     def add_file(self, path: str) -> None:
         """Add one file by its absolute path."""
-        if path in self.files:
+        if path in self.states:
             return
         try:
-            self.files[path] = FileState.at(path)
+            self.states[path] = FileState.at(path)
         except FileNotFoundError:
             message = f"Cannot read {path}: no such file; run `reread ls` to list sessions."
             raise NotFound(message, path=path) from None
@@ -94,7 +84,7 @@ class Collection:
         self.prices = prices
         self.progress = progress
         self.cached = cache.files() if cache is not None else {}
-        deleted = gone_files(self.cached, inputs.files, inputs.folders)
+        deleted = inputs.gone(self.cached)
         self.dropped = [] if keep_deleted else deleted
         """Deleted files to remove from the cache."""
         self.kept = deleted if keep_deleted else []
@@ -138,7 +128,7 @@ class Collection:
 
     def _cached_entries(self, key: bytes) -> list[UsageEntry] | None:
         """Return the entries that were computed from the same files in the same state."""
-        unchanged = all(self._is_unchanged(path, state) for path, state in self.inputs.files.items())
+        unchanged = all(self._is_unchanged(path, state) for path, state in self.inputs.states.items())
         if self.cache is None or self.inputs.data or self.dropped or not unchanged:
             return None
         encoded = self.cache.result(key)
@@ -158,10 +148,10 @@ class Collection:
 
     def _digests(self, fresh: list[Derived]) -> Iterator[FileDigest]:
         """Yield the digest of every file; those that were read now are added to `fresh`."""
-        paths = [path for path in (*self.inputs.files, *self.kept) if path in self.cached]
+        paths = [path for path in (*self.inputs.states, *self.kept) if path in self.cached]
         encoded = self.cache.values(paths) if self.cache is not None else {}
         jobs: list[ScanJob] = []
-        for path, state in self.inputs.files.items():
+        for path, state in self.inputs.states.items():
             cached = self.cached.get(path) if path in encoded else None
             is_complete = cached is not None and cached.state == state and cached.offset == state.size
             digest = decode_digest(encoded[path]) if is_complete else None
@@ -184,7 +174,7 @@ class Collection:
 
 def total_usage(inputs: Inputs, prices: Prices) -> Usage:
     """Return the total usage of some inputs."""
-    size = sum(state.size for state in inputs.files.values())
+    size = sum(state.size for state in inputs.states.values())
     with gc_paused(), open_cache(size >= CACHED_FROM) as cache:
         return sum_entries(Collection(inputs, cache, prices).entries()).to_usage()
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.digest import Digest, decode_digest, encode, file_owner
+from reread.accounting.digest import Digest, decode_digest, encode
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, ReadAt, proof_at
+from reread.disk.derived import Derived, ReadAt
 from reread.disk.regular import open_regular
 
 if TYPE_CHECKING:
+    from reread.accounting.file_scan import ReadResult
     from reread.accounting.scan import ReadBuffer
 
 Progress = Callable[[int], None]
@@ -26,10 +27,8 @@ BYTES_PER_PROCESS = 16 << 20
 """A second process pays for its start if both have this much to read."""
 MAX_PROCESSES = 8
 
-ReadResult = tuple[Derived, Digest]
-"""The digest of a file to be cached, and the digest with an incomplete last line."""
 SentResult = tuple[Derived, Digest | None]
-"""The same as workers send it: None if both digests are the same."""
+"""A `ReadResult` as workers send it: None if both digests are the same."""
 
 
 class ScanJob(msgspec.Struct):
@@ -143,26 +142,15 @@ def _read_jobs(jobs: list[ScanJob], buffer: ReadBuffer, progress: Progress | Non
 
 def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
     """Read a file from where its cached digest ends, or from the start if it is not the same file."""
-    from reread.accounting.scan import Scanner
+    from reread.accounting.file_scan import FileScan
 
-    agent, session = file_owner(job.path)
     with open_regular(job.path) as file:
-        state, read_at = FileState.of(os.fstat(file.fileno())), _reader(file)
-        cached = job.cached if job.cached is not None and job.cached.is_continued(state, read_at) else None
-        before = decode_digest(cached.value) if cached is not None else None
-        scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
-        if cached is not None and before is not None:
-            scanner.offset = cached.offset
+        scan = FileScan(job.path, FileState.of(os.fstat(file.fileno())), _reader(file), job.cached, buffer)
+        scanner = scan.scanner
         file.seek(scanner.offset)
         while count := file.readinto(scanner.free_space()):
             scanner.commit(count)
-        proof = proof_at(read_at, scanner.offset)
-    if not scanner.digest.resumable:
-        scanner.flush()
-        scanner.offset, proof = state.size, b""
-    encoded = scanner.digest.encode()
-    scanner.flush()
-    return Derived(job.path, state, scanner.offset, proof, encoded), scanner.digest
+        return scan.finish()
 
 
 def _reader(file: FileIO) -> ReadAt:

@@ -16,7 +16,8 @@ from reread.base.text import as_title
 from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues, gone_files
+from reread.disk.derived import Derived, DerivedValues
+from reread.disk.file_set import gone_files
 from reread.disk.regular import open_regular
 from reread.errors import Unreadable, naming_file
 from reread.model.titles import REACH, TitleSearch

@@ -104,32 +104,30 @@ def search(
     reread search 'parse_config OR parseConfig' --in inputs,results --newest
     reread search --regex 'def \\w+_handler\\(' --json
     """
-    from reread.index.find import NEWEST, RELEVANCE, find, make_filters
+    from reread.index.find import NEWEST, RELEVANCE
+    from reread.index.find import search as search_sessions
     from reread.index.hits import hit_value
 
     roots = merged_roots(ctx, root)
-    filters = make_filters(
-        project=project,
-        since=since,
-        until=until,
-        kinds=kinds,
-        tools=tools,
-        errors=errors,
-        model=",".join(models) or None,
-        branch=git_branch,
-        path=",".join(paths) or None,
-    )
     with progress("indexing", None) as step:
-        found = find(
+        found = search_sessions(
             " ".join(query),
-            filters,
+            project=project,
+            since=since,
+            until=until,
+            kinds=kinds,
+            tools=tools,
+            errors=errors,
+            model=",".join(models) or None,
+            branch=git_branch,
+            path=",".join(paths) or None,
             order=NEWEST if newest else RELEVANCE,
             limit=1 if open_first else limit,
             regex=regex,
-            roots=roots or None,
+            root=roots or None,
             progress=step,
         )
-    hits = list(found.hits)
+    hits = list(found)
     if found.note:
         print_notice(found.note)
     if open_first and hits:

@@ -6,22 +6,16 @@ whether the file is unchanged, was appended to, or was rewritten since. Values c
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
-from reread.disk import layout
 from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
 
 PROOF = 64
 """How many bytes before the offset are compared to see that a file was only appended to."""
 FEW_PATHS = 200
 """Up to this many values are fetched one by one, more with one query for all."""
-
-WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
-"""Folders that belong to a session and contain no records."""
 COLUMNS = (
     "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
     " offset INTEGER, proof BLOB, value BLOB"
@@ -108,18 +102,3 @@ class DerivedValues:
     def close(self) -> None:
         """Close the catalogue."""
         self.cache.close()
-
-
-def gone_files(known: Iterable[str], present: Collection[str], folders: Iterable[str]) -> list[str]:
-    """Return the known files below some folders that are not among the present ones and no longer exist."""
-    tops = tuple(os.path.join(folder, "") for folder in folders)
-    missing = (path for path in known if path not in present and path.startswith(tops))
-    return [path for path in missing if not os.path.exists(path)]
-
-
-def sweep(folder: str) -> Iterator[tuple[str, FileState]]:
-    """Yield every transcript below a folder, of sessions and agents, with its state."""
-    for path, _ in layout.jsonl_files(folder, skip=WITHOUT_RECORDS):
-        if os.path.basename(path) not in layout.NON_SESSION_FILES:
-            with suppress(OSError):  # deleted in the meantime
-                yield path, FileState.at(path)

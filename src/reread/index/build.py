@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from reread.index.update import find_files, refresh
+from reread.disk.file_set import find_files
+from reread.index.update import refresh
 
 WAIT_SECONDS = 60.0
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from reread.disk import layout
+from reread.disk.file_set import FileSet
 from reread.index.engine import tantivy
 from reread.index.hits import session_file
 from reread.index.query import And, Errors, InProject, InSession, Kinds, Named, Node, Not, Or, Period, Words
 from reread.index.store import TAIL_BIT, IndexReader, file_id
 from reread.index.units import KINDS
-from reread.index.update import FileSet
 
 PIECE_WEIGHT = 0.4
 """How much a part of an identifier counts, compared to a whole word."""

@@ -37,6 +37,8 @@ class _ProgressHead(msgspec.Struct, gc=False):
 _decode_head = msgspec.json.Decoder(_ProgressHead).decode
 
 AddUnit = Callable[[Unit, UnitPosition], None]
+Feed = Callable[[int, bytes], None]
+"""Takes the bytes at an offset."""
 
 
 def _is_silent(line: bytes) -> bool:
@@ -60,23 +62,22 @@ def _is_silent(line: bytes) -> bool:
 class FilePass:
     """One pass over the new bytes of a file."""
 
-    def __init__(self, source: Source, cursor: Cursor, add: AddUnit) -> None:
-        """Read a source from a cursor on; `add` is called with each unit."""
+    def __init__(self, source: Source, cursor: Cursor, add: AddUnit, *, feed: Feed | None = None) -> None:
+        """Read a source from a cursor on; `add` is called with each unit, and `feed` with all bytes."""
         self._source = source
         self._cursor = cursor
         self._add = add
+        self._feed = feed
         self._in_tail = False
 
     def run(self) -> Iterator[int]:
         """Read everything that is new; yield how many bytes were read, each time the cursor has moved on."""
         cursor, read = self._cursor, self._source.read
         splitter = LineSplitter()
-        at = cursor.offset
-        if at == 0 and is_array(read(0, 4096)):
+        if cursor.offset == 0 and is_array(read(0, 4096)):
             yield self._run_array()
             return
-        while data := read(at, CHUNK):
-            at += len(data)
+        for data in self._chunks(cursor.offset):
             for line in splitter.feed(data):
                 self._add_line(line, cursor.offset)
                 cursor.offset += len(line)
@@ -89,15 +90,22 @@ class FilePass:
     def _run_array(self) -> int:
         """Index a file that is one JSON array, which is read as a whole each time."""
         decoder = Decoder()
-        at = 0
-        while data := self._source.read(at, CHUNK):
-            at += len(data)
+        size = 0
+        for data in self._chunks(0):
+            size += len(data)
             for record in decoder.feed(data):
                 self._add_record(record, record.native)
         for record in decoder.flush():
             self._add_record(record, record.native)
-        self._cursor.offset, self._cursor.proof, self._cursor.carry = at, b"", Carry()
-        return at
+        self._cursor.offset, self._cursor.proof, self._cursor.carry = size, b"", Carry()
+        return size
+
+    def _chunks(self, at: int) -> Iterator[bytes]:
+        while data := self._source.read(at, CHUNK):
+            if self._feed is not None:
+                self._feed(at, data)
+            yield data
+            at += len(data)
 
     def _add_tail(self, line: bytes) -> None:
         """Index what may still change: a last line without an end, and a response that is still streamed."""

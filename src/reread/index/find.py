@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reread.base.times import TimeLike, parse_bound_ms
+from reread.disk.file_set import FileSet, find_files
 from reread.errors import Misuse
 from reread.index import scan, update
 from reread.index.compile import compile_query
 from reread.index.hits import FoundUnit, Hit, HitBuilder, read_unit
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
-from reread.index.query import KIND_NAMES, And, Errors, InProject, Kinds, Node, Or, Period, named, parse_query
+from reread.index.query import And, Errors, InProject, Node, Or, Period, named, parse_kinds, parse_query
 from reread.index.regex import compile_pattern, required_words
 from reread.index.store import IndexReader, UnitPlace, is_available
 from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
@@ -28,16 +29,25 @@ WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT
 HALF_LIFE_DAYS = 60.0
 WAIT_SECONDS = 30.0
 """How long a search waits for another process that updates the index."""
+NOTES = {
+    update.BEHIND: "Another process is updating the index; the newest texts may be missing.",
+    update.UNWRITABLE: "The search index cannot be written, so files that are not in it were searched one by one.",
+}
+"""What limits an answer, by the state of the index."""
 
 
-class Found(NamedTuple):
-    """The answer to a search."""
+class Hits(Iterator[Hit]):
+    """The hits of a search; each is read from its session when it is taken."""
 
-    total: int
-    """How many units match."""
-    hits: Iterator[Hit]
-    note: str = ""
-    """What limits the answer, in words; empty if nothing does."""
+    def __init__(self, hits: Iterator[Hit], total: int, note: str = "") -> None:
+        self.total = total
+        """How many texts match."""
+        self.note = note
+        """What limits the answer, in words; empty if nothing does."""
+        self._hits = hits
+
+    def __next__(self) -> Hit:
+        return next(self._hits)
 
 
 def search(
@@ -56,57 +66,30 @@ def search(
     limit: int | None = 100,
     regex: bool = False,
     root: str | Path | Sequence[str | Path] | None = None,
-) -> Iterator[Hit]:
-    """Search everything that is said in all sessions, and yield the places where the query matches.
+    progress: update.Progress | None = None,
+) -> Hits:
+    """Search everything that is said in all sessions, and iterate over the places where the query matches.
 
     A query has words, "exact phrases", prefixes (`handl*`), AND, OR, -not, parentheses and fields such as
     `tool:bash`, `is:error` or `before:tuesday`. `kinds` are prompts, text, thinking, inputs, results, notices and
-    titles. `order` is relevance or newest. With `regex`, the query is a regular expression.
+    titles. `order` is relevance or newest. With `regex`, the query is a regular expression. The result has the `total`
+    number of matches, and a `note` if something limits the answer. `progress` is called with the number of bytes that
+    were read to bring the index up to date.
     """
-    filters = make_filters(
-        project=project,
-        since=since,
-        until=until,
-        kinds=kinds,
-        tools=tools,
-        errors=errors,
-        model=model,
-        branch=branch,
-        path=path,
-    )
-    roots = [root] if isinstance(root, str | Path) else root
-    return find(query, filters, order=order, limit=limit, regex=regex, roots=roots).hits
-
-
-def make_filters(
-    *,
-    project: str | Path | Sequence[str | Path] | None = None,
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
-    kinds: str | Sequence[str] | None = None,
-    tools: str | Sequence[str] | None = None,
-    errors: bool = False,
-    model: str | None = None,
-    branch: str | None = None,
-    path: str | None = None,
-) -> list[Node]:
-    """Return the filters of a search, as if they had been typed."""
     filters: list[Node] = []
     if project:
         filters.append(InProject(tuple(map(str, [project] if isinstance(project, str | Path) else project))))
     if since is not None or until is not None:
         filters.append(Period(parse_bound_ms(since, None), parse_bound_ms(until, None, end=True)))
     if kinds:
-        names = [name.strip().lower() for text in _list(kinds) for name in text.split(",")]
-        if unknown := [name for name in names if name not in KIND_NAMES]:
-            raise Misuse(f"Unknown kind {unknown[0]!r}; use {', '.join(f'{kind}s' for kind in KINDS)}.")
-        filters.append(Kinds(frozenset(KIND_NAMES[name] for name in names)))
+        filters.append(parse_kinds(",".join(_list(kinds))))
     if tools:
         filters.append(_any([named("tool")(name) for name in _list(tools)]))
     if errors:
         filters.append(Errors())
     filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
-    return filters
+    roots = [root] if isinstance(root, str | Path) else root
+    return find(query, filters, order=order, limit=limit, regex=regex, roots=roots, progress=progress)
 
 
 def _list(value: str | Sequence[str]) -> list[str]:
@@ -128,36 +111,43 @@ def find(
     roots: Sequence[str | Path] | None = None,
     paths: Sequence[Path] = (),
     keys: Mapping[str, str] | None = None,
-    refresh: Callable[[update.FileSet], tuple[IndexReader | None, bool]] | None = None,
+    refresh: Callable[[FileSet], update.Refreshed] | None = None,
     progress: update.Progress | None = None,
-) -> Found:
+) -> Hits:
     """Search some sessions; the index is brought up to date first, by `refresh` if that is given."""
     if order not in (RELEVANCE, NEWEST):
         raise Misuse(f"Unknown order {order!r}; use {RELEVANCE} or {NEWEST}.")
     pattern = compile_pattern(query) if regex else None
     tree = required_words(query) if regex else parse_query(query)
     node = And((tree, *filters))
-    files = update.find_files(roots, paths)
-    reader, complete = (refresh or _refresh(progress))(files)
+    files = find_files(roots, paths)
+    reader, state = (refresh or _refresh(progress))(files)
     builder = HitBuilder(keys)
     mark = _marker(tree, pattern)
+    scanned: list[FoundUnit] = []
+    if state == update.UNWRITABLE or reader is None:
+        scanned = list(scan.scan(node, update.unindexed(reader, files), pattern))
+        scanned.sort(key=lambda unit: unit.time_ms, reverse=True)
+        files = update.indexed(reader, files)
     if reader is None:
-        found = list(scan.scan(node, files, pattern))
-        found.sort(key=lambda unit: unit.time_ms, reverse=True)
-        note = "The search index cannot be used, so the files were searched." if is_available() else scan.NO_ENGINE
-        hits = _hits(builder, islice(found, start, None), mark, limit)
-        return Found(len(found), hits, " ".join([note, *files.failures]))
-    note = "" if complete else "Another process is updating the index; the newest texts may be missing."
-    note = " ".join(filter(None, [note, *files.failures]))
+        return Hits(_hits(builder, islice(scanned, start, None), mark, limit), len(scanned), _note(state, files))
     compiled = compile_query(node, reader, files)
     if pattern is not None:
-        verified = [unit for unit in _units(reader, _newest(reader, compiled, None)) if pattern.search(unit.unit.text)]
-        return Found(len(verified), _hits(builder, islice(verified, start, None), mark, limit), note)
+        units = _units(reader, _newest(reader, compiled, None))
+        verified = [*scanned, *(unit for unit in units if pattern.search(unit.unit.text))]
+        return Hits(_hits(builder, islice(verified, start, None), mark, limit), len(verified), _note(state, files))
     total, places = ranked_places(reader, compiled, order, None if limit is None else start + limit)
-    return Found(total, _hits(builder, _units(reader, places[start:]), mark, limit), note)
+    found = islice(chain(scanned, _units(reader, places)), start, None)
+    return Hits(_hits(builder, found, mark, limit), len(scanned) + total, _note(state, files))
 
 
-def _refresh(progress: update.Progress | None) -> Callable[[update.FileSet], tuple[IndexReader | None, bool]]:
+def _note(state: str, files: FileSet) -> str:
+    """Say what limits an answer."""
+    note = NOTES.get(state, "") if is_available() else scan.NO_ENGINE
+    return " ".join(filter(None, [note, *files.failures]))
+
+
+def _refresh(progress: update.Progress | None) -> Callable[[FileSet], update.Refreshed]:
     return lambda files: update.refresh(files, wait=WAIT_SECONDS, progress=progress)
 
 

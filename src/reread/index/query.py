@@ -232,7 +232,8 @@ def as_words(text: str, *, exact: bool = False) -> list[Node]:
     return [Words(found, prefix=not exact and text.endswith("*"), suffix=not exact and text.startswith("*"))]
 
 
-def _kinds(text: str) -> Node:
+def parse_kinds(text: str) -> Node:
+    """Return a node for kinds of unit, named with commas between them."""
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in KIND_NAMES]
     if unknown or not names:
@@ -257,7 +258,7 @@ def _state(text: str) -> Node:
     if word in ("error", "errors", "failed", "failure"):
         return Errors()
     if word in KIND_NAMES:
-        return _kinds(word)
+        return parse_kinds(word)
     raise Misuse(f"Unknown state is:{text}; use is:error.")
 
 
@@ -272,8 +273,8 @@ FIELDS: dict[str, Callable[[str], Node]] = {
     "path": named("path"),
     "model": named("model"),
     "branch": named("branch"),
-    "in": _kinds,
-    "kind": _kinds,
+    "in": parse_kinds,
+    "kind": parse_kinds,
     "is": _state,
     "project": _project,
     "session": lambda text: InSession(text.lower()),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reread.disk import layout
+from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.file_pass import FilePass
@@ -15,7 +16,6 @@ from reread.index.matching import UnitFacts, matches
 from reread.index.query import Node
 from reread.index.store import Cursor, UnitPosition
 from reread.index.units import Carry, Unit
-from reread.index.update import FileSet
 
 NO_ENGINE = "There is no search engine for this platform, so the files were searched."
 

@@ -18,12 +18,13 @@ import msgspec
 
 from reread.disk.cache import FileState, cache_folder
 from reread.disk.lock import lock
-from reread.disk.regular import make_private_folder, open_descriptor, read_settings
+from reread.disk.regular import PRIVATE_FOLDER, make_private_folder, open_descriptor, read_settings
+from reread.errors import Unwritable
 from reread.index.engine import tantivy
 from reread.index.terms import LONGEST, camel_pieces, prepare
 from reread.index.units import KINDS, Carry, Unit
 
-FORMAT = 2
+FORMAT = 3
 """Change it when units are made or indexed differently: the index is then built anew."""
 NAME = "search"
 HEAP = 48 << 20
@@ -172,8 +173,19 @@ def open_reader() -> IndexReader | None:
     return None
 
 
+@contextmanager
+def _writing() -> Generator[None]:
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise Unwritable(f"Cannot write the search index: {error}.", path=str(index_folder())) from error
+
+
 class IndexUpdate:
-    """A change of the index: documents are added and deleted, and all of it is committed at once."""
+    """A change of the index: documents are added and deleted, and all of it is committed at once.
+
+    Every method may raise Unwritable; then only `abandon` may be called.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.reader = IndexReader(folder)
@@ -185,7 +197,8 @@ class IndexUpdate:
     def writer(self) -> Any:
         """The writer, opened when first needed."""
         if self._writer is None:
-            self._writer = self.reader.index.writer(HEAP, 1)
+            with _writing():
+                self._writer = self.reader.index.writer(HEAP, 1)
         return self._writer
 
     def add(self, file: int, unit: Unit, position: UnitPosition) -> None:
@@ -209,81 +222,111 @@ class IndexUpdate:
         document.add_unsigned("line", position.line)
         document.add_unsigned("place", position.place)
         document.add_integer("time", position.time_ms)
-        self.writer.add_document(document)
+        with _writing():
+            self.writer.add_document(document)
 
     def delete(self, file: int, *, tail_only: bool = False) -> None:
         """Delete the documents of a file, or those of its last incomplete line."""
         for number in (file | TAIL_BIT,) if tail_only else (file | TAIL_BIT, file):
             # deleting by term does nothing for numbers (tantivy-py 0.27)
-            self.writer.delete_documents_by_query(tantivy.Query.term_query(self.reader.schema, "file", number))
+            query = tantivy.Query.term_query(self.reader.schema, "file", number)
+            with _writing():
+                self.writer.delete_documents_by_query(query)
 
     def commit(self) -> None:
         """Make the changes visible, with the cursors that vouch for them."""
-        writer = self.writer
-        writer.delete_documents_by_term("role", LEDGER)
         document = tantivy.Document()
         document.add_text("role", LEDGER)
         ledger = {os.fsencode(path): cursor for path, cursor in self.cursors.items()}
         document.add_bytes(LEDGER, msgspec.msgpack.encode(ledger))
-        writer.add_document(document)
-        writer.commit()
+        with _writing():
+            self.writer.delete_documents_by_term("role", LEDGER)
+            self.writer.add_document(document)
+            self.writer.commit()
 
     def close(self) -> None:
         """Finish merging and release the writer."""
         if self._writer is not None:
-            self._writer.wait_merging_threads()
+            with _writing():
+                self._writer.wait_merging_threads()
             self._writer = None
             remove_orphans(self._folder)
+
+    def abandon(self) -> None:
+        """Give up after a failure: the last commit stays, unless there is room on the disk, so that it is broken."""
+        self._writer = None
+        remove_orphans(self._folder)
+        if shutil.disk_usage(self._folder).free > HEAP:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 @contextmanager
 def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
-    """Open the index for a change; None if another process is changing it, or it cannot be written."""
+    """Open the index for a change; None if another process is changing it. Raises Unwritable if it cannot be."""
     folder = index_folder()
     if tantivy is None:
-        yield None
-        return
-    try:
+        raise Unwritable("Cannot write the search index: there is no search engine for this platform.")
+    with _writing():
         make_private_folder(folder.parent)
         descriptor = open_descriptor(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
-    except OSError:
-        yield None
-        return
     try:
         update = _begin(folder) if lock(descriptor, wait=wait) else None
         try:
             yield update
-        finally:
             if update is not None:
                 update.close()
+        except Unwritable:
+            if update is not None:
+                update.abandon()
+            raise
     finally:
         os.close(descriptor)
 
 
-def _begin(folder: Path) -> IndexUpdate | None:
+def _begin(folder: Path) -> IndexUpdate:
     """Begin a change of the index; one that is broken is built anew, and those of other formats are removed."""
     for other in folder.parent.glob(f"{NAME}-*"):
         if other != folder and other.is_dir():
             shutil.rmtree(other, ignore_errors=True)
     if _deleted_share(folder) > MOST_DELETED:
         shutil.rmtree(folder, ignore_errors=True)
-    for _ in range(2):
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            return IndexUpdate(folder)
-        except (ValueError, msgspec.DecodeError):
-            shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            break
-    return None
+    remove_orphans(folder)
+    with suppress(ValueError, msgspec.DecodeError):
+        return _opened(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    with _writing():
+        return _opened(folder)
+
+
+def _opened(folder: Path) -> IndexUpdate:
+    with suppress(FileExistsError):
+        folder.mkdir(mode=PRIVATE_FOLDER)
+    return IndexUpdate(folder)
+
+
+class _Deletes(msgspec.Struct):
+    num_deleted_docs: int
+    opstamp: int
+
+
+class _Segment(msgspec.Struct):
+    segment_id: str
+    max_doc: int
+    deletes: _Deletes | None = None
+
+
+class _Meta(msgspec.Struct):
+    """The engine's list of what the last commit consists of."""
+
+    segments: list[_Segment]
 
 
 def _deleted_share(folder: Path) -> float:
     """Return which part of all documents has been deleted since it was written: their words are still there."""
-    with suppress(OSError, msgspec.DecodeError, TypeError, KeyError):
-        segments = msgspec.json.decode(read_settings(folder / "meta.json"))["segments"]
-        written = sum(segment["max_doc"] for segment in segments)
-        deleted = sum(segment["deletes"]["num_deleted_docs"] for segment in segments if segment["deletes"])
+    with suppress(OSError, msgspec.DecodeError):
+        segments = msgspec.json.decode(read_settings(folder / "meta.json"), type=_Meta).segments
+        written = sum(segment.max_doc for segment in segments)
+        deleted = sum(segment.deletes.num_deleted_docs for segment in segments if segment.deletes is not None)
         return deleted / written if written >= FEW_DOCUMENTS else 0.0
     return 0.0
 
@@ -291,10 +334,18 @@ def _deleted_share(folder: Path) -> float:
 def remove_orphans(folder: Path) -> None:
     """Delete files that no segment of the last commit needs: a process that was killed leaves some behind."""
     with suppress(OSError, msgspec.DecodeError):
-        meta = msgspec.json.decode(read_settings(folder / "meta.json"))
-        segments = {str(segment["segment_id"]).replace("-", "") for segment in meta["segments"]}
+        meta = msgspec.json.decode(read_settings(folder / "meta.json"), type=_Meta)
+        segments = {segment.segment_id.replace("-", ""): segment.deletes for segment in meta.segments}
         for path in folder.iterdir():
-            stem = path.name.partition(".")[0]
-            if len(stem) == 32 and stem not in segments:
+            stem, _, rest = path.name.partition(".")
+            if len(stem) == 32 and (stem not in segments or _is_old_deletion(rest, segments[stem])):
                 with suppress(OSError):  # Windows keeps files that a reader has open
                     path.unlink()
+
+
+def _is_old_deletion(suffix: str, deletes: _Deletes | None) -> bool:
+    """True if a file says which documents of a segment are deleted, but not as of the last commit.
+
+    One that was written just before a kill would make every later commit fail.
+    """
+    return suffix.endswith(".del") and (deletes is None or suffix != f"{deletes.opstamp}.del")

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base.coerce import as_dict, as_str
-from reread.base.joined_text import LONG, joined_text
+from reread.base.joined_text import LONG, joined_text, without_escapes
 from reread.model.authors import HUMAN, user_kind
 from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
@@ -116,21 +116,33 @@ class Carry(msgspec.Struct, array_like=True):
 
 def record_units(native: dict[str, Any], carry: Carry) -> list[Unit]:
     """Return the units of a record in the native format; their order does not depend on what came before."""
+    return _cleaned(list(_record_units(native, carry)))
+
+
+def _record_units(native: dict[str, Any], carry: Carry) -> Iterable[Unit]:
     match native.get("type"):
         case "user":
-            return list(_user(native, carry))
+            return _user(native, carry)
         case "assistant":
-            return list(_assistant(native, carry))
+            return _assistant(native, carry)
         case "system":
-            return list(_system(native))
+            return _system(native)
         case "attachment":
-            return list(_attachment(native, as_dict(native.get("attachment"))))
+            return _attachment(native, as_dict(native.get("attachment")))
         case "progress":
-            return list(_progress(native, as_dict(native.get("data")), carry))
+            return _progress(native, as_dict(native.get("data")), carry)
         case str() as type:
-            return list(_state(native, type))
+            return _state(native, type)
         case _:
-            return []
+            return ()
+
+
+def _cleaned(units: list[Unit]) -> list[Unit]:
+    """Remove the escape codes of terminals from units."""
+    for unit in units:
+        if "\x1b" in unit.text:
+            unit.text = without_escapes(unit.text)
+    return units
 
 
 def _user(native: dict[str, Any], carry: Carry) -> Iterator[Unit]:
@@ -254,7 +266,7 @@ def _progress(native: dict[str, Any], payload: dict[str, Any], carry: Carry) -> 
     """The message of an agent, or a note of its own; what a running call reports is in its result."""
     inner = as_dict(payload.get("message"))
     if payload.get("type") == "agent_progress" and inner:
-        yield from record_units(inner, carry)
+        yield from _record_units(inner, carry)
     elif not (_is_call(native.get("toolUseID"), carry) or _is_call(native.get("parentToolUseID"), carry)):
         yield Unit(NOTICE, joined_text(_payload_strings(native)))
 
@@ -299,7 +311,9 @@ def is_stream_start(native: dict[str, Any]) -> bool:
 def partial_units(carry: Carry) -> list[tuple[PartialBlock, Unit]]:
     """Return the units of a response of which no whole record came."""
     kinds = {"thinking": THINKING, **dict.fromkeys(CALL_BLOCKS, INPUT)}
-    return [(block, Unit(kinds.get(block.type, TEXT), block.text)) for block in carry.partial.values() if block.text]
+    blocks = [block for block in carry.partial.values() if block.text]
+    units = _cleaned([Unit(kinds.get(block.type, TEXT), block.text) for block in blocks])
+    return list(zip(blocks, units, strict=True))
 
 
 def _payload_strings(native: dict[str, Any]) -> Iterator[str]:

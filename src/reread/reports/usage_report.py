@@ -81,7 +81,7 @@ def usage(
 def _agent_types(inputs: Inputs) -> dict[str, str]:
     """Return the types of agents by their id, from the metadata that Claude Code writes beside their files."""
     found: dict[str, str] = {}
-    for path in map(Path, inputs.files):
+    for path in map(Path, inputs.states):
         if path.name.startswith(layout.AGENT_PREFIX):
             kind = layout.agent_meta(path).get("agentType")
             if isinstance(kind, str):

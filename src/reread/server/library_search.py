@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reread.disk.file_set import FileSet
 from reread.errors import Misuse
 from reread.index.build import BuildJob
 from reread.index.find import NEWEST, RELEVANCE, find
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import pattern_of, wanted
 from reread.index.query import parse_query
-from reread.index.store import IndexReader
-from reread.index.update import FileSet, pending_bytes, refresh
+from reread.index.update import BEHIND, Refreshed, pending_bytes, refresh
 from reread.reader import schema
 from reread.server.library import SessionLibrary
 
@@ -37,7 +37,7 @@ class SearchService:
         self._library = library
         self._lock = threading.Lock()
         """Held while the index is brought up to date."""
-        self._reader: IndexReader | None = None
+        self._index: Refreshed | None = None
         self._checked = 0.0
         self._pending = 0
         self._builder: subprocess.Popen[bytes] | None = None
@@ -74,7 +74,7 @@ class SearchService:
             keys=self._library.keys(),
             refresh=self._refresh,
         )
-        hits = list(found.hits)
+        hits = list(found)
         end = start + limit
         return schema.LibrarySearch(
             titles=self._titles(query) if start == 0 else [],
@@ -94,16 +94,16 @@ class SearchService:
         names = ((row, f"{row.title}\n{row.project}\n{row.id}") for row in rows)
         return [row for row, name in names if all(pattern.search(name) for pattern in patterns)][:MOST_TITLES]
 
-    def _refresh(self, files: FileSet) -> tuple[IndexReader | None, bool]:
+    def _refresh(self, files: FileSet) -> Refreshed:
         with self._lock:
-            if self._reader is not None and time.monotonic() - self._checked < FRESH_SECONDS:
-                return self._reader, self._pending == 0
-            reader, complete = refresh(files, most=SMALL)
-            self._reader, self._checked = reader, time.monotonic()
-            self._pending = 0 if complete else pending_bytes(reader.cursors if reader is not None else {}, files)
-        if not complete:
+            if self._index is not None and time.monotonic() - self._checked < FRESH_SECONDS:
+                return self._index
+            index = self._index = refresh(files, most=SMALL)
+            self._checked = time.monotonic()
+            self._pending = pending_bytes(index.reader, files) if index.state == BEHIND else 0
+        if index.state == BEHIND:
             self._build()
-        return reader, complete
+        return index
 
     def _build(self) -> None:
         """Have another process index everything, unless one is at it."""

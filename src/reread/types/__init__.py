@@ -11,6 +11,7 @@ from reread.accounting.prices import ModelName, Price, PricedModel, Prices, Rate
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import CaptureRun, StoredLine
 from reread.catalog.writer import ConversationWriter
+from reread.index.find import Hits
 from reread.index.hits import Hit
 from reread.model.ledger import Ledger
 from reread.model.metadata import Metadata
@@ -117,6 +118,7 @@ __all__ = [
     "FallbackModel",
     "FallbackTrigger",
     "Hit",
+    "Hits",
     "Image",
     "ImageTransformations",
     "Ledger",

@@ -1,0 +1,152 @@
+"""Search on bad days: a full disk, a folder that may not be written, an index that is not ours, a huge line."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import SESSION, jsonl, told, user
+
+import reread
+from reread.errors import Misuse
+from reread.index.store import index_folder
+
+CAN_MOUNT = sys.platform == "linux" and os.geteuid() == 0
+SEARCH = """
+import json, resource, sys
+import reread
+if int(sys.argv[3]):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
+found = reread.search(sys.argv[2], root=sys.argv[1], limit=None)
+print(json.dumps([found.total, len(list(found)), found.note]))
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in "abc":
+        path = tmp_path / f"root/projects/p/{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(jsonl(*told(*(user(f"needle {name}{n} " + words(n)) for n in range(60)))))
+    return tmp_path / "root"
+
+
+def words(start: int) -> str:
+    return " ".join(f"w{start * 100 + n}" for n in range(100))
+
+
+def search(root: Path, query: str, largest_file: int = 0) -> list[Any]:
+    """Search in a process that cannot write larger files; return the total, the number of hits and the note."""
+    command = [sys.executable, "-c", SEARCH, str(root), query, str(largest_file)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    folder.mkdir(exist_ok=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True).returncode:
+        pytest.skip("cannot mount here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+def test_everything_is_found_if_the_index_cannot_grow(root: Path) -> None:
+    total, count, note = search(root, "needle", largest_file=4096)
+    assert (total, count) == (180, 180)
+    assert "cannot be written" in note
+    assert search(root, "needle") == [180, 180, ""]
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs to mount a small disk")
+def test_everything_is_found_on_a_full_disk(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "small/cache"))
+    with mounted(tmp_path / "small", "size=100k"):
+        total, count, note = search(root, "needle")
+        assert (total, count) == (180, 180)
+        assert "cannot be written" in note
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs to mount a disk")
+def test_new_texts_are_found_once_the_disk_is_full_or_may_not_be_written(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, path = tmp_path / "disk", root / "projects/p/a.jsonl"
+    monkeypatch.setenv("REREAD_CACHE", str(disk / "cache"))
+    with mounted(disk, "size=4m"):
+        assert search(root, "needle") == [180, 180, ""]
+        with suppress(OSError), (disk / "junk").open("wb", buffering=0) as file:
+            for _ in range(10_000):
+                file.write(bytes(4096))
+        path.write_bytes(path.read_bytes() + jsonl(*told(user("needle of today"))))
+        total, count, note = search(root, "needle")
+        assert (total, count) == (181, 181)
+        assert "cannot be written" in note
+        (disk / "junk").unlink()
+        assert search(root, "needle") == [181, 181, ""]
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        path.write_bytes(path.read_bytes() + jsonl(*told(user("needle of tomorrow"))))
+        total, count, note = search(root, "needle")
+        assert (total, count) == (182, 182)
+        assert "cannot be written" in note
+
+
+def test_an_index_that_another_version_of_the_engine_wrote_is_built_anew(root: Path) -> None:
+    assert search(root, "needle")[0] == 180
+    meta = index_folder() / "meta.json"
+    value = json.loads(meta.read_text())
+    value["schema"] = [field for field in value["schema"] if field["name"] != "pieces"]
+    meta.write_text(json.dumps(value))
+    assert search(root, "needle") == [180, 180, ""]
+
+
+def test_what_a_killed_writer_left_for_a_segment_does_not_stop_later_ones(root: Path) -> None:
+    assert search(root, "needle")[0] == 180
+    segment = next(index_folder().glob("*.idx")).stem
+    for number in range(400):  # whatever the next commit's number is
+        (index_folder() / f"{segment}.{number}.del").write_bytes(b"torn")
+    (root / "projects/p/b.jsonl").unlink()
+    assert search(root, "needle") == [120, 120, ""]
+    assert len(list(index_folder().glob("*.del"))) <= 1
+
+
+def test_a_line_of_twenty_megabytes(root: Path) -> None:
+    huge = {"type": "user", "sessionId": SESSION, "uuid": "u", "message": {"role": "user"}}
+    text = "hay " * 2_500_000 + "x" * 10_000_000 + " lastneedle"
+    path = root / "projects/p/huge.jsonl"
+    path.write_bytes(jsonl({**huge, "message": {"role": "user", "content": text}}, *told(user("after it"))))
+    began = time.process_time()
+    (hit,) = reread.search("lastneedle", root=root)
+    assert hit.line == 1 and hit.match == "lastneedle"
+    assert [hit.line for hit in reread.search('"after it"', root=root)] == [2]
+    assert time.process_time() - began < 30
+
+
+HOSTILE = (
+    "\x1b]0;evil\x07\x1b[31mneedle1\x1b[0m",
+    "needle2\u202e\u2066\ufeff",
+    "<script>alert('needle3')</script>",
+    "needle4 \ud800 \x00 \x7f",
+    "needle5" + "\u0301" * 10_000,
+    "\u4e00" * 5_000 + "needle6",
+    "((((" * 5_000 + "needle7",
+    '"needle8" AND OR -( tool: is:',
+)
+
+
+def test_hostile_text_is_found_and_searched_for(root: Path) -> None:
+    path = root / "projects/p/hostile.jsonl"
+    path.write_bytes(jsonl(*told(*map(user, HOSTILE))))
+    for number in range(1, len(HOSTILE) + 1):
+        assert [hit.line for hit in reread.search(f"needle{number}*", root=root)] == [number], HOSTILE[number - 1][:40]
+    for text in HOSTILE:
+        with suppress(Misuse):  # a plain message will do
+            list(reread.search(text[:1000], root=root, limit=1))
