@@ -30,6 +30,7 @@ ORDER = {
     "Reading": ("open", "Session", "sessions", "Header"),
     "Searching": ("search", "types.Hit"),
     "The model": MODEL,
+    "Files": ("files", "types.FileHistory", "types.FileVersion", "types.FileText"),
     "Tools": ("tool_types",),
     "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
@@ -74,10 +75,10 @@ INTERNAL = frozenset(
     """
     add add_call add_response add_turn agent_loaders answer bodies call_id calls_by_id change child code depth
     envelope explain_agent explain_attached explain_call explain_message explain_record explain_repeat from_progress
-    inline_agents is_on
-    link_agents link_agents_with linked_agents load_lines load_rest loader marks messages_by_id name_call note
-    note_state partial place prints recorder reload restart result_place seen set_agent set_agents set_call set_lines
-    set_meta set_parent set_result start stats stop_merging targets tool_call tree unlink_agents usage_inputs
+    inline_agents is_on last link_agents link_agents_with linked_agents load load_before load_lines load_rest loader
+    marks messages_by_id name_call note note_state partial place prints recorder reload restart result_place seen
+    set_agent set_agents set_call set_lines set_meta set_parent set_result start stats step stop_merging targets
+    tool_call tree unlink_agents usage_inputs
     usage_records usage_rows use
     """.split()
 )

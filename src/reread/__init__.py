@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reread.session.changes import Change
     from reread.session.follow import follow
     from reread.session.rules import Finding
-    from reread.session.session import Session, check, open  # noqa: A004
+    from reread.session.session import Session, check, files, open  # noqa: A004
 
 _MODULES = {
     "Agent": "model.conversation",
@@ -54,6 +54,7 @@ _MODULES = {
     "capture": "recording.recorder",
     "check": "session.session",
     "export": "reader.export_formats",
+    "files": "session.session",
     "follow": "session.follow",
     "open": "session.session",
     "replay": "recording.player",
@@ -91,6 +92,7 @@ __all__ = [
     "capture",
     "check",
     "export",
+    "files",
     "follow",
     "open",
     "replay",

@@ -33,6 +33,8 @@ from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, is_caveat, parse
 from reread.model.record_kinds import (
     BOOKKEEPING,
     CALL_BLOCKS,
+    FILE_ATTACHMENTS,
+    FILE_BACKUPS,
     HOOK_ATTACHMENTS,
     NOTICE,
     STATE_TYPES,
@@ -142,6 +144,8 @@ class Fold:
             self._add_outside(MALFORMED if self.conversation.records[index].fault else UNKNOWN)
             return
         self._add_outside(STATE)
+        if envelope.type in FILE_BACKUPS:
+            self.conversation.marks.files.append(index)
         self._metadata.note_state(envelope)
         if envelope.type in METADATA_LISTS:
             self._metadata.of(METADATA_LISTS[envelope.type]).append(index)
@@ -375,6 +379,8 @@ class Fold:
         if self._place(index, envelope) == REPEATED:
             return
         payload = decode_payload(envelope.attachment, AttachmentEnvelope)
+        if payload.type in FILE_ATTACHMENTS:
+            self.conversation.marks.files.append(index)
         if payload.type == "queued_command":
             self._add_queued(index, envelope, payload)
         elif payload.type.startswith(HOOK_ATTACHMENTS) and not self._hook_is_quiet(envelope):

@@ -15,6 +15,8 @@ class Marks:
         """The message after which each of these results stands."""
         self.sessions: dict[int, str] = {}
         """The id of the session that begins with a message, if another one came before it."""
+        self.files: list[int] = []
+        """The records that tell of the state of files: backups, and files that were mentioned or changed."""
         self.waiting: list[int] = []
         """Setups that no message has followed yet."""
         self.session: str | None = None

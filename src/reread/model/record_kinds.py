@@ -66,6 +66,10 @@ SYSTEM_KINDS: dict[str, str | None] = {
 
 HOOK_ATTACHMENTS = ("hook_", "async_hook_response")
 """How the types of attachments begin that hooks leave."""
+FILE_BACKUPS = frozenset({"file-history-snapshot", "file-history-delta"})
+"""The types of record that name copies of files."""
+FILE_ATTACHMENTS = frozenset({"file", "edited_text_file", "hook_additional_context"})
+"""The types of attachment that show the text of a file, or may say that a hook changed it."""
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 """The types of block that make a call."""
 SYNTHETIC = "<synthetic>"

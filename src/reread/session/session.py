@@ -21,9 +21,12 @@ from reread.base.times import parse_timestamp
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.catalog.summaries import captures_of
 from reread.disk import layout
+from reread.disk.backups import read_backup
 from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse, NotFound, Unreadable
+from reread.history.session_files import file_histories
+from reread.history.versions import FileHistory
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import Ledger
 from reread.model.metadata import Metadata
@@ -59,6 +62,7 @@ class Session:
         self._linker = AgentLinker()
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
+        self._files: tuple[tuple[int, ...], dict[str, FileHistory]] = ((), {})
 
     @property
     def path(self) -> Path | None:
@@ -282,6 +286,21 @@ class Session:
         return list(merge.differences(self.loader.conversation, self._merge_inputs()))
 
     @property
+    def files(self) -> dict[str, FileHistory]:
+        """The files that it changed, its agents included, by path, with their versions."""
+        main, agents = self.conversation, self.agents
+        state = (len(main.records), *(len(agent.records) for agent in agents.values()))
+        if self._files[0] != state:
+            self._files = (state, file_histories(main, agents, self._read_backup))
+        return self._files[1]
+
+    def _read_backup(self, name: str) -> bytes | None:
+        """Return the content of a copy that the client made of a file; None if it is gone."""
+        sessions = [self, *self.transcripts]
+        found = (read_backup(one.path, one.ids, name) for one in sessions if one.path is not None)
+        return next((data for data in found if data is not None), None)
+
+    @property
     def usage(self) -> Usage:
         """What it used, its agents included: exactly what `reread.usage` counts for it."""
         inputs = self.usage_inputs
@@ -495,3 +514,12 @@ def check(
 ) -> Iterator[Finding]:
     """Check a session's file and yield errors, warnings and notes, each with its line."""
     yield from open(source, root=root).problems
+
+
+def files(
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> list[FileHistory]:
+    """Return the files that a session changed, its agents included, each with its versions."""
+    return list(open(source, root=root).files.values())

@@ -66,7 +66,7 @@ def links(*targets: tuple[object, object]) -> Iterator[Node]:
         yield Links(targets=known)
 
 
-def files(*entries: tuple[object, object]) -> Iterator[Node]:
+def file_list(*entries: tuple[object, object]) -> Iterator[Node]:
     """Yield a list of files, each a path and a note."""
     named = [(first_nonblank(path), first_nonblank(note) or None) for path, note in entries]
     known = [FileEntry(path=path, note=note) for path, note in named if path]

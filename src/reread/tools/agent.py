@@ -169,7 +169,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     yield from _status(call, output)
     yield from _draw.links((output.sessionUrl, "cloud session"))
     yield from _report(output)
-    yield from _draw.files((output.outputFile, "output"))
+    yield from _draw.file_list((output.outputFile, "output"))
     yield from facts(**_identity(call, args, output), **_cost(call, output))
 
 

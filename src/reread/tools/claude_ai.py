@@ -194,7 +194,7 @@ def draw_artifact(call: ToolCall) -> Iterator[Node]:
     """Draw the page, its URL and what the service returned."""
     args, output = call.input(ArtifactInput), typed_result(call, ArtifactResult)
     yield from _draw.prose(args.description)
-    yield from _draw.files(
+    yield from _draw.file_list(
         (first_nonblank(args.file_path, output.path if output else None), args.label),
         *((path, None) for path in as_list(args.file_paths)),
     )
@@ -283,8 +283,8 @@ def _project(output: ProjectsResult) -> Iterator[Node]:
     for hit in list_of(output.hits, ProjectDocument):
         yield from _draw.section(_hit_title(hit), _draw.prose_or_code(hit.text), open=True)
     documents = [*as_list(output.docs), *as_list(output.files)]
-    yield from _draw.files(*map(_document_entry, documents))
-    yield from _draw.files((output.local_file, "downloaded"), (output.local_path, "uploaded"))
+    yield from _draw.file_list(*map(_document_entry, documents))
+    yield from _draw.file_list((output.local_file, "downloaded"), (output.local_path, "uploaded"))
     yield from facts(
         project=as_text(output.name),
         document=as_text(output.path),
@@ -344,7 +344,7 @@ def _design(output: ClaudeDesignResult) -> Iterator[Node]:
         yield Code(text=output.content, path=first_nonblank(output.path) or None)
     elif output.content and not isinstance(output.content, str):
         yield from _draw.draw_content(output.content)
-    yield from _draw.files(*((path, None) for path in as_list(output.paths)))
+    yield from _draw.file_list(*((path, None) for path in as_list(output.paths)))
     yield from facts(
         name=as_text(output.name),
         type=first_nonblank(output.type, output.contentType),

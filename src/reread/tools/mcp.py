@@ -258,7 +258,7 @@ def _resource(resource: McpResource) -> Iterator[Node]:
         yield Prose(text=text)
     elif text.strip():
         yield Code(text=text, path=as_text(resource.uri), language=LANGUAGES.get(media_type))
-    yield from _draw.files((resource.blobSavedTo, media_type))
+    yield from _draw.file_list((resource.blobSavedTo, media_type))
 
 
 TOOLS = [

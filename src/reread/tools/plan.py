@@ -79,7 +79,7 @@ def draw_exit(call: ToolCall) -> Iterator[Node]:
     result = output or ExitPlanModeResult()
     proposed, approved = as_text(args.plan), as_text(result.plan)
     yield from _draw.prose(first_nonblank(approved, proposed))
-    yield from _draw.files((first_nonblank(result.filePath, args.planFilePath), "plan"))
+    yield from _draw.file_list((first_nonblank(result.filePath, args.planFilePath), "plan"))
     if approved.strip() and approved != proposed:
         yield from _draw.section("proposed plan", _draw.prose(proposed))
     permissions = list_of(args.allowedPrompts, PlanPermission)

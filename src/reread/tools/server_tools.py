@@ -122,7 +122,7 @@ def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
     yield from _draw.terminal(execution.stderr, "err")
     if first_nonblank(execution.encrypted_stdout):
         yield Note(text="the output is encrypted; only the API can read it")
-    yield from _draw.files(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))
+    yield from _draw.file_list(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))
 
 
 def edit_title(call: ToolCall) -> str:

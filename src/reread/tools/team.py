@@ -154,7 +154,7 @@ def draw_team(call: ToolCall) -> Iterator[Node]:
         lead=as_text(output.lead_agent_id),
         type=as_text(args.agent_type),
     )
-    yield from _draw.files((output.team_file_path, "team"))
+    yield from _draw.file_list((output.team_file_path, "team"))
     yield from _draw.plain_result(call, output.message)
 
 

@@ -141,7 +141,7 @@ def draw_file(call: ToolCall) -> Iterator[Node]:
 def _attachments(sent: object, requested: object) -> Iterator[Node]:
     """Draw the files that were sent, or the requested ones if the result does not say."""
     known = [_file_entry(attachment) for attachment in list_of(sent, SentFile)]
-    yield from _draw.files(*(known or ((path, None) for path in as_list(requested))))
+    yield from _draw.file_list(*(known or ((path, None) for path in as_list(requested))))
 
 
 def _file_entry(file: SentFile) -> tuple[str, str]:

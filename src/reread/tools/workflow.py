@@ -118,7 +118,7 @@ def draw_workflow(call: ToolCall) -> Iterator[Node]:
     yield from generic.outcome_note(call) if output else _draw.plain_result(call)
     yield from _draw.note(as_text(result.status).replace("_", " "))
     yield from _draw.links((result.sessionUrl, "cloud session"))
-    yield from _draw.files(
+    yield from _draw.file_list(
         (first_nonblank(result.scriptPath, args.scriptPath), "script"), (result.transcriptDir, "transcripts")
     )
     yield from facts(

@@ -11,6 +11,8 @@ from reread.accounting.prices import ModelName, Price, PricedModel, Prices, Rate
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import CaptureRun, StoredLine
 from reread.catalog.writer import ConversationWriter
+from reread.history.file_text import FileText
+from reread.history.versions import FileHistory, FileVersion
 from reread.index.find import Hits
 from reread.index.hits import Hit
 from reread.model.ledger import Ledger
@@ -117,6 +119,9 @@ __all__ = [
     "Fallback",
     "FallbackModel",
     "FallbackTrigger",
+    "FileHistory",
+    "FileText",
+    "FileVersion",
     "Hit",
     "Hits",
     "Image",

@@ -1,0 +1,73 @@
+"""The files of a session: their versions, with the turns that they belong to."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+
+from reread.base.times import timestamp_ms
+from reread.history.file_fold import FileFold, ReadBackup
+from reread.history.versions import FileHistory, FileVersion
+from reread.model.conversation import Agent, Call, Conversation, Message
+
+
+def file_histories(main: Conversation, agents: Mapping[str, Agent], read_backup: ReadBackup) -> dict[str, FileHistory]:
+    """Return the files that a session changed, by path, with their versions."""
+    histories = FileFold(main, agents, read_backup).histories()
+    turns, times = TurnNumbers(main), MessageTimes(main)
+    for history in histories.values():
+        for version in history.versions:
+            call = version.call if version.agent is None else _starting_call(agents.get(version.agent))
+            if version.record < 0:
+                version.record = times.record_at(version)
+            message = call.message if call is not None else main.message_at(version.record)
+            if message is not None and message.conversation is main:
+                version.turn = turns.of(message)
+    return histories
+
+
+def _starting_call(agent: Agent | None) -> Call | None:
+    """Return the main thread's call that led to an agent."""
+    if agent is None:
+        return None
+    return agent.ancestors[-1].call if agent.ancestors else agent.call
+
+
+class TurnNumbers:
+    """The number of the turn that each message belongs to, on the active branch or on its own."""
+
+    def __init__(self, main: Conversation) -> None:
+        self._main = main
+        self._active = {message.index: turn.index for turn in main.turns for message in turn.messages}
+        self._branches: dict[int, dict[int, int]] = {}
+
+    def of(self, message: Message) -> int | None:
+        """Return the number of a message's turn, from 1."""
+        if message.index in self._active:
+            return self._active[message.index]
+        found = self._branches.get(message.branch)
+        if found is None:
+            turns = self._main.branch(message.branch).turns
+            found = {message.index: turn.index for turn in turns for message in turn.messages}
+            self._branches[message.branch] = found
+        return found.get(message.index)
+
+
+class MessageTimes:
+    """When the main thread said what: places the versions that agents made."""
+
+    def __init__(self, main: Conversation) -> None:
+        self._main = main
+        self._times: list[int] | None = None
+
+    def record_at(self, version: FileVersion) -> int:
+        """Return the last record of the main thread's messages before a version came about."""
+        messages = self._main.messages
+        if self._times is None:
+            latest, self._times = 0, []
+            for message in messages:
+                latest = max(latest, timestamp_ms(message.stamp) or 0)
+                self._times.append(latest)
+        when = int(version.time.timestamp() * 1000) if version.time is not None else 0
+        place = bisect_right(self._times, when) - 1
+        return messages[place].records[0] if place >= 0 else 0

@@ -1,0 +1,115 @@
+"""What a session recorded of files, in the order in which it happened: calls of all threads, backups, attachments."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from reread.base.coerce import as_dict, as_str
+from reread.base.times import timestamp_ms
+from reread.history.changes import CHANGING
+from reread.history.reads import READ
+from reread.model.conversation import Agent, Call, Conversation
+
+BASH = "Bash"
+TOOLS = frozenset({*CHANGING, READ, BASH})
+SNAPSHOT, DELTA, ATTACHMENT = "file-history-snapshot", "file-history-delta", "attachment"
+
+
+class Backup(NamedTuple):
+    """That the client found a file in some state."""
+
+    path: str
+    """As written: below the session's folder, or from the root."""
+    name: str | None
+    """The name of the copy; None if the file did not exist."""
+    time: str | None
+    just_before: bool
+    """True if it was made right before a change."""
+    folder: str | None
+
+
+class FileEvent(NamedTuple):
+    """Something that a session recorded of files: one of call, backups and attachment."""
+
+    time: int
+    thread: int
+    place: float
+    """The position in its thread: the record, or right before or after it."""
+    call: Call | None = None
+    backups: tuple[Backup, ...] = ()
+    attachment: dict[str, Any] | None = None
+    agent: str | None = None
+    record: int = -1
+    branch: int = 0
+
+
+def file_events(main: Conversation, agents: Mapping[str, Agent]) -> Iterator[FileEvent]:
+    """Yield what was recorded of files. Each thread keeps its order; threads are merged by time."""
+    threads: list[Iterable[FileEvent]] = [_in_order(_main_events(main))]
+    for number, agent in enumerate(agents.values(), 1):
+        threads.append(_in_order(_call_events(agent, number, agent.id)))
+    return heapq.merge(*threads, key=lambda event: event[:3])
+
+
+def _in_order(events: Iterable[FileEvent]) -> list[FileEvent]:
+    """Sort the events of a thread by place; where times run backwards, an event gets the time of the one before."""
+    latest, out = 0, list[FileEvent]()
+    for event in sorted(events, key=lambda event: event.place):
+        latest = max(latest, event.time)
+        out.append(event._replace(time=latest))
+    return out
+
+
+def _main_events(main: Conversation) -> Iterator[FileEvent]:
+    yield from _call_events(main, 0, None)
+    for record in main.marks.files:
+        native = main.bodies.native(record)
+        if native.get("type") == ATTACHMENT:
+            time = timestamp_ms(as_str(native.get("timestamp"))) or 0
+            attachment = as_dict(native.get("attachment"))
+            yield FileEvent(time, 0, record, attachment=attachment, record=record, branch=_branch(main, record))
+        else:
+            yield _backup_event(main, record, native)
+
+
+def _call_events(conversation: Conversation, thread: int, agent: str | None) -> Iterator[FileEvent]:
+    for call in conversation.calls:
+        if call.name in TOOLS and call.answer >= 0:
+            stamp = as_str(conversation.bodies.native(call.answer).get("timestamp"))
+            record = call.answer if agent is None else -1
+            branch = call.message.branch
+            yield FileEvent(
+                timestamp_ms(stamp) or 0, thread, call.answer, call, agent=agent, record=record, branch=branch
+            )
+
+
+def _backup_event(main: Conversation, record: int, native: dict[str, Any]) -> FileEvent:
+    """Return the event of a snapshot at a prompt, or of a backup that a call made right before its change."""
+    snapshot = as_dict(native.get("snapshot"))
+    update = native.get("isSnapshotUpdate") is True or native.get("type") == DELTA
+    if native.get("type") == DELTA:
+        found = {as_str(native.get("trackingPath")) or "": native.get("backup")}
+    else:
+        found = as_dict(snapshot.get("trackedFileBackups"))
+    backups = [_backup(path, as_dict(value), update) for path, value in found.items() if path]
+    index = main.tree.uuids.get(as_str(native.get("messageId")) or "")
+    if update and index is not None and main.bodies.native(index).get("type") != "assistant":
+        index = None  # older clients name the prompt, whenever in its turn the backup was made
+    place = record if index is None else index + (0.5 if update else -0.5)
+    stamps = [as_str(native.get("timestamp")) or as_str(snapshot.get("timestamp"))]
+    stamps = [backup.time for backup in backups if backup.time] or stamps if update else stamps
+    time = max((timestamp_ms(stamp) or 0 for stamp in stamps), default=0)
+    branch = _branch(main, record if index is None else index)
+    return FileEvent(time, 0, place, backups=tuple(backups), record=record if index is None else index, branch=branch)
+
+
+def _backup(path: str, value: dict[str, Any], update: bool) -> Backup:
+    name, time, folder = (as_str(value.get(key)) for key in ("backupFileName", "backupTime", "realParentDir"))
+    return Backup(path, name, time, update, folder)
+
+
+def _branch(main: Conversation, record: int) -> int:
+    message = main.message_at(record)
+    return 0 if message is None else message.branch
