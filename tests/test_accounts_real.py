@@ -10,6 +10,7 @@ from typing import Any
 
 import plain
 import pytest
+from batches import each
 
 import reread
 from reread.accounting.digest import file_digest
@@ -32,7 +33,7 @@ def name(scenario: Path) -> str:
     return f"{origin}{scenario.parent.name}/{scenario.name}"
 
 
-every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=name)
+every_scenario = each("scenario", SCENARIOS, ids=name)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import plain
-import pytest
+from batches import each
 from test_html import page_of
 
 import reread
@@ -189,8 +189,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "kind"), CASES, ids=["/".join((*path.parts[-5:], kind)) for path, kind in CASES])
-def test_every_recorded_value_is_in_the_full_view(path: Path, kind: str) -> None:
+@each("case", CASES, ids=lambda case: "/".join((*case[0].parts[-5:], case[1])))
+def test_every_recorded_value_is_in_the_full_view(case: tuple[Path, str]) -> None:
+    path, kind = case
     session = reread.open(path)
     view = View(VIEWS[kind](session))
     values = [*recorded(session), *between(session, kind)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
+from batches import each
 
 import reread
 from reread.base.joined_text import without_escapes
@@ -36,7 +36,7 @@ FOLDERS = [
 TAG = re.compile(r"</?[\w-]+>")
 LINE_NUMBER = re.compile(r"(?m)^ *\d+(?:→|\t)")
 """The numbers in front of a file's lines are not part of what it says."""
-every_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]))
+every_folder = each("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]))
 
 
 def files_in(folder: Path) -> list[Path]:

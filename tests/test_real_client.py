@@ -13,6 +13,7 @@ from typing import Any
 
 import plain
 import pytest
+from batches import each
 from walk import accounts, answers, holds_together, walk
 
 import reread
@@ -41,9 +42,9 @@ def scenario_of(path: Path) -> Path:
     return next(folder for folder in (path, *path.parents) if (folder / "meta.json").exists())
 
 
-every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=name)
-every_transcript = pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)
-every_stream = pytest.mark.parametrize("path", STREAMS, ids=name)
+every_scenario = each("scenario", SCENARIOS, ids=name)
+every_transcript = each("path", TRANSCRIPTS, ids=name)
+every_stream = each("path", STREAMS, ids=name)
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 
 import plain
 import pytest
+from batches import each
 from command import run
 from jsonschema import Draft202012Validator
 from making import jsonl, reply, use, user
@@ -58,7 +59,7 @@ def name(path: Path) -> str:
     return "/".join(path.parts[-5:])
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
+@each("path", FILES, ids=name)
 def test_every_session_fits_the_schema(path: Path) -> None:
     session = reread.open(path)
     value = shown(session)

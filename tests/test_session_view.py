@@ -8,6 +8,7 @@ from typing import Any
 
 import making
 import pytest
+from batches import each
 from hypothesis import given
 from hypothesis import strategies as st
 from making import GrowingSource, answer, attachment, image, read, reply, result, system, text, thinking, use, user
@@ -548,7 +549,7 @@ def assert_says_all(builder: PartBuilder, message: Any) -> None:
             assert schema.ThinkingPart(text=part.text, seconds=part.seconds) in drawn
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=name)
+@each("path", TRANSCRIPTS, ids=name)
 def test_every_real_session_is_complete_and_searchable(path: Path) -> None:
     view = session_view(reread.open(path))
     assert_complete(view)
