@@ -16,6 +16,8 @@ from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
+from reread.render.terminal_changes import ChangePrinter
+from reread.session.changes import change_of
 
 CAPTURED = next(SAMPLES.glob("conversations/*/*/7a3d0c16*.jsonl"))
 FIRST, SECOND = "aaaa1111-0000-4000-8000-000000000001", "bbbb2222-0000-4000-8000-000000000002"
@@ -62,6 +64,37 @@ def test_each_turn_begins_with_its_setup_and_ends_with_its_outcome(view: Any) ->
     places = [shown.index(words) for words in ("One", ENDS[0], f"session {SECOND} begins", "Two", ENDS[1])]
     assert places == sorted(places) or view is reader
     assert shown.count(SETUP) == 2 and shown.count("ended:") == 2
+
+
+def followed(session: Any) -> str:
+    """What `tail` prints of a session from its first record."""
+    console = make_console(width=200, force_terminal=False)
+    printer = ChangePrinter(console, TerminalView(Selection()))
+    with console.capture() as captured:
+        for index in range(len(session.records)):
+            printer.print(change_of(session.conversation, index))
+    return captured.get()
+
+
+@pytest.mark.parametrize("view", [terminal, markdown, reader, followed])
+def test_a_setup_is_said_again_only_if_something_changed(view: Any) -> None:
+    same = [turn(FIRST, words) for words in ("One", "Two", "Three", "Four")]
+    same[2][0] |= {"permissionMode": "default", "tools": ["Bash", "Edit"], "mcp_servers": []}
+    same[3][0] |= {"permissionMode": "default", "tools": ["Bash", "Edit"], "mcp_servers": []}
+    shown = view(reread.open(jsonl(*(record for records in same for record in records))))
+    assert shown.count("set up") == 2 and SETUP in shown
+    assert "set up anew: tools +Edit −Read · permission mode plan → default · MCP servers −db (failed)" in shown
+
+
+def test_what_a_stream_adds_is_printed_once() -> None:
+    said = [turn(FIRST, "One")[0]]
+    for words in ("Hel", "Hello wor", "Hello world."):
+        record = turn(FIRST, "One")[1]
+        record["message"] = {**record["message"], "content": [thinking("Hm"), text(words)]}
+        said.append({**record, "uuid": words})
+    shown = followed(reread.open(jsonl(*said, turn(FIRST, "One")[2])))
+    lines = [line.strip() for line in shown.split("\n") if line.strip()]
+    assert lines == [f"· {SETUP}", "∴ Hm", "Hel", "lo world.", f"· {ENDS[0]}"]
 
 
 @pytest.mark.parametrize("view", [terminal, markdown])

@@ -21,7 +21,8 @@ from reread.render import terminal_images
 from reread.render.markdown import session_markdown
 from reread.render.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
 from reread.render.selection import Selection, parse_turns
-from reread.render.terminal import TerminalView, change_lines, make_console
+from reread.render.terminal import TerminalView, make_console
+from reread.render.terminal_changes import ChangePrinter
 from reread.session.changes import change_of
 from reread.tools.nodes import Picture
 
@@ -223,9 +224,9 @@ def test_tail_shows_a_call_once_with_its_result(tmp_path: Path) -> None:
     conversation = reread.open(path).conversation
     console = make_console(width=100)
     with console.capture() as captured:
+        printer = ChangePrinter(console, TerminalView(Selection()))
         for index in range(len(conversation.records)):
-            for item in change_lines(change_of(conversation, index), TerminalView(Selection())):
-                console.print(item)
+            printer.print(change_of(conversation, index))
     shown = captured.get()
     assert shown.count("$ pytest -q --color=yes tests/test_backoff.py") == on_terminal(CEILING).count(
         "$ pytest -q --color=yes tests/test_backoff.py"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from reread.disk.sources import TempFileSource
 from reread.render.selection import Selection
-from reread.render.terminal import TerminalView, change_lines, make_console
+from reread.render.terminal import TerminalView, make_console
+from reread.render.terminal_changes import ChangePrinter
 from reread.session.changes import change_of
 from reread.session.session import Session
 
@@ -16,8 +17,7 @@ class PrettyPrinter:
         self._tape = TempFileSource()
         self._session = Session(self._tape)
         self._session.restart()
-        self._view = TerminalView(Selection(full=full))
-        self._console = make_console()
+        self._printer = ChangePrinter(make_console(), TerminalView(Selection(full=full)))
 
     def feed(self, data: bytes) -> None:
         """Print the messages that these bytes complete."""
@@ -33,5 +33,4 @@ class PrettyPrinter:
         if indexes:
             _ = self._session.agents
         for index in indexes:
-            for item in change_lines(change_of(conversation, index), self._view):
-                self._console.print(item, end=getattr(item, "end", "\n"))
+            self._printer.print(change_of(conversation, index))

@@ -70,7 +70,8 @@ def tail(
         return
     from reread.render.selection import Selection
     from reread.render.sequence import conversation_sequence
-    from reread.render.terminal import TerminalView, change_lines, make_console
+    from reread.render.terminal import TerminalView, make_console
+    from reread.render.terminal_changes import ChangePrinter
     from reread.render.terminal_images import picture_protocol
 
     pictures = picture_protocol() if sys.stdout.isatty() else None
@@ -79,6 +80,6 @@ def tail(
         for part in conversation_sequence(session.conversation, Selection(turns=(-last, None), full=full)):
             for item in view.item(part):
                 console.print(item)
+    printer = ChangePrinter(console, view)
     for change in follow(session or name, fresh=session is None):
-        for item in change_lines(change, view):
-            console.print(item, end=getattr(item, "end", "\n"))
+        printer.print(change)

@@ -42,6 +42,7 @@ from reread.model.record_kinds import (
     SYSTEM_KINDS,
     TREE_TYPES,
     TURN_STARTERS,
+    own_fields,
     response_kind,
 )
 from reread.records.decode import Record, inner_record
@@ -340,7 +341,7 @@ class Fold:
             if subtype in METADATA_LISTS:
                 self._metadata.of(METADATA_LISTS[subtype]).append(index)
             if subtype == "init":
-                self.conversation.marks.waiting.append(index)
+                self._fold_setup(index, envelope)
             return
         if subtype in hooks.QUIET_TESTS and self._is_quiet(index, subtype):
             self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID))
@@ -356,6 +357,14 @@ class Fold:
             add_boundary(message, micro=subtype.startswith("micro"), after=self._last_message)
         elif subtype == "task_notification":
             self._notify_call(message, as_str(self.conversation.records[index].native.get("tool_use_id")))
+
+    def _fold_setup(self, index: int, envelope: RecordEnvelope) -> None:
+        """Note how the client was set up, unless it was set up so before: a stream says it at each turn."""
+        marks, native = self.conversation.marks, self.conversation.bodies.native
+        known = marks.setup >= 0 and self.conversation.records[marks.setup].envelope.sessionId == envelope.sessionId
+        if not known or own_fields(native(index)) != own_fields(native(marks.setup)):
+            marks.add_setup(index, of_session=known)
+        marks.setup = index
 
     def _is_quiet(self, index: int, subtype: str) -> bool:
         """True if a record says only that hooks have run, or repeats the feedback before it."""

@@ -8,7 +8,11 @@ class Marks:
 
     def __init__(self) -> None:
         self.setups: dict[int, list[int]] = {}
-        """The records before a message that say how the client was set up."""
+        """The records before a message that say how the client was set up, if anything changed."""
+        self.before: dict[int, int] = {}
+        """For each of these records that changed something, the one before it in the same session."""
+        self.setup = -1
+        """The last record that says how the client was set up; -1 if there is none."""
         self.ends: dict[int, list[int]] = {}
         """The results after the last message of a turn."""
         self.ended: dict[int, int] = {}
@@ -31,6 +35,12 @@ class Marks:
             if self.session is not None:
                 self.sessions[message] = session
             self.session = session
+
+    def add_setup(self, record: int, *, of_session: bool) -> None:
+        """Note that the client was set up as no record before says; `of_session` if it was set up in this session."""
+        self.waiting.append(record)
+        if of_session:
+            self.before[record] = self.setup
 
     def end_turn(self, message: int, record: int) -> None:
         """Note that a result ends a turn after a message."""

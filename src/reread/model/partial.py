@@ -107,6 +107,20 @@ def join_blocks(contents: Sequence[Sequence[Block]]) -> list[Block]:
     return blocks
 
 
+def new_blocks(before: Sequence[Block], content: Sequence[Block]) -> tuple[list[tuple[Block, str]], Sequence[Block]]:
+    """Return what a record adds to the one before: pieces of the texts that grow, and the blocks that are new."""
+    if not _grows(before, content):
+        known = set(map(jsontext.dumps, before))
+        return [], [block for block in content if jsontext.dumps(block) not in known]
+    grown = [(old, new) for old, new in zip(before, content, strict=False) if old != new]
+    return [(new, _grown_text(new)[len(_grown_text(old)) :]) for old, new in grown], content[len(before) :]
+
+
+def _grown_text(block: Block) -> str:
+    text = block.text if isinstance(block, Text) else getattr(block, "thinking", "")
+    return text if isinstance(text, str) else ""
+
+
 def _grows(before: Sequence[Block], after: Sequence[Block]) -> bool:
     """True if each block of a record is repeated by the next record at its place, whole or with a longer text."""
     if not before or len(after) < len(before):

@@ -5,6 +5,7 @@ Views, search and exports choose from these parts and draw them; none of them re
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -18,6 +19,7 @@ from reread.model.content import content_blocks
 from reread.model.conversation import Call, Compaction, Message
 from reread.model.fold import BLOCK_BITS
 from reread.model.message import thinking_seconds
+from reread.model.partial import new_blocks
 from reread.model.prompt_text import PromptText
 from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.records import blocks as b
@@ -58,6 +60,12 @@ class MessagePart(msgspec.Struct, frozen=True):
 
 class MessageText(MessagePart, frozen=True):
     """The text of a prompt or a notice, which may be blank, or one text of a response."""
+
+    text: str
+
+
+class TextPiece(MessagePart, frozen=True):
+    """What a record adds to a text or a thought of which the record before has the beginning."""
 
     text: str
 
@@ -145,6 +153,8 @@ class ClientSetup(MessagePart, frozen=True):
     """How the client was set up before the message: its tools, MCP servers, permission mode."""
 
     fields: Mapping[str, Any]
+    before: Mapping[str, Any] | None = None
+    """How it was set up before in the same session; None if this is the first time."""
 
 
 class TurnEnd(MessagePart, frozen=True):
@@ -160,21 +170,33 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
 
 
 def record_parts(message: Message, record: Record) -> Iterator[MessagePart]:
-    """What one record adds to a message: its blocks for a response, else everything with the first record."""
-    if message.kind == "response":
+    """What one record adds to a message: to a response, what is new in its blocks; else everything with the first one.
+
+    A result adds how the turn ended.
+    """
+    if record.type == "result":
+        yield TurnEnd(message, NOTICES, record.line, record.native)
+    elif message.kind == "response":
+        if record.line == message.line:
+            yield from _marks_before(message)
         native = record.native
-        blocks = content_blocks(native)
+        pieces, blocks = new_blocks(_content_before(message, record), content_blocks(native))
+        yield from (TextPiece(message, block_kind(message, block), piece) for block, piece in pieces)
         yield from _block_parts(message, blocks, thinking_seconds(native, blocks), _calls_by_id(message))
     elif record.line == message.line:
         yield from _parts(message, with_summary=False)
 
 
+def _content_before(message: Message, record: Record) -> Sequence[b.Block]:
+    """The blocks of the record before this one in its message."""
+    conversation = message.conversation
+    at = bisect_left(message.records, record.line, key=conversation.records.line)
+    return conversation.bodies.content(message.records[at - 1]) if at > 0 else ()
+
+
 def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
     conversation, marks = message.conversation, message.conversation.marks
-    if message.index in marks.sessions:
-        yield SessionStart(message, NOTICES, marks.sessions[message.index])
-    for index in marks.setups.get(message.index, ()):
-        yield ClientSetup(message, NOTICES, payload_of(conversation.bodies.native(index)))
+    yield from _marks_before(message)
     match message.kind:
         case "response":
             yield from _assistant_parts(message, message.blocks)
@@ -186,6 +208,18 @@ def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
         yield MessageAttachment(message, NOTICES, payload_of(conversation.bodies.native(index)))
     for index in marks.ends.get(message.index, ()):
         yield TurnEnd(message, NOTICES, conversation.records.line(index), conversation.bodies.native(index))
+
+
+def _marks_before(message: Message) -> Iterator[MessagePart]:
+    """What stands before a message: that another session begins, how the client was set up."""
+    conversation, marks = message.conversation, message.conversation.marks
+    if message.index in marks.sessions:
+        yield SessionStart(message, NOTICES, marks.sessions[message.index])
+    for index in marks.setups.get(message.index, ()):
+        fields = payload_of(conversation.bodies.native(index))
+        earlier = marks.before.get(index)
+        before = payload_of(conversation.bodies.native(earlier)) if earlier is not None else None
+        yield ClientSetup(message, NOTICES, fields, before)
 
 
 def message_kind(message: Message) -> str:
@@ -358,7 +392,7 @@ def _has_call(message: Message, block: b.ResultBlock) -> bool:
 def part_texts(part: MessagePart) -> Iterator[str]:
     """The texts of a part, as search reads them; values that belong together are lines of one text."""
     match part:
-        case MessageText() | MessageThinking() | CommandOutput() | MessageAside():
+        case MessageText() | TextPiece() | MessageThinking() | CommandOutput() | MessageAside():
             yield part.text
         case MessageCall(call=call):
             result, data = getattr(call.result, "content", None), without_original(call.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reread.accounting.prices import parse_model_id
@@ -30,6 +30,7 @@ SENDER_LENGTH = 60
 MARKS = {RUNNING: "…", DONE: "✓", FAILED: "✗", DENIED: "⊘", INTERRUPTED: "⊘"}
 """The mark of a call in each state."""
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
+_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
@@ -112,16 +113,39 @@ def result_text(result: TurnResult) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def setup_text(fields: Mapping[str, Any]) -> str:
-    """Return how the client was set up, on one line: tools, MCP servers and permission mode."""
+def setup_text(fields: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
+    """Return how the client was set up, on one line: tools, MCP servers and permission mode; or what changed."""
+    if before is not None:
+        names = [name for name in {**before, **fields} if before.get(name) != fields.get(name)]
+        changes = [_setup_change(name, before.get(name), fields.get(name)) for name in names]
+        return f"set up anew: {' · '.join(changes)}"
     tools, servers = as_list(fields.get("tools")), as_list(fields.get("mcp_servers"))
     parts = [plural(len(tools), "tool")] if tools else []
     if servers:
-        named = [f"{as_dict(server).get('name')} ({as_dict(server).get('status')})" for server in servers]
-        parts.append(f"{plural(len(servers), 'MCP server')}: {one_line(', '.join(named), SETUP_LENGTH)}")
+        parts.append(f"{plural(len(servers), 'MCP server')}: {one_line(', '.join(_names(servers)), SETUP_LENGTH)}")
     if mode := as_str(fields.get("permissionMode")):
         parts.append(f"permission mode {one_line(mode, SETUP_LENGTH)}")
     return f"set up: {' · '.join(parts) or 'nothing recorded'}"
+
+
+def _setup_change(name: str, old: Any, new: Any) -> str:
+    """Return what changed in one field of a setup: the items of a list that came and went, or both values."""
+    words = _CAPITAL.sub(lambda found: f" {found[0].lower()}", name.replace("_", " ")).replace("mcp ", "MCP ")
+    if isinstance(old, list) or isinstance(new, list):
+        was, now = _names(as_list(old)), _names(as_list(new))
+        came = [f"+{item}" for item in now if item not in was] + [f"−{item}" for item in was if item not in now]
+        return one_line(f"{words} {' '.join(came) or 'in another order'}", SETUP_LENGTH)
+    values = [value for value in (old, new) if isinstance(value, str | int | float)]
+    return one_line(f"{words} {' → '.join(map(str, values)) if len(values) == 2 else 'changed'}", SETUP_LENGTH)
+
+
+def _names(items: Sequence[Any]) -> list[str]:
+    """Return the items of a list in a setup: names, or MCP servers with their states."""
+    named = [(as_dict(item).get("name"), as_dict(item).get("status")) for item in items]
+    return [
+        (f"{name} ({status})" if status else str(name)) if name else str(item)
+        for item, (name, status) in zip(items, named, strict=True)
+    ]
 
 
 def session_start_text(id: str) -> str:

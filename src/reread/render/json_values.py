@@ -80,7 +80,7 @@ class MessageValue(Struct, frozen=True, kw_only=True):
     fields: JsonObject
     """What else is recorded of it, by path."""
     setups: list[JsonObject]
-    """The `init` records before it, as recorded: tools, MCP servers, permission mode."""
+    """The `init` records before it that changed something, as recorded: tools, MCP servers, permission mode."""
     session: str | None
     """The id of the session that begins with it, if another one came before in the same file."""
 

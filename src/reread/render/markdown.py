@@ -130,7 +130,8 @@ def _mark(part: p.SessionStart | p.ClientSetup | p.TurnEnd, selection: Selection
     if isinstance(part, p.TurnEnd):
         text = result_text(turn_result(part.line, dict(part.record)))
     else:
-        text = session_start_text(part.session) if isinstance(part, p.SessionStart) else setup_text(part.fields)
+        is_start = isinstance(part, p.SessionStart)
+        text = session_start_text(part.session) if is_start else setup_text(part.fields, part.before)
     details = list(nodes_markdown(mark_details(part), selection)) if selection.full else []
     yield from folded(text, details) if details else [f"*{inline(text)}*"]
 

@@ -73,7 +73,7 @@ def part_title(part: p.MessagePart) -> str:
         case p.TextCitations():
             return "sources"
         case p.ClientSetup():
-            return setup_text(part.fields)
+            return setup_text(part.fields, part.before)
         case p.MessageAttachment():
             kind = part.payload.get("type") or part.payload.get("subtype")
             name = next((v for name in NAMES if isinstance(v := part.payload.get(name), str) and v), "")

@@ -12,12 +12,10 @@ from rich.rule import Rule
 from rich.text import Text
 from rich.theme import Theme
 
-from reread.base.coerce import as_dict
 from reread.base.format import duration_text, time_text
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Call, Message
-from reread.records.decode import Record
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
@@ -47,12 +45,10 @@ from reread.render.sequence import (
     TurnStart,
     compaction_title,
     conversation_sequence,
-    is_drawn,
     notice_text,
     session_sequence,
 )
 from reread.render.terminal_nodes import NodeView, hidden_lines
-from reread.session.changes import Change
 from reread.session.results import turn_result
 from reread.session.session import Session
 from reread.tools.leftover import leftover_nodes
@@ -185,7 +181,7 @@ class TerminalView:
         if isinstance(part, p.SessionStart):
             yield Rule(Text(safe(session_start_text(part.session)), style="odd"), style="odd")
         elif isinstance(part, p.ClientSetup):
-            yield Text(safe(f"· {setup_text(part.fields)}"), style="quiet")
+            yield Text(safe(f"· {setup_text(part.fields, part.before)}"), style="quiet")
         else:
             result = turn_result(part.line, dict(part.record))
             yield Text(safe(f"· {result_text(result)}"), style="failed" if result.is_error else "quiet")
@@ -317,45 +313,3 @@ def _totals(session: Session) -> Iterator[RenderableType]:
         yield Text("\n" + " · ".join(word for word in words if word), style="quiet")
     if lines := session.ledger.fates.get("malformed", 0):
         yield Text(f"\n{unread_text(lines)}", style="odd")
-
-
-def change_lines(change: Change, view: TerminalView) -> Iterator[RenderableType]:
-    """What one record changed, for `tail`."""
-    if change.kind == "rewritten":
-        yield Text(f"(file rewritten from line {change.line})", style="odd")
-        return
-    drawn = _changed(change, view)
-    if change.agent is not None:
-        name = change.agent.type or change.agent.id
-        for item in drawn:
-            yield Padding(Group(Text(f"◇ {safe(name)}", style="quiet"), item), (0, 0, 0, 4))
-    else:
-        yield from drawn
-
-
-def _changed(change: Change, view: TerminalView) -> Iterator[RenderableType]:
-    if change.call is not None:
-        yield from view.call(p.MessageCall(change.call.message, p.TOOLS, change.call))
-    elif change.record is not None and change.record.type == "stream_event":
-        piece = delta_text(change.record)
-        if piece:
-            yield Text(safe(piece), end="")
-    elif change.message is not None and change.record is not None:
-        streamed = change.message.partial is not None
-        for part in p.record_parts(change.message, change.record):
-            if is_drawn(part, view.selection) and _is_new(part, streamed=streamed):
-                yield from view.item(part)
-
-
-def _is_new(part: p.MessagePart, *, streamed: bool) -> bool:
-    """False for the text of a streamed response, drawn as it came, and for a call that is drawn with its result."""
-    return part.call.answer < 0 if isinstance(part, p.MessageCall) else not streamed
-
-
-def delta_text(record: Record) -> str:
-    """The piece of a response in a stream event; a line end if the event ends a block."""
-    event = as_dict(record.native.get("event"))
-    if event.get("type") == "content_block_stop":
-        return "\n"
-    piece = as_dict(event.get("delta")).get("text")
-    return piece if isinstance(piece, str) else ""

@@ -43,6 +43,8 @@ def change_of(conversation: Conversation, index: int, session: Session | None = 
     elif code == AGENT:
         agent = conversation.inline_agents[ledger.agents[target]]
         message = agent.find_message(record.envelope.uuid or "")
+    elif index in conversation.marks.ended:
+        message = conversation.messages[conversation.marks.ended[index]]
     return Change("record", record.line, ledger[index], record, message, call, agent, session)
 
 
