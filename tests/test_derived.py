@@ -72,7 +72,7 @@ def test_a_value_is_current_for_one_state_of_its_file() -> None:
         assert values.current("b", first) is None
         values.save([Derived("a", second, 3, b"", b"second")])
         assert values.current("a", first) is None
-        assert values.all_values()["a"].value == values.values(["a"])["a"] == b"second"
+        assert values.derived()["a"].value == values.derived(["a"])["a"].value == values.values(["a"])["a"] == b"second"
         values.save([], ["a"])
         assert values.files() == {}
 

@@ -1,14 +1,17 @@
 """The server's list of sessions: what a refresh keeps, and which events it publishes."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from making import jsonl, told, user
+from making import SESSION, jsonl, told, user
 
+from reread.disk.cache import FileState
 from reread.reader.row_counts import RowCounts
 from reread.server import library as module
+from reread.server.count_cache import CountCache
 from reread.server.library import SessionLibrary
 
 
@@ -20,6 +23,17 @@ class Events:
 
     def send(self, event: str, value: Any) -> None:
         self.events.append((event, value))
+
+    def wait(self, name: str, seconds: float = 5.0) -> bool:
+        """Wait for an event with this name."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if any(event == name for event, _ in self.events):
+                return True
+            time.sleep(0.01)
+        return False
+
+    def close(self) -> None: ...
 
     def take(self) -> list[tuple[str, Any]]:
         """Return the events since the last call: the name, and the key of the session if there is one."""
@@ -72,7 +86,7 @@ def test_a_session_that_is_no_longer_written_stops_being_live(
     write("p/one.jsonl", "first")
     assert library.listing().sessions[0].live
     events.take()
-    monkeypatch.setattr(module, "is_being_written", lambda path: False)
+    monkeypatch.setattr(module, "LIVE_SECONDS", -1.0)
     library.refresh()
     assert events.take() == [("row", "one")]
     assert not library.listing().sessions[0].live
@@ -103,3 +117,97 @@ def test_new_counts_are_published(write: Callable[..., Path], library: SessionLi
 def test_only_the_options_of_the_usage_report_are_used(write: Callable[..., Path], library: SessionLibrary) -> None:
     write("p/one.jsonl", "first")
     assert library.usage({"by": "model", "root": "/", "price_file": "/etc/passwd"}) == library.usage({"by": "model"})
+
+
+def test_what_an_agent_writes_changes_the_row_of_its_session(
+    write: Callable[..., Path], library: SessionLibrary, events: Events
+) -> None:
+    main = write("p/one.jsonl", "first")
+    agent = write("p/one/subagents/agent-a.jsonl", "look")
+    write("p/two.jsonl", "first")
+    old = write("p/agent-b.jsonl", "look")
+    old.write_bytes(old.read_bytes().replace(SESSION.encode(), b"two"))
+    library.refresh()
+    events.take()
+    for path, key in ((agent, "one"), (old, "two")):
+        path.write_bytes(path.read_bytes() * 2)
+        library.refresh({str(path)})
+        assert events.take() == [("row", key)]
+    write("p/one/subagents/agent-c.jsonl", "another")
+    library.refresh()
+    assert events.take() == [("row", "one")]
+    assert library.key_of(main) == "one"
+
+
+def test_counts_are_of_all_files_of_a_session(write: Callable[..., Path], tmp_path: Path) -> None:
+    main, agent = write("p/one.jsonl", "first"), write("p/one/subagents/agent-a.jsonl", "look")
+    states = (FileState.at(main), FileState.at(agent))
+    counts = CountCache()
+    counts.put(main, states, RowCounts(agents=1))
+    assert counts.get(main, states) == RowCounts(agents=1)
+    write("p/one/subagents/agent-a.jsonl", "look", "again")
+    assert counts.get(main, (FileState.at(main), FileState.at(agent))) is None
+    counts.close()
+
+
+def test_the_counts_of_a_captured_conversation_depend_on_its_transcript(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    requests: list[list[tuple[Path, tuple[FileState, ...]]]] = []
+    library = SessionLibrary([tmp_path], count=False)
+    library._counter = cast(Any, Counter(requests))
+    write(f"p/{SESSION}.jsonl", "first")
+    captured = {"conversationId": "c1", "claudeMessage": {"type": "system", "subtype": "init", "session_id": SESSION}}
+    path = tmp_path / "conversations/w/a/c1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(captured))
+    library.refresh()
+    assert [len(states) for _, states in requests[-1]] == [2, 2]
+
+
+class Counter:
+    """A counter that only records what it is asked for."""
+
+    def __init__(self, requests: list[Any]) -> None:
+        self.request = requests.append
+
+    def forget(self, paths: Any) -> None: ...
+    def close(self) -> None: ...
+
+
+def test_what_is_written_is_published_within_a_second(
+    write: Callable[..., Path], library: SessionLibrary, events: Events
+) -> None:
+    path = write("p/one.jsonl", "first")
+    library.start()
+    try:
+        assert events.wait("library")
+        time.sleep(2 * module.LISTENING_SECONDS)  # now the folders are watched
+        for change in (lambda: path.write_bytes(path.read_bytes() * 2), lambda: write("p/one/subagents/agent-a.jsonl")):
+            events.take()
+            change()
+            assert events.wait("row")
+        events.take()
+        write("q.new/two.jsonl", "first")
+        assert events.wait("library")
+    finally:
+        library.close()
+
+
+def test_nothing_is_watched_if_nobody_listens(
+    write: Callable[..., Path], library: SessionLibrary, events: Events
+) -> None:
+    write("p/one.jsonl", "first")
+    library.start()
+    try:
+        assert events.wait("library")
+        time.sleep(2 * module.LISTENING_SECONDS)
+        assert library._watching is not None
+        library.bus.listeners.clear()
+        library._stop_watching()
+        deadline = time.monotonic() + 5
+        while library._watching is not None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert library._watching is None
+    finally:
+        library.close()

@@ -252,7 +252,7 @@ def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatc
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     counted: list[Path] = []
     counter = CounterProcess(lambda path, _: counted.append(path))
-    first, *rest = ((path, FileState.at(path)) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
+    first, *rest = ((path, (FileState.at(path),)) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
     counter.request([first])
     wait_until(lambda: len(counted) == 1)
     with counter.paused(), counter.paused():

@@ -216,7 +216,7 @@ def read_headers(
     if not paths and not folders:
         return
     with closing(DerivedValues(TABLE, format=FORMAT)) as values:
-        known = values.all_values()
+        known = values.derived(None if folders else [_absolute(path) for path in paths])
         present: set[str] = set()
         fresh: list[Derived] = []
         for path in paths:

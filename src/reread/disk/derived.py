@@ -66,9 +66,13 @@ class DerivedValues:
         rows = self.cache.read(f"SELECT path, device, inode, size, modified, offset, proof FROM {self._name}")
         return {path: Derived(path, FileState(*state), offset, proof) for path, *state, offset, proof in rows}
 
-    def all_values(self) -> dict[str, Derived]:
-        """Return all files by path, with their values."""
-        rows = self.cache.read(f"SELECT * FROM {self._name}")
+    def derived(self, paths: Collection[str] | None = None) -> dict[str, Derived]:
+        """Return some files by path, by default all, with their values."""
+        query = f"SELECT * FROM {self._name}"
+        if paths is None or len(paths) > FEW_PATHS:
+            rows = self.cache.read(query)
+        else:
+            rows = [row for path in paths for row in self.cache.read(f"{query} WHERE path = ?", path)]
         return {
             path: Derived(path, FileState(*state), offset, proof, value) for path, *state, offset, proof, value in rows
         }

@@ -32,6 +32,18 @@ class FileSet(msgspec.Struct):
         self.folders.append(whole)
         self.states |= dict(sweep(whole))
 
+    def restated(self, paths: Iterable[str]) -> FileSet | None:
+        """Return the files with the present states of some of them; None if one is new or gone."""
+        states = dict(self.states)
+        for path in paths:
+            if path not in states:
+                return None
+            try:
+                states[path] = FileState.at(path)
+            except OSError:
+                return None
+        return FileSet(states, self.folders)
+
     def gone(self, known: Iterable[str]) -> list[str]:
         """Return the known files below the folders that no longer exist."""
         return gone_files(known, self.states, self.folders)
@@ -39,11 +51,11 @@ class FileSet(msgspec.Struct):
 
 def find_files(roots: Sequence[str | Path] | None = None, paths: Iterable[Path] = ()) -> FileSet:
     """Find all transcripts below some folders, by default of this machine, and some files."""
-    files = FileSet()
-    for path in paths:
+    files, named = FileSet(), list(paths)
+    for path in named:
         with suppress(OSError):
             files.states[str(path.absolute())] = FileState.at(path)
-    for folder in layout.session_folders(roots) if roots or not files.states else ():
+    for folder in layout.session_folders(roots) if roots or not named else ():
         files.add_folder(folder)
     return files
 

@@ -109,18 +109,18 @@ def find(
     start: int = 0,
     regex: bool = False,
     roots: Sequence[str | Path] | None = None,
-    paths: Sequence[Path] = (),
+    files: FileSet | None = None,
     keys: Mapping[str, str] | None = None,
     refresh: Callable[[FileSet], update.Refreshed] | None = None,
     progress: update.Progress | None = None,
 ) -> Hits:
-    """Search some sessions; the index is brought up to date first, by `refresh` if that is given."""
+    """Search some sessions, those below `roots` or some files; the index is brought up to date first, by `refresh`."""
     if order not in (RELEVANCE, NEWEST):
         raise Misuse(f"Unknown order {order!r}; use {RELEVANCE} or {NEWEST}.")
     pattern = compile_pattern(query) if regex else None
     tree = required_words(query) if regex else parse_query(query)
     node = And((tree, *filters))
-    files = find_files(roots, paths)
+    files = files or find_files(roots)
     reader, state = (refresh or _refresh(progress))(files)
     builder = HitBuilder(keys)
     mark = _marker(tree, pattern)

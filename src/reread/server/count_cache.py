@@ -11,26 +11,33 @@ from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues
 from reread.reader.row_counts import RowCounts
 
-TABLE, FORMAT = "session_counts", 2
+TABLE, FORMAT = "session_counts", 3
 """Where the catalogue keeps counts; change the format when they would be counted differently now."""
 
 
+class _StoredCounts(msgspec.Struct):
+    states: tuple[FileState, ...]
+    counts: RowCounts
+
+
 class CountCache:
-    """The counts of each session file, valid as long as the file does not change."""
+    """The counts of each session, valid as long as none of its files changes."""
 
     def __init__(self) -> None:
         self._values = DerivedValues(TABLE, format=FORMAT)
 
-    def get(self, path: Path, state: FileState) -> RowCounts | None:
-        """Return the counts of a file in this state; None if it has not been counted since it changed."""
-        value = self._values.current(str(path), state)
+    def get(self, path: Path, states: tuple[FileState, ...]) -> RowCounts | None:
+        """Return the counts of a session whose files have these states; None if they have changed since."""
+        value = self._values.current(str(path), states[0])
         with suppress(msgspec.DecodeError, UnicodeError):
-            return None if value is None else msgspec.json.decode(value, type=RowCounts)
+            stored = None if value is None else msgspec.json.decode(value, type=_StoredCounts)
+            return stored.counts if stored is not None and stored.states == states else None
         return None
 
-    def put(self, path: Path, state: FileState, counts: RowCounts) -> None:
-        """Store the counts of a file in this state."""
-        self._values.save([Derived(str(path), state, state.size, b"", msgspec.json.encode(counts))])
+    def put(self, path: Path, states: tuple[FileState, ...], counts: RowCounts) -> None:
+        """Store the counts of a session whose files have these states, its own first."""
+        value = msgspec.json.encode(_StoredCounts(states, counts))
+        self._values.save([Derived(str(path), states[0], states[0].size, b"", value)])
 
     def forget(self, paths: list[Path]) -> None:
         """Forget files that are gone."""

@@ -23,6 +23,8 @@ from reread.reader.row_counts import RowCounts, count_session
 from reread.server.count_cache import CountCache
 from reread.session.session import Session
 
+FileStates = tuple[FileState, ...]
+"""The states of a session's file, and of all others that its counts depend on."""
 RECOUNT_FACTOR = 20.0
 """A session that keeps growing is counted again after this many times as long as the last count took."""
 
@@ -32,11 +34,11 @@ class CounterProcess:
 
     def __init__(self, on_counted: Callable[[Path, RowCounts], None]) -> None:
         self._on_counted = on_counted
-        self._counted_states: dict[Path, FileState] = {}
-        """The state in which each file was last counted."""
+        self._counted_states: dict[Path, FileStates] = {}
+        """The states of the files of each session when it was last counted."""
         self._recount_times: dict[Path, float] = {}
         """The earliest time to count each file again."""
-        self._requests: queue.SimpleQueue[list[tuple[Path, FileState]] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[list[tuple[Path, FileStates]] | None] = queue.SimpleQueue()
         self._gone: deque[Path] = deque()
         self._child: subprocess.Popen[bytes] | None = None
         self._pauses = 0
@@ -46,8 +48,8 @@ class CounterProcess:
         self._closed = False
         threading.Thread(target=self._run, name="counter", daemon=True).start()
 
-    def request(self, files: Sequence[tuple[Path, FileState]]) -> None:
-        """Count the files whose state has changed, in this order; replaces earlier requests."""
+    def request(self, files: Sequence[tuple[Path, FileStates]]) -> None:
+        """Count the sessions of which a file has changed, in this order; replaces earlier requests."""
         self._requests.put(list(files))
 
     def forget(self, files: Iterable[Path]) -> None:
@@ -88,33 +90,33 @@ class CounterProcess:
         kept = CountCache()
         while (files := self._latest()) is not None:
             kept.forget([self._gone.popleft() for _ in range(len(self._gone))])
-            for path, state in files:
+            for path, states in files:
                 if self._closed or not self._requests.empty():
                     break
-                if self._counted_states.get(path) != state and time.monotonic() >= self._recount_times.get(path, 0.0):
-                    self._count(kept, path, state)
+                if self._counted_states.get(path) != states and time.monotonic() >= self._recount_times.get(path, 0.0):
+                    self._count(kept, path, states)
         kept.close()
         if self._child is not None:
             with self._child:  # closes its pipes, and waits
                 self._child.kill()
 
-    def _latest(self) -> list[tuple[Path, FileState]] | None:
+    def _latest(self) -> list[tuple[Path, FileStates]] | None:
         """Wait for a request and return the newest one; None once closed."""
         files = self._requests.get()
         while files is not None and not self._requests.empty():
             files = self._requests.get()
         return files
 
-    def _count(self, kept: CountCache, path: Path, state: FileState) -> None:
-        counted = kept.get(path, state)
+    def _count(self, kept: CountCache, path: Path, states: FileStates) -> None:
+        counted = kept.get(path, states)
         if counted is None:
             began = time.monotonic()
             counted = self._count_in_child(path)
             took = time.monotonic() - began
             self._recount_times[path] = time.monotonic() + RECOUNT_FACTOR * took
             if counted is not None:
-                kept.put(path, state, counted)
-        self._counted_states[path] = state
+                kept.put(path, states, counted)
+        self._counted_states[path] = states
         if counted is not None and not self._closed:
             self._on_counted(path, counted)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
+import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import msgspec
 from reread.catalog.summaries import Header, read_headers, with_transcript
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.sources import is_being_written
+from reread.disk.file_set import FileSet, find_files
+from reread.disk.sources import LIVE_SECONDS
 from reread.errors import NotFound
 from reread.reader import schema
 from reread.reader.row_counts import RowCounts
@@ -23,9 +24,18 @@ from reread.reader.session_keys import session_key
 from reread.reports.usage_report import report_value, usage
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
+from reread.session.follow import folder_ticks
 
 REFRESH_SECONDS = 2.0
-"""How often the folders are searched while a browser listens."""
+"""How old a listing may be."""
+LISTENING_SECONDS = 0.5
+"""How soon the folders are watched once a browser listens."""
+HEARTBEAT_MS = 5000
+"""How often the folders are searched while a browser listens, even if the system reports nothing."""
+STEP_MS = 50
+"""How long changes are gathered before the system reports them."""
+PAUSE_SECONDS = 0.15
+"""The pause after a change, so that a session that is being written costs little."""
 USAGE_OPTIONS = ("by", "since", "until", "tz", "project", "model")
 """The query parameters of the usage report."""
 
@@ -35,8 +45,8 @@ class LibraryEntry(msgspec.Struct):
 
     key: str
     path: Path
-    state: FileState
-    """Differs when the file has changed."""
+    states: tuple[FileState, ...]
+    """The states of the session's file and those of its agents: they differ when one of them has changed."""
     header: Header
     counts: RowCounts | None = None
     live: bool = False
@@ -58,7 +68,9 @@ class SessionLibrary:
         demo: bool = False,
         count: bool = True,
     ) -> None:
-        self.bus: EventBus[None] = EventBus()
+        self.bus: EventBus[None] = EventBus(self._stop_watching)
+        self._watching: threading.Event | None = None
+        """Ends the watch of the folders; None if there is none."""
         self._roots = list(roots)
         self._paths = list(paths)
         self._demo = demo
@@ -69,6 +81,9 @@ class SessionLibrary:
         self._refresh_lock = threading.Lock()
         """Held during a whole refresh."""
         self._refreshed = 0.0
+        self._files = FileSet()
+        self._owners: dict[str, str | None] = {}
+        """The session's file that each file belongs to."""
         self._stop = threading.Event()
         self._counter = CounterProcess(self._set_counts) if count else None
 
@@ -79,14 +94,14 @@ class SessionLibrary:
     def close(self) -> None:
         """Stop refreshing and counting, and end every stream."""
         self._stop.set()
+        self._stop_watching()
         self.bus.close()
         if self._counter is not None:
             self._counter.close()
 
     def listing(self) -> schema.Library:
         """Return a row for every session, newest first."""
-        if time.monotonic() - self._refreshed > REFRESH_SECONDS:
-            self.refresh()
+        self.files(REFRESH_SECONDS)
         with self._lock:
             entries = list(self._entries.values())
         transcripts = {entry.header.id: entry.header for entry in entries if not entry.header.captured}
@@ -102,6 +117,12 @@ class SessionLibrary:
         sources = [*self._paths, *self._roots] if self._paths else []
         return report_value(usage(*sources, root=None if sources else self._roots or None, **options))
 
+    def files(self, age: float) -> FileSet:
+        """Return all files of the sessions, as they were at most so many seconds ago."""
+        if time.monotonic() - self._refreshed > age:
+            self.refresh()
+        return self._files
+
     @property
     def paths(self) -> list[Path]:
         """The files that were named when the server was started."""
@@ -110,7 +131,7 @@ class SessionLibrary:
     def keys(self) -> dict[str, str]:
         """Return the keys of all sessions by path."""
         with self._lock:
-            return {str(path.absolute()): entry.key for path, entry in self._entries.items()}
+            return {str(path): entry.key for path, entry in self._entries.items()}
 
     @property
     def roots(self) -> list[Path] | None:
@@ -133,50 +154,99 @@ class SessionLibrary:
     def key_of(self, path: Path) -> str | None:
         """Return the key of a session's file; None if the library does not list it."""
         self.refresh()
-        entry = self._entries.get(path)
+        entry = self._entries.get(path.absolute())
         return entry.key if entry is not None else None
 
-    def refresh(self) -> None:
-        """Find all session files, read the headers of those that changed, and publish the differences."""
+    def refresh(self, touched: Collection[str] = ()) -> None:
+        """Find all files, read the headers of sessions that changed, and publish the differences.
+
+        If only known files were touched, the folders are not searched.
+        """
         with self._refresh_lock:
-            before = {path: entry.row() for path, entry in self._entries.items()}
-            entries = {entry.path: entry for entry in self._read_entries(self._files())}
+            before = self._entries.keys()
+            files = self._files.restated(touched) if touched else None
+            files = files or find_files(self._roots or None, self._paths)
+            entries, changed = self._read_entries(files)
             with self._lock:
-                self._entries = entries
+                self._files, self._entries = files, entries
                 self._keys = {entry.key: path for path, entry in entries.items()}
             self._refreshed = time.monotonic()
-        self._publish_changes(before)
+        if before != entries.keys():
+            self.bus.publish("library", {})
+        elif self.bus.listeners:
+            for entry in changed:
+                self.bus.publish("row", entry.row())
         if self._counter is not None:
-            newest_first = sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True)
-            self._counter.forget(before.keys() - entries.keys())
-            self._counter.request([(entry.path, entry.state) for entry in newest_first])
+            self._counter.forget(before - entries.keys())
+            self._counter.request(list(self._countable(entries)))
 
-    def _files(self) -> Iterator[Path]:
-        below_roots = layout.session_files(self._roots or None) if self._roots or not self._paths else ()
-        return layout.unique_files(itertools.chain(self._paths, below_roots))
-
-    def _read_entries(self, paths: Iterable[Path]) -> Iterator[LibraryEntry]:
-        changed: dict[str, FileState] = {}
-        for path in paths:
-            with suppress(OSError):
-                state, known = FileState.at(path), self._entries.get(path)
-                if known is not None and known.state == state:
-                    known.live = known.live and is_being_written(path)
-                    yield known
-                else:
-                    changed[str(path)] = state
+    def _read_entries(self, files: FileSet) -> tuple[dict[Path, LibraryEntry], list[LibraryEntry]]:
+        """Return the entries of all sessions, and those that changed."""
+        entries: dict[Path, LibraryEntry] = {}
+        changed: list[LibraryEntry] = []
+        unread: dict[str, tuple[FileState, ...]] = {}
+        for main, states in self._sessions(files).items():
+            known = self._entries.get(Path(main))
+            if known is None or known.states[0] != states[0]:
+                unread[main] = states
+                continue
+            live = _is_live(states)
+            if (known.states, known.live) != (states, live):
+                known.states, known.live = states, live
+                changed.append(known)
+            entries[known.path] = known
         taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
-        for header in read_headers(changed, () if self._entries else self._folders()):
-            path = Path(header.path)
+        for header in read_headers(unread, () if self._entries else files.folders):
+            path, states = Path(header.path), unread[header.path]
             known = self._entries.get(path)
             key = known.key if known is not None else session_key(path, taken)
             taken[key] = path
             counts = known.counts if known is not None else None
-            yield LibraryEntry(key, path, changed[header.path], header, counts, is_being_written(path))
+            entries[path] = LibraryEntry(key, path, states, header, counts, _is_live(states))
+            changed.append(entries[path])
+        return entries, changed
 
-    def _folders(self) -> Iterable[Path]:
-        """Return the folders of which all sessions are in the library."""
-        return layout.session_folders(self._roots or None) if self._roots or not self._paths else ()
+    def _sessions(self, files: FileSet) -> dict[str, tuple[FileState, ...]]:
+        """Return the states of each session's file and its agents' by the path of the former, each file once."""
+        named = {str(path.absolute()) for path in self._paths}
+        seen: set[tuple[int, int]] = set()
+        groups: dict[str, list[FileState]] = {}
+        agents: list[tuple[str, FileState]] = []
+        for path, state in files.states.items():
+            owner = path if path in named else self._owner(path, files.folders)
+            identity = (state.device, state.inode)
+            if owner is None or identity in seen:
+                continue
+            if state.inode:  # some file systems have no numbers
+                seen.add(identity)
+            if owner == path:
+                groups[path] = [state]
+            else:
+                agents.append((owner, state))
+        for owner, state in agents:
+            if owner in groups:
+                groups[owner].append(state)
+        return {path: tuple(states) for path, states in groups.items()}
+
+    def _owner(self, path: str, folders: Iterable[str]) -> str | None:
+        if path not in self._owners:
+            folder = next((folder for folder in folders if Path(path).is_relative_to(folder)), None)
+            owner = layout.session_of(Path(path), Path(folder)) if folder is not None else None
+            self._owners[path] = str(owner) if owner is not None else None
+        return self._owners[path]
+
+    def _countable(self, entries: Mapping[Path, LibraryEntry]) -> Iterable[tuple[Path, tuple[FileState, ...]]]:
+        """Return what is to be counted, newest first, with the states of all files that the counts depend on."""
+        transcripts = {entry.header.id: entry for entry in entries.values() if not entry.header.captured}
+        captures: dict[str, list[LibraryEntry]] = {}
+        for entry in entries.values():
+            for id in entry.header.sessions if entry.header.captured else ():
+                captures.setdefault(id, []).append(entry)
+        for entry in sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True):
+            header = entry.header
+            others = [transcripts[id] for id in header.sessions if id in transcripts] if header.captured else []
+            others = others or captures.get(header.id, [])
+            yield entry.path, (*entry.states, *(state for other in others for state in other.states))
 
     def _set_counts(self, path: Path, counts: RowCounts) -> None:
         with self._lock:
@@ -186,17 +256,38 @@ class SessionLibrary:
         if entry is not None:
             self.bus.publish("row", entry.row())
 
-    def _publish_changes(self, before: dict[Path, schema.LibraryRow]) -> None:
-        if before.keys() != self._entries.keys():
-            self.bus.publish("library", {})
-        elif self.bus.listeners:
-            for path, entry in self._entries.items():
-                row = entry.row()
-                if row != before[path]:
-                    self.bus.publish("row", row)
-
     def _keep_refreshing(self) -> None:
         self.refresh()
-        while not self._stop.wait(REFRESH_SECONDS):
+        while not self._stop.wait(LISTENING_SECONDS):
             if self.bus.listeners:
+                self._watch()
+
+    def _watch(self) -> None:
+        """Refresh whenever a file changes, until no browser listens."""
+        stop = self._watching = threading.Event()
+        for touched in folder_ticks(self._watched, stop, heartbeat=HEARTBEAT_MS, step=STEP_MS):
+            if stop.is_set() or not self.bus.listeners:
+                break
+            files = {path for path in touched if path.endswith(".jsonl")}
+            folders = {path for path in touched - files if os.path.isdir(path)}
+            if files or folders or not touched:
+                self.refresh(files | folders)
+                stop.wait(PAUSE_SECONDS)
+            if folders:  # what is written into a folder before the system watches it is not reported
                 self.refresh()
+        self._watching = None
+
+    def _stop_watching(self) -> None:
+        if self._watching is not None:
+            self._watching.set()
+
+    def _watched(self) -> list[str]:
+        """Return the folders and files in which sessions are written, as far as they exist now."""
+        named = [str(path.absolute()) for path in self._paths if path.exists()]
+        below = layout.session_folders(self._roots or None) if self._roots or not self._paths else ()
+        return [*named, *(str(folder.absolute()) for folder in below)]
+
+
+def _is_live(states: Sequence[FileState]) -> bool:
+    """True if one of some files was modified recently, so that it is probably still being written."""
+    return time.time() - max(state.modified for state in states) / 1e9 < LIVE_SECONDS

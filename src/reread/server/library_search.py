@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Sequence
 
 import msgspec
 
+from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.errors import Misuse
 from reread.index.build import BuildJob
@@ -17,7 +17,7 @@ from reread.index.find import NEWEST, RELEVANCE, find
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import pattern_of, wanted
 from reread.index.query import parse_query
-from reread.index.update import BEHIND, Refreshed, pending_bytes, refresh
+from reread.index.update import BEHIND, CURRENT, Refreshed, pending_bytes, refresh
 from reread.reader import schema
 from reread.server.library import SessionLibrary
 
@@ -38,7 +38,8 @@ class SearchService:
         self._lock = threading.Lock()
         """Held while the index is brought up to date."""
         self._index: Refreshed | None = None
-        self._checked = 0.0
+        self._states: dict[str, FileState] | None = None
+        """The states of all files that the index has; None if it is behind."""
         self._pending = 0
         self._builder: subprocess.Popen[bytes] | None = None
         self._prepared = False
@@ -69,8 +70,7 @@ class SearchService:
             order=NEWEST if newest else RELEVANCE,
             start=start,
             limit=limit,
-            roots=self._library.roots,
-            paths=self._library.paths,
+            files=self._library.files(FRESH_SECONDS),
             keys=self._library.keys(),
             refresh=self._refresh,
         )
@@ -96,10 +96,10 @@ class SearchService:
 
     def _refresh(self, files: FileSet) -> Refreshed:
         with self._lock:
-            if self._index is not None and time.monotonic() - self._checked < FRESH_SECONDS:
+            if self._index is not None and self._states == files.states:
                 return self._index
             index = self._index = refresh(files, most=SMALL)
-            self._checked = time.monotonic()
+            self._states = files.states if index.state == CURRENT else None
             self._pending = pending_bytes(index.reader, files) if index.state == BEHIND else 0
         if index.state == BEHIND:
             self._build()

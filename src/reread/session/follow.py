@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -81,17 +81,22 @@ def _changes(
 def _all_changes(
     followers: AllFollower, stream: ChangeStream, stop: threading.Event, heartbeat: int
 ) -> Iterator[Change]:
-    for touched in _folder_ticks(followers, stop, heartbeat):
+    for touched in folder_ticks(followers.folders, stop, heartbeat=heartbeat):
         if stream.closed:
             return
         yield from followers.changes(touched)
 
 
-def _folder_ticks(followers: AllFollower, stop: threading.Event, heartbeat: int) -> Iterator[set[str]]:
-    """Yield the paths that changed in the folders of sessions, and an empty set at each heartbeat."""
+def folder_ticks(
+    folders_now: Callable[[], list[str]], stop: threading.Event, *, heartbeat: int, step: int = STEP_MS
+) -> Iterator[set[str]]:
+    """Yield the paths that changed below some folders, and an empty set at each heartbeat.
+
+    The folders are asked for anew whenever something changes.
+    """
     with suppress(RuntimeError, OSError):  # out of watches, a folder is gone, or its name is not UTF-8
         while not stop.is_set():
-            folders = followers.folders()
+            folders = folders_now()
             yield set()
             if not folders:
                 stop.wait(heartbeat / 1000)
@@ -99,8 +104,8 @@ def _folder_ticks(followers: AllFollower, stop: threading.Event, heartbeat: int)
             watched = watch(
                 *folders,
                 watch_filter=None,
-                debounce=STEP_MS,
-                step=STEP_MS,
+                debounce=step,
+                step=step,
                 stop_event=stop,
                 rust_timeout=heartbeat,
                 yield_on_timeout=True,
@@ -109,7 +114,7 @@ def _folder_ticks(followers: AllFollower, stop: threading.Event, heartbeat: int)
             with closing(watched):
                 for changes in watched:
                     yield {changed for _, changed in changes}
-                    if followers.folders() != folders:
+                    if folders_now() != folders:
                         break
     while not stop.wait(heartbeat / 1000):
         yield set()
