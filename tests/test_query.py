@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reread.cli.search import KIND_WORDS as HELP_WORDS
 from reread.errors import Misuse
 from reread.index.matching import UnitFacts, best_span, matches, pattern_of, snippet
-from reread.index.query import And, InProject, Kinds, Named, Node, Not, Or, Words, parse_query
+from reread.index.query import KIND_WORDS, And, InProject, Kinds, Named, Node, Not, Or, Words, parse_query
 from reread.index.regex import compile_pattern, required_words
 from reread.index.terms import camel_pieces, prepare, words
 from reread.index.units import Unit
@@ -160,3 +161,11 @@ def test_a_pattern_requires(pattern: str) -> None:
 def test_a_broken_pattern_is_refused_in_words(pattern: str) -> None:
     with pytest.raises(Misuse):
         compile_pattern(pattern)
+
+
+def test_an_unknown_kind_is_answered_with_the_words_of_the_help() -> None:
+    with pytest.raises(Misuse, match=f"Unknown kind 'thinkings'; use {', '.join(HELP_WORDS)}."):
+        parse_query("in:thinkings word")
+    assert HELP_WORDS == KIND_WORDS
+    for word in KIND_WORDS:
+        parse_query(f"in:{word} word")

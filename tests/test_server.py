@@ -35,6 +35,7 @@ from reread.server.counter_process import CounterProcess
 from reread.server.guard import HEADERS, Guard
 from reread.server.library import SessionLibrary
 from reread.server.open_sessions import MAX_IDLE, OpenSession
+from reread.server.opening import private_page
 from reread.server.routes import SESSION_ROUTES, make_app
 from reread.server.run import Server, bind, host_names, is_loopback, serve
 from reread.session.session import Session
@@ -735,6 +736,35 @@ def test_the_browser_gets_a_private_page_and_not_the_address(
     assert mode == 0o600 or sys.platform == "win32"
     assert f'content="0; url={address}"' in page
     assert not Path(url2pathname(uri.removeprefix("file://"))).exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_page_with_the_token_is_left_behind(ending: signal.Signals, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "BROWSER": "true %s", "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "reread", "--demo", "serve", "--port", "0"]
+    with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
+        assert "Serving at" in server.stdout.readline()
+        wait_until(lambda: bool(list(tmp_path.glob("reread-*.html"))))
+        server.send_signal(ending)
+        server.wait(10)
+        assert server.stderr.read() == ""
+    left = list(tmp_path.glob("reread-*.html"))
+    assert len(left) == (ending is signal.SIGKILL)
+
+
+def test_pages_that_were_left_behind_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with private_page("http://x/") as page:
+        content = page.read_text()
+    kept = {"new": content, "foreign": "<html>"}
+    for name, words in {**kept, "old": content}.items():
+        (tmp_path / f"reread-{name}.html").write_text(words)
+    (tmp_path / "reread-link.html").symlink_to(tmp_path / "reread-new.html")
+    for name in ("old", "foreign", "link"):
+        os.utime(tmp_path / f"reread-{name}.html", (1, 1), follow_symlinks=False)
+    with private_page("http://y/") as page:
+        assert {path.stem for path in tmp_path.iterdir()} == {page.stem, "reread-new", "reread-foreign", "reread-link"}
 
 
 # Limits

@@ -30,8 +30,10 @@ const WORD = new RegExp(`[${CJK}]|(?:(?![${CJK}])[\\p{L}\\p{N}])+`, "gu");
 const DEEPEST = 50;
 
 const KINDS = ["prompt", "text", "thinking", "input", "result", "notice", "title"];
+const KIND_WORDS = ["prompts", "text", "thinking", "inputs", "results", "notices", "titles"];
 const KIND_NAMES: Record<string, string> = {
-  ...Object.fromEntries(KINDS.flatMap((kind) => [[kind, kind], [`${kind}s`, kind]])),
+  ...Object.fromEntries(KINDS.flatMap((kind, at) => [[kind, kind], [KIND_WORDS[at], kind]])),
+  texts: "text",
   user: "prompt",
   answer: "text",
   answers: "text",
@@ -189,8 +191,7 @@ function kinds(text: string): QueryNode {
   const names = text.split(",").map((name) => name.trim().toLowerCase()).filter(Boolean);
   const unknown = names.filter((name) => !Object.hasOwn(KIND_NAMES, name));
   if (unknown.length || !names.length) {
-    const known = KINDS.map((kind) => `${kind}s`).join(", ");
-    throw new Error(`Unknown kind '${unknown.join(", ") || text}'; use ${known}.`);
+    throw new Error(`Unknown kind '${unknown.join(", ") || text}'; use ${KIND_WORDS.join(", ")}.`);
   }
   return { type: "kinds", kinds: new Set(names.map((name) => KIND_NAMES[name] as string)) };
 }

@@ -19,8 +19,12 @@ _FIELD = re.compile(r"([a-z]+):(?=.)", re.IGNORECASE)
 _HASH = re.compile(r"(?=[a-z]*\d)(?=\d*[a-f])[0-9a-f]{7,40}")
 """A word that looks like the beginning of a hash."""
 
+KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
+"""What help and errors call the kinds of unit."""
 KIND_NAMES = {
-    **{name: kind for kind in KINDS for name in (kind, f"{kind}s")},
+    **dict(zip(KIND_WORDS, KINDS, strict=True)),
+    **{kind: kind for kind in KINDS},
+    "texts": TEXT,
     "user": PROMPT,
     "answer": TEXT,
     "answers": TEXT,
@@ -237,7 +241,7 @@ def parse_kinds(text: str) -> Node:
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in KIND_NAMES]
     if unknown or not names:
-        raise Misuse(f"Unknown kind {', '.join(unknown) or text!r}; use {', '.join(f'{kind}s' for kind in KINDS)}.")
+        raise Misuse(f"Unknown kind {', '.join(unknown) or text!r}; use {', '.join(KIND_WORDS)}.")
     return Kinds(frozenset(KIND_NAMES[name] for name in names))
 
 

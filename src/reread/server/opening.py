@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+import stat
+import sys
 import tempfile
+import threading
+import time
 import webbrowser
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
+
+from reread.disk.regular import open_regular
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -17,6 +24,17 @@ PAGE = """<!doctype html>
 <title>reread</title>
 <p><a href="{address}">Open the reader</a>
 """
+HEAD = PAGE.partition("{address}")[0].encode()
+"""How every page begins."""
+PREFIX, SUFFIX = "reread-", ".html"
+"""How the names of these pages begin and end."""
+KEPT_SECONDS = 600
+"""A page older than this was left behind: a browser needs it only for a moment."""
+ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+class Ended(BaseException):
+    """The process was asked to end; the argument is its exit code."""
 
 
 @contextmanager
@@ -25,7 +43,8 @@ def private_page(address: str) -> Generator[Path]:
 
     A browser's arguments can be seen by every user, so it is given the page and not the address.
     """
-    handle, name = tempfile.mkstemp(prefix="reread-", suffix=".html")  # with mode 0600
+    _remove_old_pages(Path(tempfile.gettempdir()))
+    handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX)  # with mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(PAGE.format(address=escape(address)))
@@ -33,6 +52,38 @@ def private_page(address: str) -> Generator[Path]:
     finally:
         with suppress(OSError):  # someone has deleted it
             Path(name).unlink()
+
+
+def _remove_old_pages(folder: Path) -> None:
+    """Delete the pages of this user whose server was killed."""
+    for path in folder.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(OSError):
+            status = path.lstat()
+            own = sys.platform == "win32" or status.st_uid == os.getuid()
+            if own and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - KEPT_SECONDS:
+                with open_regular(path) as file:
+                    is_page = file.read(len(HEAD)) == HEAD
+                if is_page:
+                    path.unlink()
+
+
+@contextmanager
+def orderly_end() -> Generator[None]:
+    """Have the signals that end a process raise `Ended`, so that what was left behind is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
+    before = {number: signal.signal(number, _exit) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, frame: object) -> None:
+    raise Ended(128 + number)
 
 
 def open_page(page: Path) -> None:

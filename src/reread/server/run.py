@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import uvicorn
@@ -21,7 +21,7 @@ from reread.errors import Misuse
 from reread.server.connections import MAX_HEAD, LimitedProtocol
 from reread.server.guard import Guard, new_token
 from reread.server.library import SessionLibrary
-from reread.server.opening import open_page, private_page
+from reread.server.opening import Ended, open_page, orderly_end, private_page
 from reread.server.routes import make_app
 from reread.tools import all_tools
 
@@ -69,13 +69,20 @@ def serve(
     library.start()
     threading.Thread(target=all_tools, daemon=True).start()  # loads them before the first page needs them
     echo(f"Serving at {address} (press Ctrl-C to stop).")
-    with private_page(address) as page:
-        if open_browser:
-            threading.Thread(target=open_page, args=(page,), daemon=True).start()
-        with suppress(KeyboardInterrupt):
+    code = 0
+    try:
+        with orderly_end(), private_page(address) if open_browser else nullcontext() as page:
+            if page is not None:
+                threading.Thread(target=open_page, args=(page,), daemon=True).start()
             server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    except Ended as end:
+        code = end.args[0]
     if server.timed_out:
-        os._exit(0)  # a thread that still works for a request cannot be stopped, and a normal exit would wait for it
+        os._exit(code)  # a thread that still works for a request cannot be stopped, and a normal exit would wait for it
+    if code:
+        raise SystemExit(code)
 
 
 class Server(uvicorn.Server):
