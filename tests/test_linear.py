@@ -11,6 +11,10 @@ import pytest
 from making import Object, answer, jsonl, progress, reply, result, system, text, thinking, told, use, user
 
 import reread
+from reread.disk.cache import FileState
+from reread.index.file_pass import FilePass
+from reread.index.store import Cursor
+from reread.index.units import Carry
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 
@@ -29,14 +33,22 @@ def terminal(session: reread.Session, *, full: bool = True) -> None:
             console.print(item)
 
 
+def search(session: reread.Session) -> None:
+    units: list[object] = []
+    cursor = Cursor(FileState(0, 0, 0, 0), 0, b"", Carry())
+    for _ in FilePass(session.source, cursor, lambda *unit: units.append(unit)).run():
+        pass
+
+
 VIEWS: dict[str, Callable[[reread.Session], object]] = {
     "terminal": terminal,
     "short terminal": lambda session: terminal(session, full=False),
     "markdown": lambda session: reread.export(session, "markdown", full=True),
     "json": lambda session: reread.export(session, "json", full=True),
     "html": lambda session: reread.export(session, "html"),
-    "check": lambda session: reread.check(session),
+    "check": lambda session: list(reread.check(session)),
     "usage": lambda session: session.usage,
+    "search": search,
 }
 
 
@@ -249,6 +261,15 @@ def not_json(n: int) -> bytes:
     return b"{a:" * (n // 6) + b"}" * (n // 6) + b"\n"
 
 
+def never_closed(n: int) -> bytes:
+    return b'[{"a":' * (n // 6)
+
+
+def deep_value(n: int) -> bytes:
+    value = b'[{"a":' * (n // 8) + b"1" + b"}]" * (n // 8)
+    return b'{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":' + value + b"}}\n"
+
+
 def array(n: int) -> bytes:
     return json.dumps(told(*([user("a"), reply("b")] * (n // 400)))).encode()
 
@@ -263,7 +284,7 @@ def spliced(n: int) -> bytes:
 
 
 BYTES: dict[str, Callable[[int], bytes]] = {
-    function.__name__: function for function in (nested, not_json, array, torn, spliced)
+    function.__name__: function for function in (nested, not_json, never_closed, deep_value, array, torn, spliced)
 }
 
 
@@ -311,3 +332,11 @@ def test_structures(view: str, structure: str) -> None:
 @pytest.mark.parametrize("content", BYTES)
 def test_bytes(view: str, content: str) -> None:
     check_growth(content, VIEWS[view], BYTES[content], 40_000)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_broken_nesting_is_read_once(view: str) -> None:
+    megabytes = 0.2
+    for make in (never_closed, nested, torn):
+        taken = min(seconds(VIEWS[view], make(int(megabytes * 1e6)) + bytes(n)) for n in range(1, 4))
+        assert taken < 3 * megabytes, f"{make.__name__}: {taken / megabytes:.1f} s a megabyte"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
 
+from reread.base.times import parse_json_time
 from reread.catalog.summaries import Header, read_header
 from reread.disk import layout
 from reread.disk.filenames import unicode_stem
@@ -30,7 +31,6 @@ LONGEST_MARK = 100
 """Longer matches are not marked in the reader."""
 OPEN_SESSIONS = 8
 """How many sessions stay open while hits are located."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +153,7 @@ class HitBuilder:
             call=call.id if call is not None else found.unit.call or None,
             kind=found.unit.kind,
             tool=found.unit.tool or (call.name if call is not None else None),
-            time=_EPOCH + timedelta(milliseconds=found.time_ms) if found.time_ms else None,
+            time=parse_json_time(found.time_ms) if found.time_ms else None,
             before=snippet.before,
             match=snippet.match,
             after=snippet.after,

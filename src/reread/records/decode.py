@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,12 @@ from reread.records.lines import IndexedLineSplitter, ReadAt
 from reread.records.recover import split_line
 from reread.records.types import RECORDS, Entry, Malformed, to_entry
 
+NOT_AN_OBJECT = "not a JSON object"
+"""The fault of a record that is JSON of another kind."""
+LONG = 4096
+"""Records of so many bytes are decoded only once on the slow path, as long as they are remembered."""
+REMEMBERED = 8 << 20
+"""How many bytes of such records are remembered."""
 NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
 
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
@@ -78,11 +85,9 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def native(self) -> dict[str, Any]:
         """The object in the native format, without lone surrogates; empty if it cannot be read."""
-        try:
-            value = jsontext.loads_clean(self.body)
-        except ValueError:
+        if self.fault is not None:
             return {}
-        return dialects.translate(cast(dict[str, Any], value))[1] if isinstance(value, dict) else {}
+        return dialects.translate(cast(dict[str, Any], jsontext.loads_clean(self.body)))[1]
 
     @property
     def entry(self) -> Entry:
@@ -276,7 +281,10 @@ def decode_envelopes(lines: list[bytes]) -> list[RecordEnvelope] | None:
     return envelopes
 
 
-def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
+Decoded = tuple[RecordEnvelope, str, str | None]
+
+
+def decode_body(body: bytes) -> Decoded:
     """Return the envelope, the dialect and the fault of the record in exactly these bytes."""
     try:
         envelope = decode_envelope(body)
@@ -284,14 +292,49 @@ def decode_body(body: bytes) -> tuple[RecordEnvelope, str, str | None]:
             return envelope, dialects.NATIVE, None
     except jsontext.DECODE_ERRORS:
         pass
+    return _slowly_decoded[body]
+
+
+def _decode_slowly(body: bytes) -> Decoded:
     try:
         value = jsontext.loads_clean(body)
     except ValueError as error:
         return RecordEnvelope(type="malformed"), dialects.NATIVE, f"not JSON: {error}"
     if not isinstance(value, dict):
-        return RecordEnvelope(type="malformed"), dialects.NATIVE, "not a JSON object"
+        return RecordEnvelope(type="malformed"), dialects.NATIVE, NOT_AN_OBJECT
     dialect, native = dialects.translate(cast(dict[str, Any], value))
     return to_envelope(native), dialect, None
+
+
+class _Recent:
+    """What was decoded last of long records: views ask for it again and again, and it may be made to be slow."""
+
+    def __init__(self) -> None:
+        self._decoded: dict[bytes, Decoded] = {}
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def __getitem__(self, body: bytes) -> Decoded:
+        if not LONG <= len(body) <= REMEMBERED // 2:
+            return _decode_slowly(body)
+        found = self._decoded.get(body)
+        if found is None:
+            found = _decode_slowly(body)
+            with self._lock:
+                self._add(body, found)
+        return found
+
+    def _add(self, body: bytes, decoded: Decoded) -> None:
+        if body not in self._decoded:
+            self._decoded[body] = decoded
+            self._size += len(body)
+        while self._size > REMEMBERED:
+            oldest = next(iter(self._decoded))
+            del self._decoded[oldest]
+            self._size -= len(oldest)
+
+
+_slowly_decoded = _Recent()
 
 
 def slow_records(body: bytes, line: int, offset: int) -> list[Record]:

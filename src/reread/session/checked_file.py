@@ -17,7 +17,7 @@ from reread.model.conversation import Call, Conversation
 from reread.model.ledger import FATES
 from reread.model.record_kinds import CALL_BLOCKS, TREE_TYPES
 from reread.records import dialects
-from reread.records.decode import Record
+from reread.records.decode import NOT_AN_OBJECT, Record
 from reread.records.envelope import RecordEnvelope
 from reread.records.lines import Line, Lines
 from reread.records.types import (
@@ -88,11 +88,7 @@ class CheckedRecord(NamedTuple):
     @property
     def is_json(self) -> bool:
         """True if it is JSON of any kind."""
-        try:
-            jsontext.loads(self.body)
-        except ValueError:
-            return False
-        return True
+        return self.fault in (None, NOT_AN_OBJECT)
 
     @property
     def content(self) -> Any:
