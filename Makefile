@@ -19,9 +19,10 @@ test: $(VENV)/.tested-with lint check-types check-web chromium
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
 
-# 20,000 mutated transcripts through every verb and view: for the night. RUNS and SEED choose others.
+# 20,000 mutated transcripts through every verb and view, and large structures: for the night. RUNS and SEED choose others.
 fuzz: $(VENV)/.tested-with
 	REREAD_FUZZ=$(or $(RUNS),20000) REREAD_FUZZ_SEED=$(or $(SEED),1000) $(BIN)/python -m pytest tests/test_fuzz.py --timeout 0 -o faulthandler_timeout=0
+	REREAD_LINEAR=20 $(BIN)/python -m pytest tests/test_linear.py -k structures --timeout 0 -o faulthandler_timeout=0
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .

@@ -47,7 +47,7 @@ class PendingResponse(msgspec.Struct, gc=False):
     reported_nanos: int | None = None
     later_timestamp: str | None = None
     """The timestamp of a later row, for a first row that has none."""
-    copy_keys: tuple[str, ...] = ()
+    copy_keys: list[str] = []
     cached: FileResponse | None = None
     """The response in the cached digest, if the file was read before."""
 
@@ -86,7 +86,7 @@ def pending_from_cache(response: FileResponse) -> PendingResponse:
         None,
         response.ended,
         reported_nanos=response.reported_nanos,
-        copy_keys=response.copy_keys,
+        copy_keys=list(response.copy_keys),
         cached=response,
     )
 
@@ -180,7 +180,7 @@ class DigestBuilder:
             response.extras = tuple(extra_charges(usage, pending.model)) if usage.iterations else ()
         if response.time_ms is None:
             response.time_ms = timestamp_ms(pending.later_timestamp)
-        response.reported_nanos, response.copy_keys = pending.reported_nanos, pending.copy_keys
+        response.reported_nanos, response.copy_keys = pending.reported_nanos, tuple(pending.copy_keys)
         return response
 
     def _is_plain(self, response: FileResponse) -> bool:

@@ -50,6 +50,8 @@ class ResponseIndex:
         """True if rows were added since the digest was built."""
         self._streams: dict[str, tuple[MessageRow, UsageFields]] = {}
         """By the call that started an agent: the message that the API is streaming."""
+        self._without_id: dict[str, int] = {}
+        """Rows without any id by their content."""
         self._run_markers = 0
         """Number of starts and ends of captured runs."""
         for response in digest.responses() if digest is not None else ():
@@ -93,7 +95,7 @@ class ResponseIndex:
             response.add(line, message.model, message.stop_reason, usage)
         self.responses[key] = response
         if not request:
-            response.copy_keys = (*response.copy_keys, *_copy_keys(line, usage))
+            response.copy_keys += _copy_keys(line, usage)
 
     def origin_of(self, line: AnyRow) -> ResponseOrigin:
         """Return the origin that a row states."""
@@ -112,9 +114,10 @@ class ResponseIndex:
             return f"row {line.uuid}"
         counts = charge_of(usage, None).counts
         content = f"row {line.sessionId or self.session} {line.timestamp} {' '.join(map(str, counts))}"
-        n = 0
+        n = self._without_id.get(content, 0)
         while (f"{content} {n}", ANY_REQUEST) in self.responses:
             n += 1
+        self._without_id[content] = n + 1
         return f"{content} {n}"
 
     # Record types

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from reread.model.conversation import Compaction, Message
 
 
@@ -23,3 +25,19 @@ def add_summary(summary: Message) -> None:
         last = Compaction(summary.conversation)
         compactions.append(last)
     last.summary = summary
+
+
+def compaction_of(message: Message) -> Compaction | None:
+    """Return the compaction that a message is the boundary or the summary of."""
+    compactions = message.conversation.compactions
+    for at in range(bisect_right(compactions, message.index, key=_first_index) - 1, -1, -1):
+        if message in (compactions[at].boundary, compactions[at].summary):
+            return compactions[at]
+        if not compactions[at].micro:  # a summary belongs to the last one that is not micro
+            break
+    return None
+
+
+def _first_index(compaction: Compaction) -> int:
+    mark = compaction.boundary or compaction.summary
+    return mark.index if mark is not None else -1

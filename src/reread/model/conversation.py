@@ -354,10 +354,6 @@ class Conversation:
             index = self.tree.parent(index)
         return None
 
-    def compaction_of(self, message: Message) -> Compaction | None:
-        """Return the compaction that a message is the boundary or the summary of."""
-        return next((c for c in reversed(self.compactions) if message in (c.boundary, c.summary)), None)
-
     def link_agents(self) -> None:
         """Have the session link its agents to their calls, if it has not yet."""
         self._link_agents()

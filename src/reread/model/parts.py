@@ -15,6 +15,7 @@ import msgspec
 from reread.base.coerce import as_dict
 from reread.base.joined_text import joined_text
 from reread.base.text import plural
+from reread.model.compactions import compaction_of
 from reread.model.content import content_blocks
 from reread.model.conversation import Call, Compaction, Message
 from reread.model.fold import BLOCK_BITS
@@ -310,7 +311,7 @@ def _statement(message: Message, *, with_summary: bool) -> Iterator[MessagePart]
 
 def _compaction(message: Message, text: str, *, with_summary: bool) -> Iterator[MessagePart]:
     """A boundary with its summary, a summary without a boundary, or the text of either alone."""
-    compaction = message.conversation.compaction_of(message)
+    compaction = compaction_of(message)
     if compaction is not None and message is compaction.boundary:
         summary = compaction.summary.text if with_summary and compaction.summary is not None else ""
         yield CompactionPoint(message, NOTICES, compaction, summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reread.model.compactions import compaction_of
 from reread.model.conversation import Conversation, Message
 from reread.model.ledger import ATTACHED, DUPLICATE, MERGED, ORPHAN, PAIRED, REAPPENDED, SHOWN, call_target
 
@@ -16,7 +17,7 @@ def touched_messages(conversation: Conversation, index: int) -> Iterator[Message
         code, target = ledger.code(target), ledger.targets[target]
     if code in (SHOWN, MERGED) or (code in (ATTACHED, ORPHAN) and target >= 0):
         message = conversation.messages[target]
-        compaction = conversation.compaction_of(message) if message.kind == "summary" else None
+        compaction = compaction_of(message) if message.kind == "summary" else None
         yield from (m for m in (message, compaction and compaction.boundary) if m is not None)
     elif code == PAIRED or (code == ATTACHED and target < -1):
         yield conversation.calls[target if code == PAIRED else call_target(target)].message

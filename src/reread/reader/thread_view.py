@@ -14,6 +14,7 @@ from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict
 from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
+from reread.model.compactions import compaction_of
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.touched import touched_messages
@@ -310,7 +311,7 @@ def _is_compaction(message: Message) -> bool:
     """True for the boundary of a compaction that made a summary, not one that only cleared old results."""
     if message.kind != "compaction":
         return False
-    compaction = message.conversation.compaction_of(message)
+    compaction = compaction_of(message)
     return compaction is None or not compaction.micro
 
 

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 
+from reread.model.compactions import compaction_of
 from reread.model.conversation import Branch, Conversation, Message
 from reread.model.fold import BLOCK_BITS, OTHER_BIT
 from reread.model.record_kinds import TURN_STARTERS
@@ -215,7 +216,7 @@ class Timeline:
 def continues_item(message: Message) -> bool:
     """True if a message is shown with the one before it: client context, or the summary after its boundary."""
     if message.kind == "summary":
-        compaction = message.conversation.compaction_of(message)
+        compaction = compaction_of(message)
         return compaction is not None and compaction.boundary is not None
     return message.kind == "meta"
 

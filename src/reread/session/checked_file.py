@@ -282,8 +282,29 @@ class CheckedFile:
             _note_sighting(self.drift, one, seen.line, self.version)
 
     def _find_call(self, id: Any) -> Call | None:
-        everywhere = (conversation.find_call(id) for conversation in (*self.conversations(), *self.relatives))
-        return next((call for call in everywhere if call is not None), None) if isinstance(id, str) else None
+        return self._calls.get(id) if isinstance(id, str) else None
+
+    @cached_property
+    def _calls(self) -> dict[str, Call]:
+        """The calls of all files of the session by id; those of this file count first."""
+        return {
+            id: call
+            for conversation in reversed((*self.conversations(), *self.relatives))
+            for id, call in conversation.calls_by_id.items()
+        }
+
+    @cached_property
+    def _answered(self) -> set[str]:
+        own = (conversation.calls_by_id.items() for conversation in self.conversations())
+        return {id for calls in own for id, call in calls if call.answer >= 0}
+
+    @cached_property
+    def _calls_of_relatives(self) -> set[str]:
+        return {id for conversation in self.relatives for id in conversation.calls_by_id}
+
+    @cached_property
+    def _uuids_of_relatives(self) -> set[str]:
+        return {uuid for conversation in self.relatives for uuid in conversation.tree.uuids}
 
     @property
     def torn(self) -> int:
@@ -321,16 +342,15 @@ class CheckedFile:
 
     def is_in_relatives(self, uuid: str) -> bool:
         """True if a record is in another file of the session."""
-        return any(uuid in conversation.tree.uuids for conversation in self.relatives)
+        return uuid in self._uuids_of_relatives
 
     def is_call_of_relatives(self, id: str) -> bool:
         """True if a call was made in another file of the session."""
-        return any(conversation.find_call(id) is not None for conversation in self.relatives)
+        return id in self._calls_of_relatives
 
     def is_answered(self, id: str) -> bool:
         """True if a result was paired with this call, perhaps by position."""
-        calls = (conversation.find_call(id) for conversation in self.conversations())
-        return any(call is not None and call.answer >= 0 for call in calls)
+        return id in self._answered
 
     def conversations(self) -> Iterator[Conversation]:
         """Return the conversation and those of agents whose records are in the same file."""
