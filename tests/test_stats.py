@@ -15,6 +15,8 @@ import reread
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse
 from reread.reports.stats_report import STATS_GROUPS, stats_value
+from reread.server.library import SessionLibrary
+from reread.server.library_stats import library_calls, library_stats
 
 REAL = Path(__file__).parent / "real"
 
@@ -260,3 +262,17 @@ class TestGit:
             assert [row["id"][:8] for row in json.loads(done.stdout)] == ["8c1f0b52"], words
         assert run("--demo", "ls", "--pr", "1", home=tmp_path).stdout == ""
         assert "Invalid commit 'x'" in run("--demo", "ls", "--commit", "x", home=tmp_path).stderr
+
+
+class TestServer:
+    def test_the_report_and_the_calls_behind_a_figure(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
+        library = SessionLibrary([SAMPLES], count=False)
+        library.refresh()
+        assert library_stats(library, {"by": "tool"}) == stats_value(stats(root=SAMPLES))
+        failed = library_calls(library, {"by": "tool", "group": "Bash", "state": "failed"})
+        assert failed["total"] == len(failed["calls"]) == 3
+        assert all(library.find(call["key"]) == Path(call["path"]) for call in failed["calls"])
+        assert library_calls(library, {"by": "failure"})["total"] == 137
+        with pytest.raises(Misuse, match="one of them"):
+            library_calls(library, {"by": "tool,week"})

@@ -104,6 +104,11 @@ class TestAccessibility:
         page.locator("table.figures").wait_for()
         assert axe(page) == []
 
+    def test_statistics(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
+        page = tab(f"{demo}#/stats?open=Bash&period=All+time", color_scheme=scheme)
+        page.locator(".counted-calls a").first.wait_for()
+        assert axe(page) == []
+
 
 def assert_all_is_printed(page: Any, count: int) -> None:
     """Check that the browser's own print, which waits for nothing, prints every message."""

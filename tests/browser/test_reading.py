@@ -1,5 +1,6 @@
 """Pages in the browser: the library, a session with its calls, agents and branches, and usage."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,10 +251,40 @@ class TestUsage:
         page.locator(".chart g:has(rect.series-0)").first.hover()
         expect(page.locator(".legend")).to_contain_text("tokens")
 
+    def test_choices_are_in_the_address(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage?by=project&measure=tokens&period=All+time")
+        for name in ("By project", "Tokens", "All time"):
+            expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("button", name="By model").click()
+        expect(page).to_have_url(re.compile("by=model"))
+        page.reload()
+        expect(page.get_by_role("button", name="By model")).to_have_attribute("aria-pressed", "true")
+
     def test_the_context_of_a_session(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
         expect(page.locator(".context svg")).to_be_visible()
         expect(page.locator(".context figcaption")).to_contain_text("Context: peak")
+
+
+class TestStatistics:
+    def test_a_count_lists_the_calls_behind_it_and_each_leads_to_its_place(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/stats?period=All+time")
+        row = page.locator("table.figures tr", has=page.get_by_text("Bash", exact=True))
+        row.get_by_role("link").nth(1).click()
+        calls = page.locator(".counted-calls a")
+        expect(calls).to_have_count(3)
+        expect(page).to_have_url(re.compile("open=Bash&state=failed"))
+        calls.first.click()
+        expect(page.locator(".call", has_text="Exit code").first).to_be_visible()
+        page.go_back()
+        expect(page.locator(".counted-calls a")).to_have_count(3)
+
+    def test_plots_and_groups(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/stats?period=All+time")
+        page.get_by_role("button", name="Time", exact=True).click()
+        expect(page.locator(".legend")).to_contain_text("model")
+        page.get_by_role("button", name="Failure").click()
+        expect(page.locator("table.figures")).to_contain_text("exit 1")
 
 
 @pytest.mark.parametrize("name", sorted(DEMO))

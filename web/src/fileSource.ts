@@ -90,6 +90,8 @@ export function fileSource(page: Document): Source {
     library: unavailable,
     searchAll: unavailable,
     usageReport: unavailable,
+    statsReport: unavailable,
+    countedCalls: unavailable,
     lines: unavailable,
     overview: async (ref) => {
       const { agent, overview } = threadOf(ref);

@@ -5,7 +5,8 @@ import { ORDERS, type Order, type Target, type ThreadRef } from "./source";
 
 export type Route =
   | ListRoute
-  | { page: "usage" | "unknown" }
+  | ReportRoute
+  | { page: "unknown" }
   | { page: "session"; thread: ThreadRef; target: Target; query: string };
 
 /** A list of sessions: what was typed, how the sessions are sorted, and how the texts that were found. */
@@ -14,6 +15,11 @@ export interface ListRoute {
   filter: string;
   sort: string;
   order: Order;
+}
+/** A report: the choices made on its page, by name. */
+export interface ReportRoute {
+  page: "usage" | "stats";
+  choices: Record<string, string>;
 }
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
@@ -38,12 +44,19 @@ export function parseRoute(hash: string): Route {
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;
-  if (page === "usage") return { page };
+  if (page === "usage" || page === "stats") return { page, choices: Object.fromEntries(params) };
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
   return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order };
 }
 
-const PAGES = { library: "", captured: "captured", usage: "usage" };
+const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats" };
+
+/** The address of a report with some choices changed; null takes a choice back. */
+export function reportHref({ page, choices }: ReportRoute, changes: Record<string, string | null>): string {
+  const chosen = Object.entries({ ...choices, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null);
+  const search = new URLSearchParams(chosen).toString();
+  return `#/${PAGES[page]}${search ? `?${search}` : ""}`;
+}
 
 /** The address of a list of sessions; what is empty is left out. */
 export function listHref({ page, filter = "", sort = "", order = ORDERS[0] }: Partial<ListRoute> & Pick<ListRoute, "page">): string {

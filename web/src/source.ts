@@ -51,6 +51,31 @@ export interface UsageReport {
   totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
 }
 
+/** A row of the statistics: groups and figures by name. */
+export type StatsRow = Record<string, string | number | null>;
+
+export interface StatsReport {
+  sessions: number;
+  rows: StatsRow[];
+  totals: StatsRow;
+}
+
+/** A call that the statistics count, and the key of its session. */
+export interface CountedCall {
+  key: string | null;
+  session: string;
+  title: string;
+  id: string;
+  tool: string;
+  state: string;
+  failure: string | null;
+  line: number;
+  agent: string | null;
+  time_ms: number | null;
+  seconds: number | null;
+  file: string | null;
+}
+
 /** How the texts that a search finds are sorted. */
 export const ORDERS = ["relevance", "newest"] as const;
 export type Order = (typeof ORDERS)[number];
@@ -99,6 +124,9 @@ export interface Source {
   usage(thread: ThreadRef): Promise<UsageSummary>;
   problems(thread: ThreadRef): Promise<Problems>;
   usageReport(by: string, since: string | null): Promise<UsageReport>;
+  statsReport(by: string, since: string | null): Promise<StatsReport>;
+  /** The calls of one group of the statistics, newest first. */
+  countedCalls(by: string, group: string | null, state: string | null, since: string | null): Promise<{ calls: CountedCall[]; total: number }>;
   /** An address that an img element can load. */
   pictureUrl(url: string): Promise<string>;
   exportUrl(thread: ThreadRef): string | null;

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { listRows, matchesWords } from "../src/pages/groupSessions";
 import { sumFigures } from "../src/pages/SessionRow";
-import { axisTicks, chartOf, lastDays, periodsBetween } from "../src/pages/usageChart";
+import { axisTicks, durationTicks, lastDays, periodsBetween } from "../src/pages/columns";
+import { chartOf } from "../src/pages/usageChart";
 import type { Figures, LibraryRow } from "../src/values";
 
 const figures = (tokens: number, cost: number | null): Figures => ({
@@ -87,4 +88,15 @@ test.each([0, 0.003, 0.85, 1, 7, 42, 999_999])("the ticks of an axis up to %d", 
   const ticks = axisTicks(highest);
   expect(ticks.at(-1)).toBeGreaterThanOrEqual(highest);
   expect(ticks.length).toBeLessThanOrEqual(6);
+});
+
+describe("the ticks of an axis of seconds", () => {
+  test.each([
+    [0, [0, 1]],
+    [4, [0, 1, 2, 3, 4]],
+    [518, [0, 120, 240, 360, 480, 600]],
+    [20_000, [0, 7200, 14_400, 21_600]],
+  ])("are whole seconds, minutes or hours up to %s", (highest, ticks) => {
+    expect(durationTicks(highest)).toEqual(ticks);
+  });
 });

@@ -112,6 +112,8 @@ class CallPlace(msgspec.Struct, frozen=True):
     path: str
     """The session's file; an agent's call is on a line of the agent's own file."""
     call: CallFact
+    group: tuple[str | None, ...] = ()
+    """The values of the report's groups for it."""
 
 
 class StatsReport(msgspec.Struct, frozen=True):
@@ -132,6 +134,11 @@ class StatsReport(msgspec.Struct, frozen=True):
     def unplaced_cost_usd(self) -> float:
         """Cost that is in no response of a transcript: the client's counters know of it, or a copy states more."""
         return 0.0 if self.usage is None else (self.usage.cost_usd or 0.0) - self.totals.cost_usd
+
+    def calls_of(self, row: StatsGroup) -> list[CallPlace]:
+        """Return the calls that a row counts."""
+        group = tuple(row.group.values())
+        return [place for place in self.calls if place.group == group]
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -232,7 +239,8 @@ class _Tally:
                     self._add_response(stats, response)
         for call in self._fresh(facts.calls):
             if self.keep.accepts_call(call):
-                self.calls.append(CallPlace(facts.session, facts.title, facts.project, facts.path, call))
+                group = self._group(facts, call)
+                self.calls.append(CallPlace(facts.session, facts.title, facts.project, facts.path, call, group))
                 for stats in self._targets(facts, call):
                     stats.add_call(call)
                     if self.by_call:
@@ -251,10 +259,13 @@ class _Tally:
         else:
             stats.add_response(response)
 
+    def _group(self, facts: SessionFacts, fact: Fact) -> tuple[str | None, ...]:
+        return tuple(key(facts, fact) for key in self.keys)
+
     def _targets(self, facts: SessionFacts, fact: Fact) -> Iterator[Stats]:
         """Yield the figures that a fact is added to."""
         yield self.totals
-        group = tuple(key(facts, fact) for key in self.keys)
+        group = self._group(facts, fact)
         if group not in self.groups:
             self.groups[group] = self._new()
         yield self.groups[group]

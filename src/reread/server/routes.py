@@ -28,6 +28,7 @@ from reread.render.selection import Selection
 from reread.server.event_bus import Listener, encode_event
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
+from reread.server.library_stats import library_calls, library_stats
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.session.session import open  # noqa: A004
 
@@ -266,6 +267,12 @@ def make_app(library: SessionLibrary) -> Starlette:
     async def usage(request: Request) -> Response:
         return json_response(await run_in_threadpool(library.usage, dict(request.query_params)))
 
+    async def stats(request: Request) -> Response:
+        return json_response(await run_in_threadpool(library_stats, library, dict(request.query_params)))
+
+    async def stats_calls(request: Request) -> Response:
+        return json_response(await run_in_threadpool(library_calls, library, dict(request.query_params)))
+
     async def library_events(request: Request) -> Response:
         await run_in_threadpool(library_search.prepare)  # a browser is here, and may search
         return event_stream(library.bus.stream(Listener(None)))
@@ -279,6 +286,8 @@ def make_app(library: SessionLibrary) -> Starlette:
         Route("/api/library", listing),
         Route("/api/events", library_events),
         Route("/api/usage", usage),
+        Route("/api/stats", stats),
+        Route("/api/stats/calls", stats_calls),
         Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),

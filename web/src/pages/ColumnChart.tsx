@@ -1,34 +1,37 @@
 /** Stacked columns over time; the legend shows the exact figures of the column under the pointer. */
 
 import { useLayoutEffect, useRef, useState } from "react";
-import { capitalized, day, exact, money, month, tokens } from "../kit/format";
+import { day, month } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
-import { axisTicks, type Chart, type Column, type Measure } from "./usageChart";
+import { axisTicks, type Chart, type Column } from "./columns";
 
 const HEIGHT = 240;
 const BOTTOM = 24;
 const LEFT = 64;
+const RIGHT = 20;
 const WIDEST = 40;
 
-const FORMATS: Record<Measure, { short(value: number): string; exact(value: number): string }> = {
-  cost: { short: money, exact: money },
-  tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
-};
+/** How the values of a chart are written. */
+export interface ValueFormat {
+  short(value: number): string;
+  exact(value: number): string;
+  /** The ticks of the axis; round numbers if it does not say. */
+  ticks?(highest: number): number[];
+}
 
-export function ColumnChart({ chart, measure }: { chart: Chart; measure: Measure }) {
+export function ColumnChart({ chart, label, format }: { chart: Chart; label: string; format: ValueFormat }) {
   const container = useRef<HTMLElement>(null);
   const width = useWidth(container);
   const [pointed, setPointed] = useState<number | null>(null);
-  const format = FORMATS[measure];
-  const ticks = axisTicks(Math.max(...chart.columns.map(sum)));
+  const ticks = (format.ticks ?? axisTicks)(Math.max(...chart.columns.map(sum)));
   const top = ticks.at(-1) ?? 1;
-  const slot = (width - LEFT) / Math.max(1, chart.columns.length);
+  const slot = (width - LEFT - RIGHT) / Math.max(1, chart.columns.length);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
   const labelEvery = Math.ceil(56 / slot);
   const shown = pointed === null ? null : chart.columns[pointed];
   return (
     <figure className="chart" ref={container}>
-      <svg width={width} height={HEIGHT} role="img" aria-label={`${capitalized(measure)} over time. The table below has the figures.`}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={`${label} over time. The table below has the figures.`}>
         {ticks.map((tick) => (
           <g key={tick} className="grid">
             <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />

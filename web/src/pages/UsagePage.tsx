@@ -8,25 +8,26 @@ import { capitalized, exact, exactMoney, money, tokens } from "../kit/format";
 import { useAsync } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
+import { reportHref, type ReportRoute } from "../route";
 import type { UsageReport } from "../source";
-import { ColumnChart } from "./ColumnChart";
-import { chartOf, lastDays, tokensOf, type Group, type Measure, type Unit } from "./usageChart";
+import { ColumnChart, type ValueFormat } from "./ColumnChart";
+import { lastDays, periodOf, PERIODS, type Unit } from "./columns";
+import { chartOf, tokensOf, type Group, type Measure } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
-const PERIODS: [days: number | null, name: string, unit: Unit][] = [
-  [7, "7 days", "day"],
-  [30, "30 days", "day"],
-  [90, "90 days", "week"],
-  [null, "All time", "month"],
-];
 const GROUPS: Group[] = ["model", "project"];
 const MEASURES: Measure[] = ["cost", "tokens"];
+const FORMATS: Record<Measure, ValueFormat> = {
+  cost: { short: money, exact: money },
+  tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
+};
 
-export function UsagePage() {
+export function UsagePage({ route }: { route: ReportRoute }) {
   const source = useSource();
-  const [period, setPeriod] = useState(PERIODS[1] as (typeof PERIODS)[number]);
-  const [group, setGroup] = useState<Group>("model");
-  const [measure, setMeasure] = useState<Measure>("cost");
+  const choose = (changes: Record<string, string>) => location.replace(reportHref(route, changes));
+  const period = periodOf(route.choices.period);
+  const group = GROUPS.find((name) => name === route.choices.by) ?? "model";
+  const measure = MEASURES.find((name) => name === route.choices.measure) ?? "cost";
   const [attempt, setAttempt] = useState(0);
   const [days, , unit] = period;
   const loaded = useAsync(`${days} ${unit} ${group} ${attempt}`, () =>
@@ -39,9 +40,9 @@ export function UsagePage() {
         <div className="usage-head">
           <h1>Usage</h1>
           <div className="choices">
-            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={setPeriod} />
-            <ChipGroup label="Group" options={GROUPS} value={group} name={(name) => `By ${name}`} onChoose={setGroup} />
-            <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={setMeasure} />
+            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
+            <ChipGroup label="Group" options={GROUPS} value={group} name={(name) => `By ${name}`} onChoose={(by) => choose({ by })} />
+            <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
@@ -93,7 +94,7 @@ function Report({ report, days, unit, group, measure }: ReportProps) {
           {caveat}.
         </p>
       ))}
-      <ColumnChart chart={chart} measure={measure} />
+      <ColumnChart chart={chart} label={capitalized(measure)} format={FORMATS[measure]} />
       <UsageTable rows={report.rows} unit={unit} group={group} />
       <p className="note usage-note">Background calls (titles, recaps) are not recorded and not included.</p>
     </>

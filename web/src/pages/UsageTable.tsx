@@ -3,7 +3,8 @@
 import { capitalized, exact, exactMoney, money } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import type { UsageRow } from "../source";
-import { groupName, type Group, type Unit } from "./usageChart";
+import type { Unit } from "./columns";
+import { groupName, type Group } from "./usageChart";
 
 interface Props {
   rows: UsageRow[];

@@ -7,6 +7,7 @@ import { useSelector } from "../kit/store";
 import { toggleTheme } from "../kit/theme";
 import { useKeys } from "../kit/useKeys";
 import { LibraryPage } from "../pages/LibraryPage";
+import { StatsPage } from "../pages/StatsPage";
 import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
 import { SessionPage } from "../session/SessionPage";
@@ -66,5 +67,6 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
     return <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />;
   }
   if (route.page === "library" || route.page === "captured") return <LibraryPage key={route.page} route={route} />;
-  return route.page === "usage" ? <UsagePage /> : <UnknownPage />;
+  if (route.page === "usage") return <UsagePage route={route} />;
+  return route.page === "stats" ? <StatsPage route={route} /> : <UnknownPage />;
 }

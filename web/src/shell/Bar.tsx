@@ -22,6 +22,7 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
       <nav aria-label="Pages">
         {can.library && link("library", "#/", "Sessions")}
         {can.usage && link("usage", "#/usage", "Usage")}
+        {can.usage && link("stats", "#/stats", "Statistics")}
         {can.library && link("captured", "#/captured", "Captured")}
         <button
           type="button"

@@ -27,6 +27,7 @@ export interface EntryGroup {
 const PAGES: [name: string, detail: string, href: string][] = [
   ["Sessions", "all sessions", listHref({ page: "library" })],
   ["Usage", "tokens and cost", "#/usage"],
+  ["Statistics", "calls, failures and time", "#/stats"],
   ["Captured", "what was captured", listHref({ page: "captured" })],
 ];
 

@@ -1,0 +1,151 @@
+/** What sessions did: calls, failures, time and changed lines, over time and by group. */
+
+import { useMemo, useState } from "react";
+import { useSource } from "../contexts";
+import { ChipGroup } from "../kit/ChipGroup";
+import { duration, exact, money, plural } from "../kit/format";
+import { useAsync } from "../kit/useAsync";
+import { reportHref, type ReportRoute } from "../route";
+import { Bar } from "../shell/Bar";
+import { Empty, LoadError, Loading } from "../shell/PageStates";
+import type { StatsReport, StatsRow } from "../source";
+import { ColumnChart, type ValueFormat } from "./ColumnChart";
+import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, type Unit } from "./columns";
+import { StatsTable } from "./StatsTable";
+
+export const GROUPS: [by: string, name: string][] = [
+  ["tool", "Tool"],
+  ["failure", "Failure"],
+  ["file", "File"],
+  ["agent_type", "Agent"],
+  ["model", "Model"],
+  ["project", "Project"],
+];
+
+interface Plot {
+  name: string;
+  series: [name: string, value: (row: StatsRow) => number][];
+  format: ValueFormat;
+}
+
+const number = (row: StatsRow, name: string): number => Number(row[name] ?? 0);
+const counts = (noun: string): ValueFormat => ({ short: exact, exact: (value) => plural(value, noun) });
+
+const PLOTS: Plot[] = [
+  {
+    name: "Calls",
+    series: [
+      ["done", (row) => number(row, "calls") - number(row, "failed") - number(row, "denied") - number(row, "interrupted")],
+      ["failed", (row) => number(row, "failed")],
+      ["denied", (row) => number(row, "denied")],
+      ["interrupted", (row) => number(row, "interrupted")],
+    ],
+    format: counts("call"),
+  },
+  {
+    name: "Time",
+    series: [
+      ["model", (row) => number(row, "model_seconds")],
+      ["tools", (row) => number(row, "tool_seconds")],
+    ],
+    format: { short: (value) => (value ? duration(value) : "0"), exact: duration, ticks: durationTicks },
+  },
+  {
+    name: "Lines",
+    series: [
+      ["added", (row) => number(row, "lines_added")],
+      ["removed", (row) => number(row, "lines_removed")],
+    ],
+    format: counts("line"),
+  },
+];
+
+export function StatsPage({ route }: { route: ReportRoute }) {
+  const source = useSource();
+  const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
+  const period = periodOf(route.choices.period);
+  const group = GROUPS.find(([by]) => by === route.choices.by) ?? (GROUPS[0] as (typeof GROUPS)[number]);
+  const plot = PLOTS.find(({ name }) => name === route.choices.plot) ?? (PLOTS[0] as Plot);
+  const [attempt, setAttempt] = useState(0);
+  const [days, , unit] = period;
+  const since = days === null ? null : `${days}d`;
+  const loaded = useAsync(`${days} ${unit} ${group[0]} ${attempt}`, () =>
+    Promise.all([source.statsReport(unit, since), source.statsReport(group[0], since)]),
+  );
+  return (
+    <>
+      <Bar page="stats" />
+      <main className="usage">
+        <div className="usage-head">
+          <h1>Statistics</h1>
+          <div className="choices">
+            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
+            <ChipGroup label="Plot" options={PLOTS} value={plot} name={({ name }) => name} onChoose={({ name }) => choose({ plot: name })} />
+          </div>
+        </div>
+        {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
+        {loaded.state === "loading" && <Loading />}
+        {loaded.state === "ready" && (
+          <>
+            <Overview report={loaded.value[0]} days={days} unit={unit} plot={plot} />
+            {loaded.value[0].rows.length > 0 && (
+              <>
+                <div className="usage-head">
+                  <h2>By {group[1].toLowerCase()}</h2>
+                  <ChipGroup label="Group" options={GROUPS} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null })} />
+                </div>
+                <StatsTable report={loaded.value[1]} by={group[0]} since={since} route={route} />
+              </>
+            )}
+          </>
+        )}
+      </main>
+    </>
+  );
+}
+
+function Overview({ report, days, unit, plot }: { report: StatsReport; days: number | null; unit: Unit; plot: Plot }) {
+  const chart = useMemo(() => {
+    const series = plot.series.filter(([, value], at) => at === 0 || report.rows.some((row) => value(row) > 0));
+    return columnsOf(report.rows, series.map(([name]) => name), {
+      range: lastDays(days),
+      unit,
+      period: (row) => String(row[unit] ?? ""),
+      values: (row) => series.map(([, value], at) => [at, value(row)]),
+    });
+  }, [report, days, unit, plot]);
+  const { totals } = report;
+  if (!report.rows.length) {
+    return (
+      <Empty title="Nothing happened in this period">
+        <p>Choose a longer period above.</p>
+      </Empty>
+    );
+  }
+  const total = (name: string) => number(totals, name);
+  return (
+    <>
+      <p className="usage-totals">
+        <Total value={exact(total("calls"))} name="calls" />
+        <Total value={exact(total("failed"))} name="failed" />
+        <Total value={exact(total("denied"))} name="denied" />
+        <Total value={exact(total("retries"))} name="retries" />
+        <Total value={exact(total("turns"))} name={`turns in ${plural(report.sessions, "session")}`} />
+        <Total value={duration(total("model_seconds"))} name="model" />
+        <Total value={duration(total("tool_seconds"))} name="tools" />
+        <Total value={duration(total("waiting_seconds"))} name="waiting" />
+        <Total value={exact(total("compactions"))} name={total("compactions") === 1 ? "compaction" : "compactions"} />
+        <Total value={money(total("cost_usd"))} name="cost" />
+      </p>
+      <ColumnChart chart={chart} label={plot.name} format={plot.format} />
+    </>
+  );
+}
+
+function Total({ value, name }: { value: string; name: string }) {
+  return (
+    <span>
+      <strong className="num">{value}</strong> {name}
+    </span>
+  );
+}
