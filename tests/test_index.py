@@ -243,14 +243,6 @@ def test_relevance_and_newest(root: Path) -> None:
         hits(root, "needle", order="oldest")
 
 
-def test_regular_expressions_are_verified_on_the_text(root: Path) -> None:
-    write(root, user("class FooHandler(Base)"), user("a handler"), user('say "FooHandler ("'))
-    assert texts(root, r"\w+Handler\(", regex=True) == ["class FooHandler(Base)"]
-    assert len(hits(root, r"[Hh]andler", regex=True)) == 3
-    assert len(hits(root, r".", regex=True)) == 3
-    assert hits(root, r"(?i)HANDLER$", regex=True)[0].match == "handler"
-
-
 def test_a_file_that_is_one_array_is_found(root: Path) -> None:
     path = root / "projects/p/array.jsonl"
     path.write_bytes(b"[" + b",\n".join(jsonl(record).strip() for record in told(user("needle"), user("x"))) + b"]")

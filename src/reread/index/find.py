@@ -14,11 +14,12 @@ from reread.disk.file_set import FileSet, find_files
 from reread.errors import Misuse
 from reread.index import scan, update
 from reread.index.compile import compile_query
-from reread.index.hits import FoundUnit, Hit, HitBuilder, read_unit
+from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import And, Errors, InProject, Node, Or, Period, named, parse_kinds, parse_query
-from reread.index.regex import compile_pattern, required_words
+from reread.index.regex import compile_pattern, required_literals, required_words
 from reread.index.store import IndexReader, UnitPlace, is_available
+from reread.index.unit_reader import FoundUnit, UnitReader
 from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 
 RELEVANCE, NEWEST = "relevance", "newest"
@@ -27,6 +28,8 @@ CANDIDATES = 200
 WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6}
 """How much a match counts by its kind."""
 HALF_LIFE_DAYS = 60.0
+MOST_VERIFIED, BATCH = 4000, 500
+"""How many texts that may match a regular expression are read, newest first, if enough of them do; and at once."""
 WAIT_SECONDS = 30.0
 """How long a search waits for another process that updates the index."""
 NOTES = {
@@ -133,12 +136,29 @@ def find(
         return Hits(_hits(builder, islice(scanned, start, None), mark, limit), len(scanned), _note(state, files))
     compiled = compile_query(node, reader, files)
     if pattern is not None:
-        units = _units(reader, _newest(reader, compiled, None))
-        verified = [*scanned, *(unit for unit in units if pattern.search(unit.unit.text))]
-        return Hits(_hits(builder, islice(verified, start, None), mark, limit), len(verified), _note(state, files))
+        _, places = ranked_places(reader, compiled, NEWEST, None)
+        verified, note = _verify(UnitReader(reader), places, pattern, None if limit is None else start + limit)
+        found = islice(chain(scanned, verified), start, None)
+        note = " ".join(filter(None, [note, _note(state, files)]))
+        return Hits(_hits(builder, found, mark, limit), len(scanned) + len(verified), note)
     total, places = ranked_places(reader, compiled, order, None if limit is None else start + limit)
-    found = islice(chain(scanned, _units(reader, places)), start, None)
+    found = islice(chain(scanned, UnitReader(reader).units(places)), start, None)
     return Hits(_hits(builder, found, mark, limit), len(scanned) + total, _note(state, files))
+
+
+def _verify(
+    units: UnitReader, places: Sequence[UnitPlace], pattern: re.Pattern[str], enough: int | None
+) -> tuple[list[FoundUnit], str]:
+    """Return the units that match a pattern; and, if there are enough and many more that may, a note that says so."""
+    verified: list[FoundUnit] = []
+    literals = required_literals(pattern)
+    for first in range(0, len(places), BATCH):
+        found = units.units(places[first : first + BATCH], literals)
+        verified += [one for one in found if pattern.search(one.unit.text)]
+        rest = len(places) - first - BATCH
+        if enough is not None and len(verified) >= enough and first + BATCH >= MOST_VERIFIED and rest > 0:
+            return verified, f"At least {len(verified):,} texts match; {rest:,} older ones may, too."
+    return verified, ""
 
 
 def _note(state: str, files: FileSet) -> str:
@@ -182,23 +202,10 @@ def ranked_places(reader: IndexReader, query: Any, order: str, count: int | None
     return found.count, [place for _, place in scored]
 
 
-def _newest(reader: IndexReader, query: Any, count: int | None) -> list[UnitPlace]:
-    return ranked_places(reader, query, NEWEST, count)[1]
-
-
 def _weight(place: UnitPlace, now_ms: float) -> float:
     """Return how much a match counts by its kind and age."""
     days = max(0.0, now_ms - place.time_ms) / 86_400_000
     return WEIGHTS[KINDS[place.kind]] * (0.5 + 0.5 * 0.5 ** (days / HALF_LIFE_DAYS))
-
-
-def _units(reader: IndexReader, places: Iterable[UnitPlace]) -> Iterator[FoundUnit]:
-    """Read the units at some places; those of files that have changed meanwhile are left out."""
-    for place in places:
-        path = reader.path_of(place.file)
-        unit = read_unit(path, place.offset, place.length, place.line, place.place) if path else None
-        if path is not None and unit is not None:
-            yield FoundUnit(path, place.offset, place.length, place.line, unit, place.time_ms)
 
 
 def _hits(builder: HitBuilder, units: Iterable[FoundUnit], mark: Mark, limit: int | None) -> Iterator[Hit]:

@@ -19,14 +19,12 @@ from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, naming_file
 from reread.index.matching import Snippet
-from reread.index.units import Carry, Unit, add_stream_event, named_files, partial_units, record_units
+from reread.index.unit_reader import FoundUnit
+from reread.index.units import named_files
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
-from reread.records.decode import Record
 from reread.session.session import Session
 
-LONGEST_STREAM = 8 << 20
-"""How far the pieces of a streamed response are read."""
 LONGEST_MARK = 100
 """Longer matches are not marked in the reader."""
 OPEN_SESSIONS = 8
@@ -66,17 +64,6 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the session in the reader."""
 
 
-class FoundUnit(NamedTuple):
-    """A unit that matches, and its record."""
-
-    path: str
-    offset: int
-    length: int
-    line: int
-    unit: Unit
-    time_ms: int
-
-
 class Location(NamedTuple):
     """Where a record is in its session."""
 
@@ -84,32 +71,6 @@ class Location(NamedTuple):
     message: Message | None = None
     call: Call | None = None
     agent: str | None = None
-
-
-def read_unit(path: str, offset: int, length: int, line: int, place: int) -> Unit | None:
-    """Read a unit again; None if it is no longer there."""
-    try:
-        source = FileSource(Path(path))
-        record = Record(line, offset, source.read(offset, length))
-        native = record.native
-        if native.get("type") == "stream_event":
-            return _streamed_unit(source, offset)
-    except (OSError, RereadError):
-        return None
-    units = record_units(native, Carry())
-    return units[place] if place < len(units) else None
-
-
-def _streamed_unit(source: FileSource, offset: int) -> Unit | None:
-    """Read the pieces of a response that begin at an offset."""
-    carry = Carry()
-    at = offset
-    for line in source.read(offset, LONGEST_STREAM).splitlines(keepends=True):
-        native = Record(0, at, line).native
-        if native.get("type") == "stream_event":
-            add_stream_event(native, carry, at, len(line), 0, 0)
-        at += len(line)
-    return next((unit for block, unit in partial_units(carry) if block.offset == offset), None)
 
 
 def session_file(path: str, session: str = "") -> str:

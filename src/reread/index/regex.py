@@ -14,6 +14,8 @@ op: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
 SHORTEST = 3
 """Shorter literals are in too many words to be of use."""
+PLAIN = frozenset(" !#$%()*+,-.0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~")
+"""Characters that JSON is never written with escapes for, unless all are escaped that can be."""
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
@@ -65,3 +67,21 @@ def _words(literal: str) -> list[Node]:
         if len(found[0]) >= SHORTEST or found[0] > "\u0e00":
             nodes.append(Words((found[0],), prefix=found.end() == len(literal), suffix=found.start() == 0))
     return nodes
+
+
+def required_literals(pattern: re.Pattern[str]) -> list[bytes]:
+    """Return literal text that every match of a pattern contains, as JSON writes it."""
+    if pattern.flags & re.IGNORECASE:
+        return []
+    return [literal for literal in _literals(parser.parse(pattern.pattern, pattern.flags)) if len(literal) > 1]
+
+
+def _literals(items: Any) -> list[bytes]:
+    found = [b""]
+    for code, value in items:
+        if code is op.LITERAL and chr(value) in PLAIN:
+            found[-1] += bytes([value])
+            continue
+        inner = _literals(value[3]) if code is op.SUBPATTERN and not value[1] else []
+        found += [b"", *inner, b""]
+    return found

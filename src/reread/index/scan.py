@@ -11,10 +11,11 @@ from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.file_pass import FilePass
-from reread.index.hits import FoundUnit, session_file
+from reread.index.hits import session_file
 from reread.index.matching import UnitFacts, matches
 from reread.index.query import Node
 from reread.index.store import Cursor, UnitPosition
+from reread.index.unit_reader import FoundUnit
 from reread.index.units import Carry, Unit
 
 NO_ENGINE = "There is no search engine for this platform, so the files were searched."

@@ -35,6 +35,8 @@ class RecordResults(NamedTuple):
     def of(cls, blocks: Sequence[Block]) -> RecordResults:
         """Find the results among the blocks of a record."""
         results = [block for block in blocks if isinstance(block, ResultBlock)]
+        if not results:
+            return NO_RESULTS
         own = [block for block in results if isinstance(block, ToolResult)]
         by_id = {id: block for block in reversed(results) if isinstance(id := cast(Any, block.tool_use_id), str)}
         places = {
@@ -51,6 +53,9 @@ class RecordResults(NamedTuple):
         if place is None or not isinstance(data, list) or len(cast(list[Any], data)) != self.own:
             return None
         return cast(list[Any], data)[place]
+
+
+NO_RESULTS = RecordResults({}, {}, 0)
 
 
 class Bodies:
