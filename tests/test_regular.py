@@ -140,6 +140,7 @@ def test_settings_of_any_size_are_not_read(tmp_path: Path) -> None:
 READERS = {"read_bytes", "read_text", "FileIO"}
 OWN = {
     "reread.disk.regular": "the one place",
+    "reread.disk.kept": "kept files, which are never links",
     "reread.base.stdio": "the process's own streams",
     "reread.disk.atomic": "writes",
     "reread.recording.child": "the terminal",

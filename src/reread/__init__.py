@@ -9,6 +9,7 @@ from reread.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
+    from reread.archive.archive import Archive, keep
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Agent": "model.conversation",
     "Ambiguous": "errors",
+    "Archive": "archive.archive",
     "Branch": "model.conversation",
     "Call": "model.conversation",
     "Change": "session.changes",
@@ -56,6 +58,7 @@ _MODULES = {
     "export": "reader.export_formats",
     "files": "session.session",
     "follow": "session.follow",
+    "keep": "archive.archive",
     "open": "session.session",
     "replay": "recording.player",
     "search": "index.find",
@@ -68,6 +71,7 @@ _MODULES = {
 __all__ = [
     "Agent",
     "Ambiguous",
+    "Archive",
     "Branch",
     "Call",
     "Change",
@@ -94,6 +98,7 @@ __all__ = [
     "export",
     "files",
     "follow",
+    "keep",
     "open",
     "replay",
     "search",

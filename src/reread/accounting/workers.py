@@ -15,7 +15,8 @@ import msgspec
 from reread.accounting.digest import Digest, decode_digest, encode
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, ReadAt
-from reread.disk.regular import open_regular
+from reread.disk.kept import KeptFile
+from reread.disk.regular import open_regular, status_of
 
 if TYPE_CHECKING:
     from reread.accounting.file_scan import ReadResult
@@ -145,7 +146,7 @@ def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
     from reread.accounting.file_scan import FileScan
 
     with open_regular(job.path) as file:
-        scan = FileScan(job.path, FileState.of(os.fstat(file.fileno())), _reader(file), job.cached, buffer)
+        scan = FileScan(job.path, FileState.of(status_of(file)), _reader(file), job.cached, buffer)
         scanner = scan.scanner
         file.seek(scanner.offset)
         while count := file.readinto(scanner.free_space()):
@@ -153,7 +154,7 @@ def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
         return scan.finish()
 
 
-def _reader(file: FileIO) -> ReadAt:
+def _reader(file: FileIO | KeptFile) -> ReadAt:
     """Return a function that reads from an open file by offset."""
 
     def read_at(offset: int, length: int) -> bytes:

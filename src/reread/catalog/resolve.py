@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from reread.base.text import one_line
 from reread.catalog.summaries import Header, captures_of, read_header, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
+from reread.disk.kept import file_exists, own_path
 from reread.disk.regular import open_regular
 from reread.disk.sources import require_regular_file
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
@@ -42,13 +42,13 @@ class Candidate(NamedTuple, Generic[T]):
 
 def looks_like_path(name: str | Path) -> bool:
     """True if a name is written like a path: ids contain no separator and no suffix."""
-    return isinstance(name, Path) or "/" in name or "\\" in name or name.endswith((".jsonl", ".json"))
+    return isinstance(name, Path) or "/" in name or "\\" in name or name.endswith((".jsonl", ".json", ".zst"))
 
 
 def missing_path(name: str | Path) -> Path | None:
     """Return the path that a name stands for if no file is there yet."""
     path = layout.expand_path(name)
-    return path if looks_like_path(name) and not os.path.exists(path) else None
+    return path if looks_like_path(name) and not file_exists(path) else None
 
 
 def choose(name: str, candidates: Sequence[Candidate[T]], noun: str) -> T | None:
@@ -81,8 +81,8 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
     """Return the file of a session by path, id, unique prefix or "latest"."""
     if name == "":
         raise Misuse("Empty session name; use a path, a session id or its beginning, or latest.")
-    path = layout.expand_path(name)
-    if os.path.exists(path):
+    path = own_path(layout.expand_path(name))
+    if file_exists(path):
         return require_regular_file(path)
     if isinstance(name, Path):
         return path

@@ -18,7 +18,7 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues
 from reread.disk.file_set import gone_files
-from reread.disk.regular import open_regular
+from reread.disk.regular import open_regular, status_of
 from reread.errors import Unreadable, naming_file
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
@@ -71,7 +71,7 @@ def read_header(path: str | Path) -> Header:
     """Read the header of one session file."""
     try:
         with open_regular(path) as file:
-            stat = os.fstat(file.fileno())
+            stat = status_of(file)
             first, last = _HeaderScan(), _HeaderScan()
             begin = chunk = file.read(PEEK)
             while chunk:

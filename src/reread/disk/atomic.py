@@ -37,3 +37,10 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mod
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of the data, in as many writes as it takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from reread.disk.kept import is_file
 from reread.disk.regular import open_regular
 
 FOLDER = "file-history"
@@ -25,7 +25,7 @@ def read_backup(session: Path, ids: Iterable[str], name: str) -> bytes | None:
         return None
     for id in dict.fromkeys([session.stem, *ids]):
         path = session.parent.parent.parent / FOLDER / id / name
-        if _SESSION.fullmatch(id) is None or path.is_symlink() or not os.path.isfile(path):
+        if _SESSION.fullmatch(id) is None or path.is_symlink() or not is_file(path):
             continue
         try:
             with open_regular(path) as file:

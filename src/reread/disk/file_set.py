@@ -11,6 +11,7 @@ import msgspec
 
 from reread.disk import layout
 from reread.disk.cache import FileState
+from reread.disk.kept import file_exists
 
 WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
 """Folders that belong to a session and contain no records."""
@@ -72,4 +73,4 @@ def gone_files(known: Iterable[str], present: Collection[str], folders: Iterable
     """Return the known files below some folders that are not among the present ones and no longer exist."""
     tops = tuple(os.path.join(folder, "") for folder in folders)
     missing = (path for path in known if path not in present and path.startswith(tops))
-    return [path for path in missing if not os.path.exists(path)]
+    return [path for path in missing if not file_exists(path)]

@@ -14,12 +14,16 @@ from typing import Any, cast
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
 from reread.disk.filenames import unicode_stem
+from reread.disk.kept import SUFFIX as KEPT_SUFFIX
+from reread.disk.kept import is_file, original_names, stat_file
 from reread.disk.regular import open_regular, read_settings
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
+ARCHIVE_VARIABLE = "REREAD_ARCHIVE"
+ARCHIVE = "archive"
 CHORUS_FOLDER = ".chorus"
 """A folder with captured conversations that another program keeps in a project."""
 PROJECTS = "projects"
@@ -102,6 +106,13 @@ def default_store() -> Path:
     return user_data_path("reread", appauthor=False)
 
 
+def default_archive() -> Path:
+    """Return the folder where this machine keeps copies of sessions."""
+    paths = [path.strip() for path in os.environ.get(ARCHIVE_VARIABLE, "").split(",")]
+    first = next(filter(None, paths), None)
+    return expand_path(first) if first is not None else default_store() / ARCHIVE
+
+
 def store_roots() -> list[Path]:
     """Return the folders to search for captured conversations: the own store, and the project's `.chorus` folder."""
     chorus = _chorus_folder()
@@ -175,9 +186,20 @@ def jsonl_files(folder: str, *, skip: frozenset[str] = frozenset()) -> Iterator[
 
 
 def _entries(folder: str, real: str, skip: frozenset[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield path, real path and kind (True: folder) of the folders and `.jsonl` files in a folder, sorted by name."""
+    """Yield path, real path and kind (True: folder) of the folders and `.jsonl` files in a folder.
+
+    Files that are only kept come first; each group is sorted by name.
+    """
     with suppress(OSError):
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        kept = original_names(entry.name for entry in entries if entry.name.endswith(KEPT_SUFFIX))
+        kept -= {entry.name for entry in entries} if kept else set()
+        yield from (
+            (os.path.join(folder, name), os.path.join(real, name), False)
+            for name in sorted(kept)
+            if name.endswith(".jsonl")
+        )
+        for entry in entries:
             below = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
             with suppress(OSError):  # a circular link, or no permission
                 if entry.is_dir():
@@ -214,8 +236,9 @@ def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> 
         return None
     for root in [expand_path(root) for root in roots] if roots else config_folders():
         folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
-        for path in sorted(folder.glob(f"*/{session}.jsonl")) if os.path.isdir(folder) else ():
-            return path
+        for project in sorted(folder.glob("*/")) if os.path.isdir(folder) else ():
+            if is_file(path := project / f"{session}.jsonl"):
+                return path
     return None
 
 
@@ -239,7 +262,8 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     if session.name.startswith(AGENT_PREFIX):
         return _descendants({agent_id(session)}, _agent_files_in(session.parent))
     inner = session.with_suffix("") / SUBAGENTS
-    paths = sorted(inner.rglob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(inner) else []
+    below = (Path(path) for path, _ in jsonl_files(str(inner))) if os.path.isdir(inner) else ()
+    paths = sorted(path for path in below if path.name.startswith(AGENT_PREFIX))
     paths += [path for path in _agent_files_in(session.parent) if _session_id_of(path) in ids]
     return {agent_id(path): path for path in reversed(paths)}
 
@@ -261,7 +285,7 @@ def session_of(path: Path, folder: Path) -> Path | None:
 def _session_id_of(path: Path) -> str | None:
     """Return the session that an agent's file belongs to; the file is read again only if it has changed."""
     try:
-        stat = path.stat()
+        stat = stat_file(path)
     except OSError:
         return None
     return _read_session_id(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
@@ -284,7 +308,9 @@ def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
 
 
 def _agent_files_in(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"{AGENT_PREFIX}*.jsonl")) if os.path.isdir(folder) else []
+    names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
+    found = {name for name in (*names, *original_names(names)) if name.startswith(AGENT_PREFIX)}
+    return [folder / name for name in sorted(found) if name.endswith(".jsonl")]
 
 
 def agent_id(path: Path) -> str:
@@ -322,7 +348,7 @@ def tool_result_file(session: Path, written: str) -> Path | None:
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
     for folder in (session.with_suffix(""), session.parent.parent, session.parent):
         path = folder / "tool-results" / name
-        if os.path.isfile(path):
+        if is_file(path):
             return path
     return None
 

@@ -12,6 +12,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from reread.disk.kept import KeptFile, is_kept_transcript, kept_path
+
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LARGEST_SETTINGS = 1 << 24
 """A file of settings or metadata with more bytes is not read."""
@@ -50,15 +52,28 @@ def open_descriptor(path: str | Path, flags: int = os.O_RDONLY, mode: int = PRIV
     return descriptor
 
 
-def open_regular(path: str | Path) -> io.FileIO:
-    """Open a regular file for reading, without a buffer."""
-    return io.FileIO(open_descriptor(path), "rb")
+def open_regular(path: str | Path) -> io.FileIO | KeptFile:
+    """Open a regular file for reading, without a buffer; one that is gone is read from where it is kept."""
+    if is_kept_transcript(path):
+        return KeptFile(os.fspath(path))
+    try:
+        return io.FileIO(open_descriptor(path), "rb")
+    except (FileNotFoundError, NotADirectoryError):
+        kept = kept_path(path)
+        if kept is None:
+            raise
+        return KeptFile(kept)
+
+
+def status_of(file: io.FileIO | KeptFile) -> os.stat_result:
+    """Return the status of an open file; of a kept one with the size of its raw bytes."""
+    return file.status() if isinstance(file, KeptFile) else os.fstat(file.fileno())
 
 
 def read_settings(path: str | Path) -> bytes:
     """Return the content of a small file."""
     with open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > LARGEST_SETTINGS:
+        if status_of(file).st_size > LARGEST_SETTINGS:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
         return file.readall()
 

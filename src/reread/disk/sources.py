@@ -10,7 +10,8 @@ import weakref
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from reread.disk.regular import NotRegular, check_regular, open_regular
+from reread.disk.kept import KeptFile, stat_file
+from reread.disk.regular import NotRegular, check_regular, open_regular, status_of
 from reread.errors import Misuse, NotFound, Unreadable
 
 LIVE_SECONDS = 30.0
@@ -70,7 +71,7 @@ class TempFileSource:
 def require_regular_file(path: Path) -> Path:
     """Return the path; raise Unreadable for a folder, and for a pipe or device, which might be read forever."""
     try:
-        check_regular(path.stat().st_mode, path)
+        check_regular(stat_file(path).st_mode, path)
     except NotRegular as error:
         raise Unreadable.at(path, error) from error
     return path
@@ -88,7 +89,10 @@ def read_all(stream: IO[bytes]) -> bytes:
 
 
 class FileSource:
-    """A file, read by offset; never mapped into memory, because truncating a mapped file kills the process."""
+    """A file, read by offset, whether it is there or kept.
+
+    It is never mapped into memory, because truncating a mapped file kills the process.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
@@ -104,6 +108,8 @@ class FileSource:
     def read(self, offset: int, length: int) -> bytes:
         """Return the bytes at an offset; fewer if the file has shrunk."""
         try:
+            if isinstance(self._file, KeptFile):
+                return self._file.read_at(offset, length)
             if hasattr(os, "pread"):
                 return os.pread(self._file.fileno(), length, offset)
             with self._lock:
@@ -114,20 +120,20 @@ class FileSource:
 
     def identity(self) -> object:
         """Return a value that changes if another file replaces this one."""
-        status = os.fstat(self._file.fileno())
+        status = status_of(self._file)
         return (status.st_dev, status.st_ino)
 
 
 def identity_at(path: Path) -> tuple[object, int]:
     """Return the identity and size of the file at a path now."""
-    status = path.stat()
+    status = stat_file(path)
     return (status.st_dev, status.st_ino), status.st_size
 
 
 def file_fingerprint(path: Path) -> tuple[int, ...] | None:
     """Return a value that changes whenever the file does; None if there is no file."""
     try:
-        stat = path.stat()
+        stat = stat_file(path)
     except OSError:
         return None
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
@@ -136,6 +142,6 @@ def file_fingerprint(path: Path) -> tuple[int, ...] | None:
 def is_being_written(path: Path) -> bool:
     """True if a file was modified within the last `LIVE_SECONDS`."""
     try:
-        return time.time() - path.stat().st_mtime < LIVE_SECONDS
+        return time.time() - stat_file(path).st_mtime < LIVE_SECONDS
     except OSError:
         return False

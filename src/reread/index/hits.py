@@ -16,6 +16,7 @@ from reread.base.times import parse_json_time
 from reread.catalog.summaries import Header, read_header
 from reread.disk import layout
 from reread.disk.filenames import unicode_stem
+from reread.disk.kept import is_file
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, naming_file
 from reread.index.matching import Snippet
@@ -79,7 +80,7 @@ def session_file(path: str, session: str = "") -> str:
         return path
     above, found, _ = path.replace("\\", "/").partition(f"/{layout.SUBAGENTS}/")
     main = f"{above}.jsonl" if found else str(Path(path).with_name(f"{session}.jsonl"))
-    return main if (found or session) and os.path.isfile(main) else path
+    return main if (found or session) and is_file(main) else path
 
 
 class HitBuilder:

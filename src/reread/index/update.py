@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,7 @@ from reread.base.gc_pause import gc_paused
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived
 from reread.disk.file_set import FileSet
+from reread.disk.kept import is_readable
 from reread.disk.sources import FileSource, Source
 from reread.errors import NotFound, Unreadable, Unwritable, naming_file
 from reread.index.file_pass import FilePass
@@ -39,7 +39,7 @@ Progress = Callable[[int], None]
 def changed_files(cursors: dict[str, Cursor], files: FileSet) -> tuple[list[str], list[str]]:
     """Return the files that are new or changed, the newest first, and those that are gone."""
     changed = [path for path, state in files.states.items() if not _has(cursors, path, state)]
-    changed = [path for path in changed if os.access(path, os.R_OK)]
+    changed = [path for path in changed if is_readable(path)]
     changed.sort(key=lambda path: files.states[path].modified, reverse=True)
     return changed, files.gone(cursors)
 

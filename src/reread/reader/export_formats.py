@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from reread.disk.atomic import write_atomic
+from reread.disk.kept import stat_file
 from reread.disk.regular import PRIVATE_FILE
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
@@ -59,7 +60,7 @@ def copy_mode(session: Session) -> int:
     if session.path is None:
         return 0o666
     try:
-        return session.path.stat().st_mode & 0o666
+        return stat_file(session.path).st_mode & 0o666
     except OSError:  # it has been deleted
         return PRIVATE_FILE
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from reread.accounting.billing import Usage, total
 from reread.base.text import plural
 from reread.base.times import parse_timestamp, seconds_between
+from reread.disk.kept import file_exists
 from reread.disk.sources import FileSource, is_being_written
 from reread.errors import Misuse, NotFound
 from reread.model.conversation import Agent, Call, Conversation, Message, Turn
@@ -390,7 +391,7 @@ def _summary(by_model: dict[str, Usage], context: list[ContextFill]) -> schema.U
 def _problems(session: Session) -> schema.Problems:
     """The problems of a session's file, which is opened again because this session may grow meanwhile."""
     path = session.path
-    copy = Session(FileSource(path), roots=session.roots) if path is not None and path.exists() else session
+    copy = Session(FileSource(path), roots=session.roots) if path is not None and file_exists(path) else session
     found = copy.problems
     shown = [schema.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MAX_PROBLEMS]]
     return schema.Problems(problems=shown, more=len(found) - len(shown))

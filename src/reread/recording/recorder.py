@@ -20,6 +20,7 @@ from reread.catalog.store import DEFAULT, Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.catalog.writer import RESULT, ConversationWriter
+from reread.disk.atomic import write_all
 from reread.errors import Misuse, Unwritable
 from reread.recording.child import POSIX, Child, start
 from reread.records.decode import Decoder, Record
@@ -351,13 +352,6 @@ def _is_readable(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     return bool(poll.poll(POLL_SECONDS * 1000))
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write all of the data, in as many writes as it takes."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _in_thread(work: Callable[[int], None], fd: int) -> threading.Thread:

@@ -21,6 +21,7 @@ from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
 from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
 from reread.disk import layout
+from reread.disk.kept import is_kept_transcript
 from reread.disk.sources import read_all
 from reread.errors import Misuse
 
@@ -139,7 +140,11 @@ def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str 
         from reread.session.usage_inputs import add_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        add_session(inputs, path if os.path.isfile(path) else resolve_session(name, root=root), roots)
+        add_session(
+            inputs,
+            path if os.path.isfile(path) and not is_kept_transcript(path) else resolve_session(name, root=root),
+            roots,
+        )
 
 
 def _read(source: Any) -> bytes:

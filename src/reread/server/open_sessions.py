@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reread.base import gc_pause
+from reread.disk.kept import file_exists, stat_file
 from reread.disk.sources import FileSource, file_fingerprint, is_being_written
 from reread.errors import NotFound, RereadError
 from reread.reader import schema
@@ -88,7 +88,7 @@ class OpenSession:
     def progress(self) -> schema.OpeningProgress:
         """How many bytes of the file have been read."""
         try:
-            size = self.path.stat().st_size
+            size = stat_file(self.path).st_size
         except OSError:
             size = self.bytes_read
         return schema.OpeningProgress(read=self.bytes_read, size=size)
@@ -192,7 +192,7 @@ class OpenSession:
                 rewritten = rewritten or _is_rewrite(change)
                 if change.agent is not None:
                     agents[change.agent.id] = None
-        gone, live = not os.path.exists(self.path), self._view.live
+        gone, live = not file_exists(self.path), self._view.live
         if changed:
             self._view.update()
         if rewritten:

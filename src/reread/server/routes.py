@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import binascii
-import os
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Generator
 from pathlib import Path
@@ -18,6 +17,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from reread.base import jsontext
+from reread.disk.kept import file_exists
 from reread.errors import Misuse, NotFound, RereadError
 from reread.index.find import NEWEST
 from reread.reader.html_export import STATIC, session_html
@@ -188,7 +188,7 @@ def _usage(view: SessionView, params: Parameters) -> Any:
 
 def _export(view: SessionView, params: Parameters) -> Callable[[], Response]:
     path = view.session.path
-    source = path if path is not None and os.path.exists(path) else view.session
+    source = path if path is not None and file_exists(path) else view.session
     selection = Selection(thinking=not params.flag("no_thinking"), images=not params.flag("no_images"))
     headers = {"content-disposition": f'attachment; filename="{params.path["key"]}.html"'}
     return lambda: StreamingResponse(session_html(open(source), selection), media_type="text/html", headers=headers)

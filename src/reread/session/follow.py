@@ -12,6 +12,7 @@ from watchfiles import watch
 
 from reread.catalog.resolve import missing_path, resolve_session
 from reread.disk import layout
+from reread.disk.kept import file_exists, stat_file
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.session.changes import Change, ChangeStream
@@ -70,7 +71,7 @@ def _changes(
         if stream.closed:
             return
         if follower is None:
-            if not os.path.exists(path):
+            if not file_exists(path):
                 continue
             follower = Follower(Session(FileSource(path)), seen={})
         yield from follower.changes(touched)
@@ -168,7 +169,7 @@ class AllFollower:
     def _open(self, path: Path) -> Follower | None:
         with suppress(Unreadable, NotFound, OSError):  # gone again, or not readable: the others continue
             session = Session(FileSource(path), roots=self._roots)
-            if self._sizes.get(str(path), 0) > path.stat().st_size:  # it was cut
+            if self._sizes.get(str(path), 0) > stat_file(path).st_size:  # it was cut
                 self._sizes[str(path)] = 0
             return self._followers.setdefault(path, Follower(session, seen=self._sizes))
         return None
@@ -181,5 +182,5 @@ class AllFollower:
         for folder in layout.session_folders(self._roots):
             for path, _ in layout.jsonl_files(str(folder)):
                 with suppress(OSError):  # gone again
-                    found[path] = Path(path).stat().st_size
+                    found[path] = stat_file(path).st_size
         return found

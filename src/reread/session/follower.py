@@ -11,6 +11,7 @@ from pathlib import Path
 from watchfiles import watch
 
 from reread.disk import layout
+from reread.disk.kept import file_exists
 from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.session.changes import Change, change_of
@@ -116,7 +117,7 @@ class Follower:
         if session.loader.can_continue():
             yield from self._changes(session.loader, session.load_lines())
             return
-        if session.path is None or not os.path.exists(session.path):
+        if session.path is None or not file_exists(session.path):
             return
         self._seen.pop(str(session.path), None)
         old, new = session.reload(), session.loader.conversation
@@ -130,7 +131,7 @@ class Follower:
             yield from self._changes(loader, loader.load_lines())
             return
         path = loader.source.path
-        if path is None or not os.path.exists(path):
+        if path is None or not file_exists(path):
             return
         self._seen.pop(str(path), None)
         fresh = load_agent(id, path, torn=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reread.accounting.collect import Inputs
 from reread.catalog.store import companions
+from reread.disk.kept import file_exists
 from reread.disk.sources import Source
 
 CHUNK = 1 << 18
@@ -23,7 +23,7 @@ def add_session(inputs: Inputs, path: Path, roots: Sequence[str | Path] | None =
 def usage_inputs(path: Path | None, source: Source, roots: Sequence[str | Path] | None) -> Inputs:
     """Return what is counted as a session's usage: its files, or its bytes if there is no file."""
     inputs = Inputs()
-    if path is not None and os.path.exists(path):
+    if path is not None and file_exists(path):
         add_session(inputs, path, roots)
     else:
         inputs.data.append(b"".join(_chunks(source)))

@@ -8,6 +8,10 @@ from __future__ import annotations
 from reread.accounting.billing import UsageRow
 from reread.accounting.group_by import CostComparison, UsageGroup, UsageReport
 from reread.accounting.prices import ModelName, Price, PricedModel, Prices, Rates, Tier
+from reread.archive.archive import KeepReport
+from reread.archive.restore import KeptVersion, RestoredFile
+from reread.archive.sync import FileOutcome
+from reread.archive.verify import KeptEntry, KeptProblem
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import CaptureRun, StoredLine
 from reread.catalog.writer import ConversationWriter
@@ -120,12 +124,17 @@ __all__ = [
     "FallbackModel",
     "FallbackTrigger",
     "FileHistory",
+    "FileOutcome",
     "FileText",
     "FileVersion",
     "Hit",
     "Hits",
     "Image",
     "ImageTransformations",
+    "KeepReport",
+    "KeptEntry",
+    "KeptProblem",
+    "KeptVersion",
     "Ledger",
     "Lines",
     "McpTool",
@@ -145,6 +154,7 @@ __all__ = [
     "Rates",
     "Records",
     "RedactedThinking",
+    "RestoredFile",
     "ResultBlock",
     "SearchResult",
     "ServerToolFields",

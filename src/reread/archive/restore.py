@@ -1,0 +1,91 @@
+"""Write kept files back: the same bytes under the same names, and never over another file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from reread.archive.kept_copy import TEMPORARY, examine
+from reread.disk.atomic import write_all
+from reread.disk.frames import BadFrame, read_frames
+from reread.disk.kept import open_no_link, opened
+from reread.disk.regular import make_private_folder
+from reread.errors import Misuse, Unwritable
+
+
+class KeptVersion(msgspec.Struct, frozen=True):
+    """One generation of a kept file."""
+
+    path: str
+    """The kept file."""
+    name: str
+    """The path of the original, below Claude Code's folder."""
+    generation: int
+
+
+class RestoredFile(msgspec.Struct, frozen=True):
+    """A file that was written back, or could not be."""
+
+    path: str
+    size: int
+    generation: int
+    damage: str = ""
+    """Why it could not be."""
+
+
+def restore(
+    versions: Iterable[KeptVersion], folder: Path, progress: Callable[[int], None] | None = None
+) -> list[RestoredFile]:
+    """Write files below a folder; raise Misuse, and write nothing, if one of them exists."""
+    todo = [(version, folder / version.name) for version in versions]
+    there = [str(target) for _, target in todo if os.path.lexists(target)]
+    if there:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise Misuse(f"{there[0]}{more} already exists; nothing is overwritten: use an empty folder.")
+    try:
+        return [_restore_one(version, target, progress) for version, target in todo]
+    except OSError as error:
+        raise Unwritable.at(error.filename or folder, error) from error
+
+
+def _restore_one(version: KeptVersion, target: Path, progress: Callable[[int], None] | None) -> RestoredFile:
+    copy = examine(version.path, version.generation)
+    if copy.damage or copy.doubt:
+        return RestoredFile(str(target), 0, version.generation, copy.damage or copy.doubt)
+    make_private_folder(target.parent)
+    temporary = target.with_name(TEMPORARY + secrets.token_hex(6))
+    try:
+        with opened(version.path) as (read, status):
+            out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                for raw, _ in read_frames(read, copy.packed_size):
+                    write_all(out, raw)
+                    if progress is not None:
+                        progress(len(raw))
+                os.fsync(out)
+            finally:
+                os.close(out)
+        os.utime(temporary, ns=(status.st_atime_ns, status.st_mtime_ns))
+        _name(temporary, target)
+    except BadFrame as error:
+        return RestoredFile(str(target), 0, version.generation, str(error))
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return RestoredFile(str(target), copy.raw_size, version.generation)
+
+
+def _name(temporary: Path, target: Path) -> None:
+    """Give a file its name, unless another one has it."""
+    try:
+        os.link(temporary, target)  # the only way that cannot overwrite
+    except OSError as error:
+        if error.errno == errno.EEXIST or os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
+        temporary.rename(target)  # a file system without hard links

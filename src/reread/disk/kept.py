@@ -1,0 +1,305 @@
+"""Kept files: a file that `reread keep` has copied is read through its frames, under its own name.
+
+`folder/name.jsonl` is the file itself or, if there is none, what `folder/name.jsonl.zst` keeps of it. Whoever opens,
+lists or examines files through `disk` need not know which.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from reread.disk.frames import BadFrame, FrameMap, ReadAt, last_frame, measure_frame, parse_map, reader, unpack
+
+SUFFIX = ".zst"
+MAP_SUFFIX = ".map"
+CACHED_BYTES = 8 << 20
+"""Raw bytes of frames that an open file remembers; at least one frame."""
+
+_GENERATION = re.compile(r"\.gen([1-9]\d{0,8})$")
+
+
+def kept_name(name: str, generation: int = 1) -> str:
+    """Return the name under which a generation of a file is kept."""
+    if generation == 1 and not _GENERATION.search(name):
+        return name + SUFFIX
+    return f"{name}.gen{generation}{SUFFIX}"
+
+
+def parse_kept_name(name: str) -> tuple[str, int] | None:
+    """Return the name of the file that is kept under a name, and the generation; None if it is no such name."""
+    stem = name.removesuffix(SUFFIX)
+    if not stem or stem == name:
+        return None
+    found = _GENERATION.search(stem)
+    original = (stem[: found.start()], int(found[1])) if found is not None else (stem, 1)
+    return original if original[0] and kept_name(*original) == name else None
+
+
+def generation_path(path: str | Path, generation: int) -> str:
+    """Return where a generation of a file is kept; the name of a file decides, not that of its folder."""
+    folder, name = os.path.split(str(path))
+    return os.path.join(folder, kept_name(name, generation))
+
+
+def kept_path(path: str | Path) -> str | None:
+    """Return the file that keeps a missing file: its newest generation; None if it is not kept."""
+    newest, generation = None, 1
+    while os.path.lexists(found := generation_path(path, generation)):
+        newest, generation = found, generation + 1
+    return newest
+
+
+def own_path(path: Path) -> Path:
+    """Return the file that a path names if it is the newest generation of a kept one, else the path."""
+    parsed = parse_kept_name(path.name)
+    original = path.with_name(parsed[0]) if parsed is not None else path
+    if os.path.lexists(original) or kept_path(original) != str(path):
+        return path
+    return original
+
+
+def is_kept_transcript(path: str | Path) -> bool:
+    """True if a path is that of a transcript's frames, rather than of a transcript."""
+    text = os.fspath(path)
+    parsed = parse_kept_name(os.path.basename(text)) if text.endswith(SUFFIX) else None
+    return parsed is not None and parsed[0].endswith(".jsonl")
+
+
+def original_names(names: Iterable[str]) -> set[str]:
+    """Return the names of the files that are kept under some names."""
+    return {parsed[0] for parsed in map(parse_kept_name, names) if parsed is not None}
+
+
+def stat_file(path: str | Path) -> os.stat_result:
+    """Return the status of a file; of a kept one with the size of its raw bytes."""
+    try:
+        if not is_kept_transcript(path):
+            return os.stat(path)  # noqa: PTH116
+        kept = os.fspath(path)
+    except (FileNotFoundError, NotADirectoryError):
+        kept = kept_path(path)
+        if kept is None:
+            raise
+    status = os.stat(kept, follow_symlinks=False)  # noqa: PTH116
+    return _with_size(status, raw_size(kept, status)) if stat.S_ISREG(status.st_mode) else status
+
+
+def is_file(path: str | Path) -> bool:
+    """True if there is a regular file, or a kept one."""
+    return os.path.isfile(path) or (not os.path.lexists(path) and kept_path(path) is not None)
+
+
+def file_exists(path: str | Path) -> bool:
+    """True if there is a file or folder, or a kept file."""
+    return os.path.exists(path) or is_file(path)
+
+
+def is_readable(path: str | Path) -> bool:
+    """True if the file, or what is kept of it, may be read."""
+    return os.access(path, os.R_OK) or os.access(kept_path(path) or path, os.R_OK)
+
+
+def _with_size(status: os.stat_result, size: int) -> os.stat_result:
+    """Return a status with another size; times in nanoseconds are kept."""
+    fields = list(status)
+    fields[stat.ST_SIZE] = size
+    names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns")
+    return os.stat_result(fields, {name: getattr(status, name) for name in names})
+
+
+def raw_size(kept: str, status: os.stat_result) -> int:
+    """Return the number of raw bytes in a kept file: by the end of its map, or by its frames."""
+    with suppress(OSError), opened(kept + MAP_SUFFIX) as (read, map_status):
+        frame = last_frame(read, map_status.st_size) if stat.S_ISREG(map_status.st_mode) else None
+        if frame is not None and frame.packed_end == status.st_size:
+            return frame.raw_end
+    with KeptFile(kept) as file:
+        return file.size
+
+
+def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """Open a file that must not be a link; nothing waits for a pipe."""
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    return os.open(path, flags, 0o600)
+
+
+@contextmanager
+def opened(path: str | Path) -> Generator[tuple[ReadAt, os.stat_result]]:
+    """Open a file that must not be a link; yield a function that reads it by offset, and its status."""
+    descriptor = open_no_link(path)
+    try:
+        yield reader(descriptor), os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_map_file(kept: str) -> bytes | None:
+    """Return the content of a kept file's map; None if there is none."""
+    try:
+        with opened(kept + MAP_SUFFIX) as (read, status):
+            return read(0, status.st_size) if stat.S_ISREG(status.st_mode) else None
+    except OSError:
+        return None
+
+
+class KeptFile(io.RawIOBase):
+    """The raw bytes of a kept file, read at any offset."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._descriptor = open_no_link(path)
+        self._read_packed = reader(self._descriptor)
+        self._lock = threading.Lock()
+        self._cached: OrderedDict[int, bytes] = OrderedDict()
+        self._at = 0
+        self._has_map_file = False
+        """True if the map was read from the file beside it."""
+        try:
+            status = os.fstat(self._descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.ENODEV, "it is not a regular file", path)
+            self._packed_size = status.st_size
+            self._map = self._load_map()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def size(self) -> int:
+        """Number of raw bytes; more once another frame was appended."""
+        packed = os.fstat(self._descriptor).st_size
+        if packed != self._packed_size:
+            with self._lock:
+                self._packed_size = packed
+                self._map.extend(self._read_packed)
+        return self._map.raw_size
+
+    def status(self) -> os.stat_result:
+        """Return the file's status, with the size of its raw bytes."""
+        return _with_size(os.fstat(self._descriptor), self.size)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return the raw bytes at an offset; fewer at the end."""
+        if offset + length > self._map.raw_size:
+            length = min(length, self.size - offset)
+        pieces: list[bytes] = []
+        while length > 0:
+            data = self._read_frame(offset, length)
+            pieces.append(data)
+            offset += len(data)
+            length -= len(data)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _read_frame(self, offset: int, length: int) -> bytes:
+        """Return raw bytes at an offset, at most up to the end of a frame."""
+        with self._lock:
+            index = self._map.frame_at(offset)
+            try:
+                data = self._frame(index)
+            except BadFrame as error:
+                if not self._has_map_file:
+                    raise damaged(self.path, self._map.packed_range(index)[0], error) from error
+                data = None
+            if data is not None:
+                return data[offset - self._map.raw_start(index) :][:length]
+            self._has_map_file = False  # the map may be the wrong one, so the frames decide
+            self._map = FrameMap([], [])
+            self._map.extend(self._read_packed)
+            self._cached.clear()
+        if offset >= self._map.raw_size:
+            raise damaged(self.path, self._map.packed_size, BadFrame("the next frame is not whole"))
+        return self._read_frame(offset, length)
+
+    def _frame(self, index: int) -> bytes:
+        """Return the raw bytes of a frame; raise BadFrame if it is damaged or not where the map says."""
+        if index in self._cached:
+            self._cached.move_to_end(index)
+            return self._cached[index]
+        start, end = self._map.packed_range(index)
+        data = unpack(self._read_packed(start, end - start))
+        if len(data) != self._map.raw_ends[index] - self._map.raw_start(index):
+            raise BadFrame("a frame of another length")
+        self._cached[index] = data
+        while len(self._cached) > 1 and sum(map(len, self._cached.values())) > CACHED_BYTES:
+            self._cached.popitem(last=False)
+        return data
+
+    def _load_map(self) -> FrameMap:
+        """Return the map: from the file beside it, if that fits the frames, else made of the frames."""
+        found = FrameMap([], [])
+        data = read_map_file(self.path)
+        frames = parse_map(data) if data is not None else None
+        if frames and frames[-1].packed_end <= self._packed_size:
+            found = FrameMap([frame.raw_end for frame in frames], [frame.packed_end for frame in frames])
+            self._has_map_file = self._fits(found)
+            if not self._has_map_file:
+                found = FrameMap([], [])
+        found.extend(self._read_packed)
+        if not found.raw_ends and self._packed_size:
+            raise damaged(self.path, 0, BadFrame("it has no whole frame"))
+        return found
+
+    def _fits(self, found: FrameMap) -> bool:
+        """True if the last frame of a map is where the map says; the others are compared when they are read."""
+        index = len(found.raw_ends) - 1
+        start, end = found.packed_range(index)
+        try:
+            shape = measure_frame(self._read_packed, start)
+        except BadFrame:
+            return False
+        raw = found.raw_ends[index] - found.raw_start(index)
+        return shape is not None and start + shape.packed_size == end and shape.raw_size in (raw, None)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
+        self._at = max(0, (self.size if base is None else base) + offset)
+        return self._at
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        length = max(0, self.size - self._at) if size is None or size < 0 else size
+        data = self.read_at(self._at, length)
+        self._at += len(data)
+        return data
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            os.close(self._descriptor)
+
+
+def damaged(path: str, offset: int, error: BadFrame) -> OSError:
+    """Return the error for a kept file that cannot be read."""
+    reason = f"damaged at byte {offset} ({error}); run `reread keep --verify`"
+    return OSError(errno.EIO, reason, path)
