@@ -18,12 +18,14 @@ import reread
 from reread.cli._options import SAMPLES
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
+from reread.render.format import more_fields
 from reread.render.markdown import session_markdown
 from reread.render.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
 from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, make_console
 from reread.render.terminal_changes import ChangePrinter
 from reread.session.changes import change_of
+from reread.tools.leftover import missed_fields
 from reread.tools.nodes import Picture
 
 HERE = Path(__file__).parent
@@ -379,3 +381,26 @@ def test_nested_agents_are_all_shown(tmp_path: Path, draw: Any, depth: int) -> N
     shown = draw(path)
     assert shown.count("the deepest word") == 1
     assert shown.count("is shown at the end") == depth // 8
+
+
+def test_only_what_a_reader_would_miss_is_named_where_it_is_left_out() -> None:
+    left = {
+        "input.timeout": 60000,
+        "input.limit": 20,
+        "input.run_in_background": True,
+        "input.replace_all": False,
+        "input.status": "in_progress",
+        "input.todos[0].activeForm": "Doing it",
+        "input.-n": True,
+        "input.model": "opus",
+        "result[0].text": "Launched successfully.",
+        "data": "Error: it failed",
+        "data.note": "look at this",
+        "data.originalFile": "a b",
+        "record.promptId": "3aa9e349",
+        "stop_details.explanation": "it was refused",
+        "usage.service_tier": "standard",
+    }
+    names = ["timeout", "model", "note", "stop_details.explanation"]
+    assert missed_fields(left, "TaskUpdate #2 pending → in progress 1 to 20") == names
+    assert more_fields(names) == "+ timeout, model, note and 1 more"

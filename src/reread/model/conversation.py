@@ -6,7 +6,7 @@ These types refer to each other, so they share a module. `fold` fills them, one 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -105,10 +105,6 @@ class Call(CallContent, eq=False, kw_only=True):
     def draw(self, *, full: bool = False) -> list[Node]:
         """Return the nodes; with `full`, also everything recorded that no node shows."""
         return tools.draw(self.tool_call, full=full, recorded=self.recorded if full else None)
-
-    def count_left_out(self, nodes: Iterable[Node]) -> int:
-        """Return how many recorded values neither its title nor these nodes show."""
-        return len(tools.left_out(self.tool_call, nodes, self.recorded))
 
     def set_agents(self, agents: Sequence[Agent]) -> None:
         """Link the agents that the call started or resumed, the one it is known for first."""

@@ -27,6 +27,8 @@ ERROR_LENGTH = 200
 """How many characters of an error are shown on a line."""
 SENDER_LENGTH = 60
 """How many characters of a peer's name are shown."""
+MOST_FIELDS, FIELD_LENGTH = 3, 40
+"""How many fields that are left out are named, and how many characters of each name are shown."""
 MARKS = {RUNNING: "…", DONE: "✓", FAILED: "✗", DENIED: "⊘", INTERRUPTED: "⊘"}
 """The mark of a call in each state."""
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
@@ -55,9 +57,11 @@ def notice_label(message: Message) -> str:
     return one_line(hook_label(message.conversation.bodies.native(message.records[0])), SENDER_LENGTH)
 
 
-def more_fields(count: int) -> str:
-    """Return how many recorded values only a full view shows; empty text for none."""
-    return plural(count, "more field") if count else ""
+def more_fields(names: Sequence[str]) -> str:
+    """Return the names of recorded values that only a full view shows; empty text for none."""
+    shown = ", ".join(one_line(name, FIELD_LENGTH) for name in names[:MOST_FIELDS])
+    more = len(names) - MOST_FIELDS
+    return f"+ {shown}{f' and {more} more' if more > 0 else ''}" if names else ""
 
 
 def usage_text(usage: Usage) -> str:

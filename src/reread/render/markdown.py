@@ -26,7 +26,7 @@ from reread.render.format import (
 )
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
-from reread.render.part_nodes import call_nodes, mark_details, part_nodes, part_title
+from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
 from reread.render.sanitize import plain_text
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -153,10 +153,11 @@ def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
     nodes = call_nodes(call, full=selection.full)
     drawn = list(nodes_markdown(nodes, selection))
     took += f" · + {p.quiet_text(p.attached_nouns(call))}" if call.attached else ""
-    took += "" if selection.full else f" · {more}" if (more := more_fields(call.count_left_out(nodes))) else ""
+    more = "" if selection.full else more_fields(missed_call_fields(call, nodes))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
-        yield from folded(f"{MARKS[call.state]} {name} {rest}{took}", drawn)
+        yield from folded(f"{MARKS[call.state]} {name} {rest}{took}{f' · {more}' if more else ''}", drawn)
     else:
+        took += f" · {inline(more)}" if more else ""
         yield f"{MARKS[call.state]} **{inline(name)}** {inline(rest)}{took}".replace("  ", " ")
         if drawn:
             yield ""

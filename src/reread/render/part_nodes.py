@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from reread import tools
 from reread.base.coerce import as_dict
 from reread.base.text import one_line
 from reread.model import parts as p
@@ -19,7 +20,7 @@ from reread.session.results import turn_result
 from reread.tools import nodes as n
 from reread.tools._images import with_dimensions
 from reread.tools.generic import block_node
-from reread.tools.leftover import ShownText, leftover, leftover_nodes
+from reread.tools.leftover import ShownText, leftover, leftover_nodes, missed_fields
 
 TITLE = 80
 """Characters of a title at most."""
@@ -81,6 +82,11 @@ def part_title(part: p.MessagePart) -> str:
             return one_line(f"{words} {name}", TITLE).strip()
         case _:
             return ""
+
+
+def missed_call_fields(call: Call, nodes: Sequence[n.Node]) -> list[str]:
+    """The names of recorded values that a reader would miss in a call's title and these nodes."""
+    return missed_fields(tools.left_out(call.tool_call, nodes, call.recorded), call.title)
 
 
 def mark_details(part: p.SessionStart | p.ClientSetup | p.TurnEnd) -> list[n.Node]:

@@ -35,6 +35,7 @@ from reread.model.recorded import other_fields
 from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
+from reread.tools.leftover import missed_fields
 
 FORK_TITLE = 60
 """Characters of the first words of a branch where it starts."""
@@ -55,8 +56,8 @@ class ResponseEnd(msgspec.Struct, frozen=True):
     """A response ends; views show its model and usage here."""
 
     message: Message
-    left_out: int = 0
-    """How many recorded values only a full view shows."""
+    left_out: Sequence[str] = ()
+    """The names of recorded values that only a full view shows, if a reader would miss them."""
 
 
 class RecordFields(msgspec.Struct, frozen=True):
@@ -221,7 +222,7 @@ def _ending(message: Message, shown: Sequence[MessagePart], selection: Selection
     """The model and usage of a response, and what else is recorded of any message or, unless `full`, its count."""
     left = other_fields(message, shown) if selection.full or message.kind == "response" else {}
     if message.kind == "response":
-        yield ResponseEnd(message, 0 if selection.full else len(left))
+        yield ResponseEnd(message, [] if selection.full else missed_fields(left))
     if selection.full and left:
         yield RecordFields(left)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -31,7 +31,7 @@ from reread.render.format import (
     usage_text,
 )
 from reread.render.highlight import rendered_markdown
-from reread.render.part_nodes import call_nodes, mark_details, part_nodes, part_title
+from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
 from reread.render.sanitize import plain_text, safe
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -197,7 +197,7 @@ class TerminalView:
         call = part.call
         full = self.selection.full
         nodes = call_nodes(call, full=full)
-        yield call_line(call, 0 if full else call.count_left_out(nodes))
+        yield call_line(call, [] if full else missed_call_fields(call, nodes))
         yield from self._nodes.indented(nodes)
         for agent in call.agents:
             if is_shown_at_end(agent):
@@ -270,8 +270,8 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
 }
 
 
-def call_line(call: Call, left_out: int = 0) -> Text:
-    """A call in one line: its state, its tool, what it did, how long it took, how many fields are left out."""
+def call_line(call: Call, left_out: Sequence[str] = ()) -> Text:
+    """A call in one line: its state, its tool, what it did, how long it took, which fields are left out."""
     name, _, rest = call.title.partition(" ")
     state = call.state
     line = Text.assemble((f"{MARKS[state]} ", STATES.get(state, "odd")), (safe(name), "tool"), f" {safe(rest)}")
@@ -282,7 +282,7 @@ def call_line(call: Call, left_out: int = 0) -> Text:
     if call.attached:
         line.append(f"  + {p.quiet_text(p.attached_nouns(call))}", style="quiet")
     if left_out:
-        line.append(f"  {more_fields(left_out)}", style="quiet")
+        line.append(f"  {safe(more_fields(left_out))}", style="quiet")
     return line
 
 

@@ -13,6 +13,17 @@ from reread.tools.nodes import Data, Node, Section
 NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
 """Fields whose strings are not text: signatures and the bytes of images."""
 OTHER_FIELDS = "other recorded fields"
+INPUT = "input"
+TOLD = (
+    "originalFile",
+    "originalFileContents",
+    "original_file",
+    "output_mode",
+    "run_in_background",
+    "task_description",
+    "updated_file",
+)
+"""Fields that nobody misses: a title tells them, the drawing does, or another record."""
 SHORT = 3
 """Strings up to this length are shown only if they are a line of their own."""
 SEARCHES = 200
@@ -20,6 +31,7 @@ SEARCHES = 200
 
 _NUMBER = re.compile(r"^ *\d+(?:→|\t)")
 _TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
+_WORD = re.compile(r"\w+")
 _ATTRIBUTE = re.compile(r'"([^"]*)"')
 
 
@@ -111,6 +123,28 @@ def leftover(recorded: Mapping[str, Any], shown: ShownText) -> dict[str, Any]:
         elif item and not shown.has_value(item):
             stack += reversed(_items(path, item))
     return left
+
+
+def missed_fields(left: Mapping[str, Any], title: str = "") -> list[str]:
+    """Return the names of values left out that a reader would miss; ids, states and counters are none of them.
+
+    Those are the arguments of a call, except flags that are off and what the title says in other words, and texts of
+    more than one word elsewhere. What the model was told of a result repeats what is drawn of it.
+    """
+    said = title.replace("_", " ")
+    words = set(_WORD.findall(said))
+    names: list[str] = []
+    for path, value in left.items():
+        field, _, name = path.partition(".")
+        if field == INPUT:
+            is_said = value is False or str(value) in words or str(value).replace("_", " ") in said
+            is_missed = not is_said and len(name) > SHORT and name.isidentifier() and name not in TOLD
+        else:
+            is_text = isinstance(value, str) and len(value.split(None, 1)) > 1
+            is_missed = is_text and "." in path and field.partition("[")[0] != "result" and not path.endswith(TOLD)
+        if is_missed:
+            names.append(name if field in (INPUT, "data") else path)
+    return names
 
 
 def _items(path: str, value: Any) -> list[tuple[str, Any]]:
