@@ -14,6 +14,7 @@ import time
 import weakref
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from email.message import Message
 from pathlib import Path
@@ -313,6 +314,57 @@ def test_checking_a_file_does_not_block_other_requests(
     assert site.get(base)["items"] == 2
     may_end.set()
     request.join(20)
+
+
+@pytest.mark.parametrize("slow", ["reading", "answering"])
+def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
+    live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch, slow: str
+) -> None:
+    site, path = live
+    other = path.with_name("other.jsonl")
+    other.write_bytes(path.read_bytes())
+    started, may_end = threading.Event(), threading.Event()
+
+    def slowed(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(self: Any, *args: Any) -> Any:
+            if self.key == path.stem:
+                started.set()
+                assert may_end.wait(20)
+            return function(self, *args)
+
+        return call
+
+    assert len(site.get("/api/library")["sessions"]) == 2
+    if slow == "reading":
+        monkeypatch.setattr(OpenSession, "_read", slowed(OpenSession._read))
+    else:
+        monkeypatch.setattr(SessionView, "overview", slowed(SessionView.overview))
+    statuses: list[int] = []
+    address = f"/api/sessions/{path.stem}"
+    requests = [threading.Thread(target=lambda: statuses.append(site.status(address))) for _ in range(80)]
+    for request in requests:
+        request.start()
+    assert started.wait(20)
+    wait_until(lambda: sum(request.is_alive() for request in requests) == 80)
+    assert site.get("/api/sessions/other")["items"] == 2
+    assert len(site.get("/api/library")["sessions"]) == 2
+    assert not statuses
+    may_end.set()
+    for request in requests:
+        request.join(20)
+    assert statuses == [200] * 80
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
+def test_many_requests_for_a_pipe_are_refused(live: tuple[Site, Path]) -> None:
+    site, path = live
+    path.with_name("other.jsonl").write_bytes(path.read_bytes())
+    assert len(site.get("/api/library")["sessions"]) == 2
+    path.unlink()
+    os.mkfifo(path)
+    with ThreadPoolExecutor(60) as pool:
+        assert set(pool.map(site.status, [f"/api/sessions/{path.stem}"] * 60)) == {404}
+    assert site.get("/api/sessions/other")["items"] == 2
 
 
 def test_two_sessions_with_the_same_file_name_have_different_keys(tmp_path: Path) -> None:

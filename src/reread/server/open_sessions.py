@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -17,6 +18,7 @@ from reread.reader import schema
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.server.event_bus import EventBus, Listener
+from reread.server.threads import ThreadShare
 from reread.session.changes import Change
 from reread.session.follower import HEARTBEAT_MS, Follower, ticks
 from reread.session.session import Session
@@ -25,6 +27,10 @@ MAX_IDLE = 4
 """How many sessions without listeners stay open."""
 REFRESH_SECONDS = 1.0
 """A session without listeners is checked for changes at most this often."""
+THREADS = 6
+"""How many requests about one session are answered at once."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
+"""Seconds between two looks at whether a file has been read."""
 SLICE_SECONDS = 0.02
 """How long a slice of long work holds the lock of a session."""
 PAUSE_SECONDS = 0.001
@@ -54,6 +60,8 @@ class OpenSession:
         self._pause_counting = pause_counting
         self.bus: EventBus[ThreadKey] = EventBus(self._stop_following)
         self.lock = threading.RLock()
+        self.threads = ThreadShare(THREADS)
+        """For requests about this session."""
         self.last_used = time.monotonic()
         self.bytes_read = 0
         self._loaded = threading.Event()
@@ -78,6 +86,13 @@ class OpenSession:
     def is_loaded(self) -> bool:
         """True once the file has been read, or could not be."""
         return self._loaded.is_set()
+
+    async def loaded(self) -> None:
+        """Wait until the file has been read; no thread waits with it."""
+        pause = SHORTEST_PAUSE
+        while not self.is_loaded:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     @property
     def failed(self) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
@@ -30,6 +29,7 @@ from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 from reread.server.library_stats import library_calls, library_stats
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
+from reread.server.threads import ThreadShare
 from reread.session.session import open  # noqa: A004
 
 MEDIA_TYPES = {
@@ -235,11 +235,10 @@ def make_app(library: SessionLibrary) -> Starlette:
     """Return the server's application, without the guard."""
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
+    library_threads, search_threads, usage_threads = ThreadShare(8), ThreadShare(4), ThreadShare(4)
 
     def session_endpoint(handler: Handler) -> Callable[[Request], Any]:
-        def handle(request: Request) -> Any:
-            params = Parameters(request)
-            session = open_sessions.get(request.path_params["key"])
+        def handle(session: OpenSession, params: Parameters) -> Any:
             with session.locked_view() as view:
                 value = handler(view, params)
             if isinstance(value, Generator):
@@ -247,13 +246,16 @@ def make_app(library: SessionLibrary) -> Starlette:
             return value() if callable(value) and not isinstance(value, Response) else value
 
         async def endpoint(request: Request) -> Response:
-            value = await run_in_threadpool(handle, request)
+            params = Parameters(request)
+            session = await library_threads.run(open_sessions.get, request.path_params["key"])
+            await session.loaded()
+            value = await session.threads.run(handle, session, params)
             return value if isinstance(value, Response) else json_response(value)
 
         return endpoint
 
     async def listing(request: Request) -> Response:
-        return json_response(await run_in_threadpool(library.listing))
+        return json_response(await library_threads.run(library.listing))
 
     def search_all(request: Request) -> Any:
         params = Parameters(request)
@@ -262,10 +264,10 @@ def make_app(library: SessionLibrary) -> Starlette:
         return library_search.search(params.text("q") or "", start=start, count=count, newest=newest)
 
     async def search(request: Request) -> Response:
-        return json_response(await run_in_threadpool(search_all, request))
+        return json_response(await search_threads.run(search_all, request))
 
     async def usage(request: Request) -> Response:
-        return json_response(await run_in_threadpool(library.usage, dict(request.query_params)))
+        return json_response(await usage_threads.run(library.usage, dict(request.query_params)))
 
     async def stats(request: Request) -> Response:
         return json_response(await run_in_threadpool(library_stats, library, dict(request.query_params)))
@@ -274,12 +276,12 @@ def make_app(library: SessionLibrary) -> Starlette:
         return json_response(await run_in_threadpool(library_calls, library, dict(request.query_params)))
 
     async def library_events(request: Request) -> Response:
-        await run_in_threadpool(library_search.prepare)  # a browser is here, and may search
+        await search_threads.run(library_search.prepare)  # a browser is here, and may search
         return event_stream(library.bus.stream(Listener(None)))
 
     async def session_events(request: Request) -> Response:
         thread = Parameters(request).thread
-        session = await run_in_threadpool(open_sessions.get, request.path_params["key"])
+        session = await library_threads.run(open_sessions.get, request.path_params["key"])
         return event_stream(_session_events(session, thread))
 
     routes = [
@@ -307,7 +309,7 @@ async def _session_events(session: OpenSession, thread: ThreadKey) -> AsyncItera
         await asyncio.sleep(PROGRESS_SECONDS)
     listener = Listener(thread)
     try:
-        await run_in_threadpool(session.listen, listener)
+        await session.threads.run(session.listen, listener)
     except RereadError:  # any other request for this session returns the error
         return
     async for event in session.bus.stream(listener):
