@@ -270,10 +270,10 @@ def make_app(library: SessionLibrary) -> Starlette:
         return json_response(await usage_threads.run(library.usage, dict(request.query_params)))
 
     async def stats(request: Request) -> Response:
-        return json_response(await run_in_threadpool(library_stats, library, dict(request.query_params)))
+        return json_response(await usage_threads.run(library_stats, library, dict(request.query_params)))
 
     async def stats_calls(request: Request) -> Response:
-        return json_response(await run_in_threadpool(library_calls, library, dict(request.query_params)))
+        return json_response(await usage_threads.run(library_calls, library, dict(request.query_params)))
 
     async def library_events(request: Request) -> Response:
         await search_threads.run(library_search.prepare)  # a browser is here, and may search
