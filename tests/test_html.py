@@ -24,7 +24,7 @@ import reread
 from reread.base import jsontext
 from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
-from reread.reader import html_export, schema
+from reread.reader import html_export, library_schema, schema
 from reread.reader.item_texts import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.site_export import index_html, write_site
@@ -308,7 +308,7 @@ def sessions(tmp_path: Path) -> list[Path]:
 
 def test_the_index_says_lower_bounds_and_home_folders_as_the_reader_does() -> None:
     figures = schema.Figures(tokens=10, cost_usd=1.5, unconfirmed_responses=1)
-    row = schema.LibraryRow(key="k", id="k", title="t", project="/home/sam/api", figures=figures)
+    row = library_schema.LibraryRow(key="k", id="k", title="t", project="/home/sam/api", figures=figures)
     text = "".join(index_html({"k": row}))
     assert "<td>≥ $1.50</td>" in text and '<h2 title="/home/sam/api">~/api</h2>' in text
 

@@ -563,3 +563,14 @@ def test_every_real_session_is_complete_and_searchable(path: Path) -> None:
             items.update(hit.item for hit in found.hits if hit.agent is None)
             at = found.next
         assert view.timeline().item_of(message) in items
+
+
+def test_a_turn_knows_when_the_one_before_it_ended() -> None:
+    records = [
+        user("one", timestamp="2026-11-09T12:00:00.000Z"),
+        reply("1", timestamp="2026-11-09T12:00:05.000Z"),
+        system("informational", "Welcome back", timestamp="2026-11-10T07:59:59.000Z"),
+        user("two", timestamp="2026-11-10T08:00:00.000Z"),
+    ]
+    items = SessionView(read(*making.told(*records)), "key").page(0, 10).items
+    assert [item.after and item.after.isoformat() for item in items] == [None, None, None, "2026-11-09T12:00:05+00:00"]

@@ -174,34 +174,6 @@ export interface Figures {
   unpriced_models: string[];
 }
 
-/** A session in the library; turns, agents and figures come later, because they need the whole file. */
-export interface LibraryRow {
-  key: string;
-  id: string;
-  title: string;
-  project: string;
-  project_guessed: boolean;
-  git_branch: string | null;
-  version: string | null;
-  started: string | null;
-  updated: string | null;
-  size: number;
-  captured: boolean;
-  live: boolean;
-  models: string[];
-  turns: number | null;
-  agents: number | null;
-  figures: Figures | null;
-}
-
-/** All sessions, newest first. */
-export interface Library {
-  sessions: LibraryRow[];
-  roots: string[];
-  pending: number;
-  demo: boolean;
-}
-
 /** A branch in a list of branches. */
 export interface BranchInfo {
   id: number;
@@ -353,6 +325,7 @@ export interface TimelineItem {
   line: number;
   time: string | null;
   parts: Part[];
+  after: string | null;
   title: string;
   label: string;
   model: string | null;
@@ -447,40 +420,6 @@ export interface SearchHits {
   total: number;
 }
 
-/** A text of a session that a search over all sessions found. */
-export interface FoundText {
-  link: string;
-  kind: string;
-  turn: number | null;
-  agent: string | null;
-  call: string | null;
-  tool: string | null;
-  file: string | null;
-  time: string | null;
-  before: string;
-  match: string;
-  after: string;
-}
-
-/** A session with texts that a search found. */
-export interface FoundSession {
-  key: string;
-  id: string;
-  title: string;
-  project: string;
-  hits: FoundText[];
-}
-
-/** What a search over all sessions found. */
-export interface LibrarySearch {
-  titles: LibraryRow[];
-  sessions: FoundSession[];
-  total: number;
-  next: number | null;
-  note: string;
-  pending: number;
-}
-
 /** The items found so far that match a filter. */
 export interface FilterResult {
   indices: number[];
@@ -519,6 +458,68 @@ export interface TimelineUpdate {
 export interface OpeningProgress {
   read: number;
   size: number;
+}
+
+/** A session in the library; turns, agents and figures come later, because they need the whole file. */
+export interface LibraryRow {
+  key: string;
+  id: string;
+  title: string;
+  project: string;
+  project_guessed: boolean;
+  git_branch: string | null;
+  version: string | null;
+  started: string | null;
+  updated: string | null;
+  size: number;
+  captured: boolean;
+  live: boolean;
+  models: string[];
+  turns: number | null;
+  agents: number | null;
+  figures: Figures | null;
+}
+
+/** All sessions, newest first. */
+export interface Library {
+  sessions: LibraryRow[];
+  roots: string[];
+  pending: number;
+  demo: boolean;
+}
+
+/** A text of a session that a search over all sessions found. */
+export interface FoundText {
+  link: string;
+  kind: string;
+  turn: number | null;
+  agent: string | null;
+  call: string | null;
+  tool: string | null;
+  file: string | null;
+  time: string | null;
+  before: string;
+  match: string;
+  after: string;
+}
+
+/** A session with texts that a search found. */
+export interface FoundSession {
+  key: string;
+  id: string;
+  title: string;
+  project: string;
+  hits: FoundText[];
+}
+
+/** What a search over all sessions found. */
+export interface LibrarySearch {
+  titles: LibraryRow[];
+  sessions: FoundSession[];
+  total: number;
+  next: number | null;
+  note: string;
+  pending: number;
 }
 
 export type Node =

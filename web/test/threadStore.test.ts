@@ -11,6 +11,7 @@ const makeItem = (index: number): TimelineItem => ({
   turn: 1,
   line: index,
   time: null,
+  after: null,
   parts: [{ part: "text", text: `text ${index}`, chars: null }],
   title: "", author: "", label: "",
   model: null,

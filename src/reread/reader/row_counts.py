@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from reread.reader.schema import Figures, LibraryRow
+from reread.reader.library_schema import LibraryRow
+from reread.reader.schema import Figures
 from reread.reader.timeline import Timeline
 from reread.session.session import Session
 

@@ -11,8 +11,6 @@ import msgspec
 
 from reread.accounting.billing import Usage
 from reread.base.format import money_text
-from reread.catalog.summaries import Header
-from reread.render.format import heading
 from reread.session.context_window import ContextFill
 from reread.tools.nodes import Node
 
@@ -51,59 +49,6 @@ class Figures(Value, frozen=True):
             unconfirmed_responses=usage.unconfirmed_responses,
             unpriced_models=list(usage.unpriced_models),
         )
-
-
-class LibraryRow(Value, frozen=True):
-    """A session in the library; turns, agents and figures come later, because they need the whole file."""
-
-    key: str
-    """Its name in URLs."""
-    id: str
-    title: str
-    project: str
-    project_guessed: bool = False
-    git_branch: str | None = None
-    version: str | None = None
-    started: datetime | None = None
-    updated: datetime | None = None
-    size: int = 0
-    captured: bool = False
-    """Whether it is a captured stream and not a transcript."""
-    live: bool = False
-    """Whether it is being written."""
-    models: list[str] = []
-    turns: int | None = None
-    agents: int | None = None
-    figures: Figures | None = None
-
-    @classmethod
-    def of(cls, key: str, header: Header) -> LibraryRow:
-        """The row of a session, from its header."""
-        return cls(
-            key=key,
-            id=header.id,
-            title=heading(header.title, TITLE),
-            project=header.project,
-            project_guessed=header.project_guessed,
-            git_branch=header.git_branch,
-            version=header.version,
-            started=header.started,
-            updated=header.updated,
-            size=header.size,
-            captured=header.captured,
-            models=[header.model] if header.model else [],
-        )
-
-
-class Library(Value, frozen=True):
-    """All sessions, newest first."""
-
-    sessions: list[LibraryRow]
-    roots: list[str]
-    """The folders that were searched."""
-    pending: int = 0
-    """How many rows are not counted yet."""
-    demo: bool = False
 
 
 class BranchInfo(Value, frozen=True):
@@ -306,6 +251,8 @@ class TimelineItem(Value, frozen=True):
     line: int
     time: datetime | None
     parts: list[Part]
+    after: datetime | None = None
+    """When the turn before it ended, if it begins a turn."""
     title: str = ""
     """The calls of a run, counted."""
     label: str = ""
@@ -430,52 +377,6 @@ class SearchHits(Value, frozen=True):
     searched: int
     """Items searched so far; those of agents follow the main conversation's."""
     total: int
-
-
-class FoundText(Value, frozen=True):
-    """A text of a session that a search over all sessions found."""
-
-    link: str
-    """The address of the place, from `#` on."""
-    kind: str
-    """prompt, text, thinking, input, result, notice or title."""
-    turn: int | None
-    agent: str | None
-    call: str | None
-    tool: str | None
-    file: str | None
-    time: datetime | None
-    before: str
-    match: str
-    after: str
-
-
-class FoundSession(Value, frozen=True):
-    """A session with texts that a search found."""
-
-    key: str
-    """Its name in URLs."""
-    id: str
-    title: str
-    project: str
-    hits: list[FoundText]
-
-
-class LibrarySearch(Value, frozen=True):
-    """What a search over all sessions found."""
-
-    titles: list[LibraryRow]
-    """Sessions whose title, project or id matches; only with the first hits."""
-    sessions: list[FoundSession]
-    """Sessions with texts that match, the best first."""
-    total: int
-    """How many texts match."""
-    next: int | None
-    """Where to continue; None if these are all."""
-    note: str
-    """What limits the answer, in words; empty if nothing does."""
-    pending: int
-    """About how many bytes are not indexed yet."""
 
 
 class FilterResult(Value, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from reread.disk.sources import FileSource, is_being_written
 from reread.errors import Misuse, NotFound
 from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
+from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
@@ -32,6 +34,10 @@ from reread.tools.nodes import Picture
 RAW_CHARS = 100_000
 """Characters of a raw line that are sent at first."""
 MAX_PROBLEMS = 500
+NEAR_MESSAGES = 50
+"""How many messages before a turn are searched for its end."""
+SPOKEN = (*TURN_STARTERS, "response")
+"""The messages of a person and of the model."""
 
 
 def no_url(owner: str, number: int, picture: Picture) -> str | None:
@@ -256,6 +262,7 @@ class SessionView:
             line=first.line,
             time=first.timestamp,
             parts=parts,
+            after=_time_before(first) if first.kind in TURN_STARTERS else None,
             title=run_title(members) if run else "",
             model=first.model,
             responses=[response_info(message) for message in members if message.kind == "response"],
@@ -404,6 +411,18 @@ def _agent_state(agent: Agent) -> tuple[int, Call | None]:
 
 LABELLED = ("hook", "notification")
 """The kinds of message that are named by what or who sent them."""
+
+
+def _time_before(message: Message) -> datetime | None:
+    """Return when the last prompt, response or result before a message was written; None if it has no time."""
+    conversation, first = message.conversation, message.records[0]
+    spoken = conversation.messages[max(0, message.index - NEAR_MESSAGES) : message.index]
+    before = next((one for one in reversed(spoken) if one.kind in SPOKEN), None)
+    if before is None:
+        return None
+    written = [*before.records, *(call.answer for call in before.calls)]
+    last = max((index for index in written if 0 <= index < first), default=-1)
+    return parse_timestamp(conversation.records[last].envelope.timestamp) if last >= 0 else None
 
 
 def _item_kind(message: Message) -> str:

@@ -21,8 +21,8 @@ from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.reader.export_formats import copy_mode
 from reread.reader.html_export import NOTICES, Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
+from reread.reader.library_schema import LibraryRow
 from reread.reader.row_counts import count_session
-from reread.reader.schema import LibraryRow
 from reread.reader.session_keys import is_session_key, session_key
 from reread.render.format import model_text
 from reread.render.sanitize import safe

@@ -19,7 +19,7 @@ from reread.disk.file_set import FileSet, find_files
 from reread.disk.kept import file_exists
 from reread.disk.sources import LIVE_SECONDS
 from reread.errors import NotFound
-from reread.reader import schema
+from reread.reader import library_schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
 from reread.reports.usage_report import report_value, usage
@@ -52,9 +52,9 @@ class LibraryEntry(msgspec.Struct):
     counts: RowCounts | None = None
     live: bool = False
 
-    def row(self, transcripts: Mapping[str, Header] | None = None) -> schema.LibraryRow:
+    def row(self, transcripts: Mapping[str, Header] | None = None) -> library_schema.LibraryRow:
         """Return the row for this session, completed from its transcript if it is a captured conversation."""
-        row = schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
+        row = library_schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
         return msgspec.structs.replace((self.counts or RowCounts()).add_to(row), live=self.live)
 
 
@@ -100,7 +100,7 @@ class SessionLibrary:
         if self._counter is not None:
             self._counter.close()
 
-    def listing(self) -> schema.Library:
+    def listing(self) -> library_schema.Library:
         """Return a row for every session, newest first."""
         self.files(REFRESH_SECONDS)
         with self._lock:
@@ -110,7 +110,7 @@ class SessionLibrary:
         rows.sort(key=lambda row: (row.updated.timestamp() if row.updated else 0.0, row.id), reverse=True)
         roots = [str(path) for path in (self._roots or self._paths or layout.default_roots())]
         pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
-        return schema.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
+        return library_schema.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
 
     def usage(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return the usage report of these sessions, grouped and filtered by the query parameters."""

@@ -18,7 +18,7 @@ from reread.index.hits import Hit, group_by_session
 from reread.index.matching import pattern_of, wanted
 from reread.index.query import parse_query
 from reread.index.update import BEHIND, CURRENT, Refreshed, pending_bytes, refresh
-from reread.reader import schema
+from reread.reader import library_schema
 from reread.server.library import SessionLibrary
 
 SMALL = 4 << 20
@@ -60,7 +60,7 @@ class SearchService:
 
     def search(
         self, query: str, *, start: int = 0, count: int | None = None, newest: bool = False
-    ) -> schema.LibrarySearch:
+    ) -> library_schema.LibrarySearch:
         """Return the sessions and texts that match a query, beginning with the text at `start`."""
         if not query.strip():
             raise Misuse("Missing query parameter q; set it to the words to find.")
@@ -76,7 +76,7 @@ class SearchService:
         )
         hits = list(found)
         end = start + limit
-        return schema.LibrarySearch(
+        return library_schema.LibrarySearch(
             titles=self._titles(query) if start == 0 else [],
             sessions=[_session(group) for group in group_by_session(hits).values()],
             total=found.total,
@@ -85,7 +85,7 @@ class SearchService:
             pending=self._pending,
         )
 
-    def _titles(self, query: str) -> list[schema.LibraryRow]:
+    def _titles(self, query: str) -> list[library_schema.LibraryRow]:
         """Return the sessions whose title, project or id has all the words of a query."""
         patterns = [pattern_of(leaf, inside=True) for leaf in wanted(parse_query(query))]
         if not patterns:
@@ -120,10 +120,10 @@ class SearchService:
         threading.Thread(target=self._builder.wait, daemon=True).start()
 
 
-def _session(hits: Sequence[Hit]) -> schema.FoundSession:
+def _session(hits: Sequence[Hit]) -> library_schema.FoundSession:
     first = hits[0]
     texts = [
-        schema.FoundText(
+        library_schema.FoundText(
             link=hit.link,
             kind=hit.kind,
             turn=hit.turn,
@@ -138,4 +138,6 @@ def _session(hits: Sequence[Hit]) -> schema.FoundSession:
         )
         for hit in hits
     ]
-    return schema.FoundSession(key=first.key, id=first.session, title=first.title, project=first.project, hits=texts)
+    return library_schema.FoundSession(
+        key=first.key, id=first.session, title=first.title, project=first.project, hits=texts
+    )

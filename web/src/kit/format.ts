@@ -56,6 +56,7 @@ export const capitalized = (text: string): string => text.charAt(0).toUpperCase(
 const timeFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const weekdayFormat = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
 const monthFormat = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 const fullFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 
@@ -65,6 +66,9 @@ export function day(time: string, now = new Date()): string {
   const date = new Date(time);
   return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
 }
+
+/** Tue 3 Feb. */
+export const weekday = (time: string): string => weekdayFormat.format(new Date(time)).replace(",", "");
 
 export const month = (time: string): string => monthFormat.format(new Date(time));
 

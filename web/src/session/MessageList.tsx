@@ -8,6 +8,7 @@ import { useVersion } from "../kit/store";
 import { useWindowedRows, type WindowedRows } from "../kit/useWindowedRows";
 import type { Filter } from "../source";
 import type { Jump, ThreadStore } from "../threadStore";
+import { Divider } from "./Divider";
 import { Message } from "./Message";
 import { usePrinting } from "./printing";
 import { savePosition, scrollToEnd, scrollToRow } from "./scrollTo";
@@ -65,6 +66,7 @@ export function MessageList({ rows, filter, until }: Props) {
             const item = store.item(indexAt(first + at));
             return (
               <div key={indexAt(first + at)} data-index={first + at} ref={list.rowRef} className="row">
+                {item && !filter && <Divider item={item} />}
                 {item ? <Message item={item} filter={filter} /> : <div className="message loading" />}
               </div>
             );
