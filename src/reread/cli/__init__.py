@@ -27,7 +27,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
     "Check and count": ("check", "usage", "stats"),
-    "Keep and share": ("capture", "resume", "replay", "export"),
+    "Keep and share": ("capture", "resume", "replay", "export", "secrets"),
     "Set up": ("completion",),
 }
 """The verbs under the headings of the help."""
@@ -111,6 +111,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread show --project .        read the newest one of this folder
     reread tail                    follow it live
     reread export -o it.md         write it to a file
+    reread secrets latest          list the secrets in it
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread stats --by failure      see what failed, and how often

@@ -22,7 +22,7 @@ from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
-from reread.render.format import heading, notice_label
+from reread.render.format import heading, notice_label, shown_path
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
 from reread.render.sequence import message_sequence, turn_sequence
@@ -123,7 +123,7 @@ class SessionView:
             title=heading(info.title if info is not None else session.title, schema.TITLE),
             project=session.project,
             project_guessed=session.project_guessed,
-            path=str(session.path) if session.path is not None else None,
+            path=shown_path(session),
             git_branches=list(dict.fromkeys(metadata.git_branches)),
             versions=list(metadata.versions),
             models=figures.models,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reread.accounting.billing import Usage
     from reread.model.conversation import Message
     from reread.session.results import TurnResult
+    from reread.session.session import Session
     from reread.tools.nodes import Picture
 
 SETUP_LENGTH = 200
@@ -160,3 +161,8 @@ def session_start_text(id: str) -> str:
 def unread_text(lines: int) -> str:
     """Return a warning that lines could not be read."""
     return f"{plural(lines, 'line')} could not be read; run `reread check` for details"
+
+
+def shown_path(session: Session) -> str | None:
+    """The path of a session's file; of a copy, the one that it stands for. None if it came as bytes."""
+    return session.shown_as or (str(session.path) if session.path is not None else None)

@@ -15,6 +15,7 @@ from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.model.recorded import other_fields
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
+from reread.render.format import shown_path
 from reread.render.json_values import (
     AgentValue,
     BranchValue,
@@ -74,7 +75,7 @@ def _session_value(session: Session, selection: Selection) -> SessionValue:
         title=session.title,
         project=session.project,
         project_guessed=session.project_guessed,
-        path=str(session.path) if session.path is not None else None,
+        path=shown_path(session),
         started=session.started,
         ended=session.ended,
         dialects=list(session.dialects),

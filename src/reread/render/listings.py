@@ -10,9 +10,11 @@ from reread.base.format import date_text, size_text
 from reread.base.paths import path_name
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.catalog.summaries import Header
+from reread.redaction.spans import CERTAIN, SORTS
 from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.reports.check_report import CheckReport
+from reread.reports.secrets_report import Secret, SecretsReport
 
 MIN_ID, WHOLE_ID = 8, 20
 """How much of an id is shown at least; an id that is not longer than the second is never cut."""
@@ -21,6 +23,7 @@ MIN_TITLE = 30
 MAX_PROJECT, MAX_FACTS = 16, 36
 WHEN, SIZE = 16, 8
 GAP = "  "
+MAX_CONTEXT = 110
 
 PLAIN, STRONG, QUIET, NAME = "plain", "strong", "quiet", "name"
 Span = tuple[str, str]
@@ -143,3 +146,22 @@ def drift_lines(report: CheckReport) -> Iterator[str]:
     if not unknown:
         read = f"{plural(totals.records, 'record')} of {plural(totals.files, 'file')}"
         yield f"No unknown types, tools or fields in {read}."
+
+
+def secret_lines(report: SecretsReport) -> Iterator[list[Span]]:
+    """What must not be shared, file by file, in the format of compiler messages, and the totals."""
+    for file in report.files:
+        by_value: dict[tuple[int, str], list[Secret]] = {}
+        for secret in sorted(file.secrets, key=lambda secret: (SORTS.index(secret.sort), secret.line)):
+            by_value.setdefault((SORTS.index(secret.sort), secret.id), []).append(secret)
+        for first, *others in by_value.values():
+            more = f" and {plural(len(others), 'more place')}" if others else ""
+            yield [
+                (PLAIN, safe(f"{file.path}:{first.line}: ")),
+                (STRONG if first.sort == CERTAIN else PLAIN, f"{first.sort}: {first.kind}"),
+                (PLAIN, safe(f" {first.mask}{more}")),
+            ]
+            if first.context:
+                yield [(QUIET, safe(f"    {truncate(first.context, MAX_CONTEXT)}"))]
+    counts = ", ".join(f"{count:,} {sort}" for sort, count in report.totals.items())
+    yield [(PLAIN, f"{plural(report.scanned, 'file')}: {counts}")]

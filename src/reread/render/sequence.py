@@ -100,7 +100,7 @@ SequenceItem: TypeAlias = MessagePart | QuietMark | TurnStart | ResponseEnd | Re
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
     """The main thread of a session, with the commands that show its other branches."""
-    command = f"reread show {shell_name(session.path, session.id)} --branch"
+    command = f"reread show {session.id if session.shown_as else shell_name(session.path, session.id)} --branch"
     return conversation_sequence(session.conversation, selection, command)
 
 

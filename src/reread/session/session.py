@@ -63,6 +63,8 @@ class Session:
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
         self._files: tuple[tuple[int, ...], dict[str, FileHistory]] = ((), {})
+        self.shown_as: str | None = None
+        """The path that views show, if this is a copy that stands for another file."""
 
     @property
     def path(self) -> Path | None:

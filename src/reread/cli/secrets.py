@@ -1,0 +1,54 @@
+"""`reread secrets`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._options import SESSION, json_option, merged_roots, root_options
+from reread.cli._output import echo_spans, print_json, print_notice, progress
+from reread.errors import Misuse
+
+OK, FOUND = 0, 1
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+@click.option("--personal", is_flag=True, help="Also list home folders, e-mail addresses, hosts, authors and remotes.")
+@json_option
+@root_options
+@click.pass_context
+def secrets(
+    ctx: click.Context, sessions: tuple[str, ...], personal: bool, as_json: bool, root: tuple[Path, ...]
+) -> None:
+    """List secrets in sessions, by file and line, masked.
+
+    Finds tokens in the published format of over a hundred vendors (certain), and values that are called a password, a
+    key or a token (likely): also escaped, encoded in base64, broken over lines, in agents' files and spilled results.
+    Exits with 1 if there are some. Nothing leaves this machine. Without arguments, scans all your sessions.
+
+    \b
+    reread secrets
+    reread secrets latest
+    reread secrets ~/.claude/projects --json
+    """
+    from reread.disk.layout import session_folders
+    from reread.reports.secrets_report import secrets_report
+
+    roots = merged_roots(ctx, root) or None
+    names = sessions or [str(folder) for folder in session_folders(roots)]
+    if not names:
+        raise Misuse("No sessions to scan; name a file or a folder, or try `reread --demo secrets`.")
+    with progress("scanning", None) as step:
+        report = secrets_report(names, root=roots, personal=personal, progress=step)
+    for fault in report.faults:
+        print_notice(fault)
+    if as_json:
+        print_json(report)
+    else:
+        from reread.render.listings import secret_lines
+
+        for line in secret_lines(report):
+            echo_spans(line)
+    return ctx.exit(FOUND if any(report.totals.values()) else OK)

@@ -1,0 +1,121 @@
+"""Decisions about findings, kept by HMAC: never the secret, and of no use on another machine."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.disk.atomic import write_atomic
+from reread.disk.layout import default_store
+from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_settings
+from reread.errors import Misuse, Unreadable, Unwritable
+from reread.redaction.findings import KEEP, REPLACE, SensitiveText
+
+KEY, DECISIONS, MAPS = "key", "decisions.json", "maps"
+KEY_BYTES = 32
+
+
+class DecisionStore:
+    """The key of this machine, and the decisions that hold for all its sessions."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder if folder is not None else default_store() / "share"
+        self.key = self._read_key()
+        self._everywhere: dict[str, str] = self._read_decisions()
+
+    def id_of(self, value: str) -> str:
+        """Return the id of a value: always the same on this machine."""
+        return hmac.new(self.key, value.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:24]
+
+    def key_for(self, name: str) -> bytes:
+        """Return the key of one export, so that pseudonyms of different sessions cannot be compared."""
+        return hmac.new(self.key, b"export\0" + name.encode("utf-8", "replace"), hashlib.sha256).digest()
+
+    def decision(self, id: str) -> str | None:
+        """Return what was decided for all sessions."""
+        return self._everywhere.get(id)
+
+    def decide_everywhere(self, id: str, decision: str) -> None:
+        """Keep a decision for all sessions."""
+        self._everywhere[id] = decision
+        self._write(DECISIONS, msgspec.json.format(msgspec.json.encode(self._everywhere)))
+
+    def keep_map(self, name: str, content: bytes) -> Path:
+        """Keep what undoes an export, where only its owner can read it."""
+        return self._write(f"{MAPS}/{name}.json", content)
+
+    def read_map(self, name: str) -> bytes | None:
+        """Return what undoes an export; None if this machine did not make it."""
+        try:
+            return read_settings(self.folder / MAPS / f"{name}.json")
+        except FileNotFoundError:
+            return None
+
+    def _read_key(self) -> bytes:
+        path = self.folder / KEY
+        try:
+            key = read_settings(path)
+        except FileNotFoundError:
+            key = secrets.token_bytes(KEY_BYTES)
+            self._write(KEY, key)
+        except OSError as error:
+            raise Unreadable.at(path, error) from error
+        if len(key) != KEY_BYTES:
+            raise Unreadable(f"Cannot use {path}: it is not a key; delete it, and a new one is made.", path=str(path))
+        return key
+
+    def _read_decisions(self) -> dict[str, str]:
+        path = self.folder / DECISIONS
+        try:
+            return msgspec.json.decode(read_settings(path), type=dict[str, str])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.DecodeError, UnicodeError) as error:
+            raise Unreadable(f"Cannot read {path}: {error}; delete it to decide anew.", path=str(path)) from error
+
+    def _write(self, name: str, content: bytes) -> Path:
+        path = self.folder / name
+        try:
+            make_private_folder(path.parent)
+            write_atomic(path, [content], mode=PRIVATE_FILE)
+        except OSError as error:
+            raise Unwritable.at(path, error) from error
+        return path
+
+
+class Review(msgspec.Struct):
+    """The content of a review file: findings to decide about, by a person or a program."""
+
+    session: str = ""
+    how: str = 'Set "decision" of each finding to "replace" or "keep", and run the same command again.'
+    findings: list[SensitiveText] = []
+
+
+def read_review(path: Path) -> dict[str, str]:
+    """Return the decisions in a review file by id; nothing if there is no file."""
+    if not os.path.exists(path):
+        return {}
+    try:
+        review = msgspec.json.decode(read_settings(path), type=Review)
+    except (OSError, msgspec.DecodeError, UnicodeError) as error:
+        raise Unreadable(f"Cannot read the review {path}: {error}; delete it to begin anew.", path=str(path)) from error
+    for finding in review.findings:
+        if finding.decision not in (None, REPLACE, KEEP):
+            raise Misuse(f"Unknown decision {finding.decision!r} in {path}; use {REPLACE!r} or {KEEP!r}.")
+    return {finding.id: finding.decision for finding in review.findings if finding.decision is not None}
+
+
+def write_review(path: Path, session: str, findings: Sequence[SensitiveText]) -> None:
+    """Write the findings for someone to decide about them."""
+    review: Any = Review(session=session, findings=list(findings))
+    try:
+        write_atomic(path, [msgspec.json.format(msgspec.json.encode(review)), b"\n"], mode=PRIVATE_FILE)
+    except OSError as error:
+        raise Unwritable.at(path, error) from error

@@ -1,0 +1,95 @@
+"""What was found in a session: each value once, with its places; shown masked, never whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from reread.redaction.scan import BINARY
+from reread.redaction.spans import CERTAIN, PERSONAL, SORTS, Span
+
+MAX_PLACES = 200
+"""How many places of one value are kept; the others are counted."""
+CONTEXT = 32
+REPLACE, KEEP = "replace", "keep"
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """Where something was found."""
+
+    file: str
+    line: int
+    """The number of the line; 0 in the file's name."""
+    context: str = ""
+    """The text around it, in which it is masked."""
+
+
+class SensitiveText(msgspec.Struct):
+    """A secret or a personal detail of a session."""
+
+    id: str
+    """An HMAC of the value, by which a decision about it is kept."""
+    sort: str
+    """`certain`, `likely` or `personal`."""
+    kind: str
+    """What it is: `github-token`, `password`, `email` …"""
+    mask: str
+    """The value with nearly all of it hidden."""
+    replacement: str
+    """What it is replaced by."""
+    count: int = 0
+    """In how many places it was found."""
+    places: list[Occurrence] = []
+    decision: str | None = None
+    """`replace`, `keep`, or None as long as nobody decided about a likely secret."""
+
+
+def mask(value: str) -> str:
+    """Return a value with nearly all of it hidden."""
+    flat = " ".join(value.split())
+    shown = 4 if len(flat) >= 16 else 2 if len(flat) >= 8 else 1
+    return f"{flat[:shown]}… ({len(value)} characters)"
+
+
+class Findings:
+    """All that was found, in the order of the files."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[Span, list[Occurrence], list[int]]] = {}
+
+    def add(self, span: Span, place: Occurrence) -> bool:
+        """Add a finding; True if its value is new."""
+        if span.kind == BINARY:
+            return False
+        key = (span.kind if span.sort == PERSONAL else CERTAIN, span.value)
+        known = self._found.get(key)
+        if known is None:
+            self._found[key] = (span, [place], [1])
+            return True
+        if SORTS.index(span.sort) < SORTS.index(known[0].sort):  # a password that is also a vendor's token
+            self._found[key] = (span, *known[1:])
+        known[2][0] += 1
+        if len(known[1]) < MAX_PLACES:
+            known[1].append(place)
+        return False
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[tuple[Span, list[Occurrence], int]]:
+        return ((span, places, counted[0]) for span, places, counted in self._found.values())
+
+
+def masked_context(text: str, span: Span, others: Iterable[Span]) -> str:
+    """Return the text around a span with everything found in it masked."""
+    start, end = max(0, span.start - CONTEXT), min(len(text), span.end + CONTEXT)
+    pieces: list[str] = []
+    done = start
+    for other in others:
+        if other.end <= start or other.start >= end:
+            continue
+        pieces += (text[done : max(done, other.start)], "•••" if other is not span else f"⟦{mask(span.value)}⟧")
+        done = max(done, other.end)
+    pieces.append(text[done:end] if done < end else "")
+    return " ".join("".join(pieces).replace("\x1e", ": ").replace("\x1f", " ").split())

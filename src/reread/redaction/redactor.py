@@ -1,0 +1,287 @@
+"""Find what must not be shared of a session, and copy the session without it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from reread.base import jsontext
+from reread.disk.atomic import write_atomic
+from reread.disk.regular import PRIVATE_FILE, make_private_folder
+from reread.disk.sources import FileSource, Source
+from reread.errors import Misuse, NotFound, Unreadable
+from reread.redaction.decisions import DecisionStore
+from reread.redaction.findings import KEEP, REPLACE, Findings, Occurrence, SensitiveText, mask
+from reread.redaction.literals import Literals
+from reread.redaction.omissions import Omitted
+from reread.redaction.personal import HOST, PERSON, REMOTE, USER, Personal, home_users, own_names
+from reread.redaction.record_text import RecordText
+from reread.redaction.rewrite import Dropped, FileRedaction
+from reread.redaction.scan import BINARY, SecretScanner
+from reread.redaction.session_files import RECORDS, SessionFile, files_to_share
+from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, SORTS, Span, leaves, replace_spans
+from reread.session.session import Session, load_agent
+
+OWN_TEXT = "text"
+"""The kind of what someone asked to replace."""
+Engine = Callable[[Iterable[str]], Iterator[Span]]
+"""Another scanner: gets texts, and yields the secrets it finds in them."""
+
+
+class Redactor:
+    """What was found in one session, what was decided, and the copy without it."""
+
+    def __init__(
+        self,
+        session: Session,
+        store: DecisionStore,
+        *,
+        images: bool = False,
+        agents: bool = True,
+        engines: Sequence[Engine] = (),
+    ) -> None:
+        self.session = session
+        self.store = store
+        self.images = images
+        self.files = files_to_share(session, agents=agents)
+        users, hosts = own_names()
+        users += home_users([*session.metadata.cwds, str(session.path or "")])
+        self.personal = Personal(store.key_for(session.id), users=users, hosts=hosts)
+        self.omitted, self.dropped = Omitted(), Dropped()
+        self.replaced: Counter[str] = Counter()
+        """How often each finding was replaced, by id."""
+        self._found = Findings()
+        self._values: dict[tuple[str, str], SensitiveText] = {}
+        self._spans: dict[str, Span] = {}
+        """What each finding is, by id."""
+        self._numbers: Counter[str] = Counter()
+        self._discover(engines)
+
+    # Findings
+
+    def _discover(self, engines: Sequence[Engine]) -> None:
+        scanner = SecretScanner(self.personal, Literals(self.personal.known()))
+        for file in self.files:
+            name = Path(file.name).name
+            self._scan_file(file, name, scanner)
+            for span in leaves(scanner.find(name)):
+                self._found.add(span, Occurrence(name, 0))
+        for engine in engines:
+            for span in engine(self._texts()):
+                self._found.add(span, Occurrence(Path(self.files[0].name).name, 0))
+        self._settle()
+
+    def _scan_file(self, file: SessionFile, name: str, scanner: SecretScanner) -> None:
+        def report(span: Span, line: int, context: str) -> None:
+            self._found.add(span, Occurrence(name, line, context))
+
+        source = self._open(file)
+        if source is None:
+            return
+        if file.content == RECORDS:
+            FileRedaction(source, scanner, images=self.images).find(report)
+            return
+        text = _read_all(source)
+        for span in leaves(scanner.find(text)):
+            report(span, text.count("\n", 0, span.start) + 1, "")
+
+    def _settle(self) -> None:
+        """Make a finding of each new value, and decide about those that need nobody."""
+        for span, places, count in self._found:
+            key = (span.kind, span.value)
+            known = self._values.get(key)
+            if known is None:
+                id = self.store.id_of(f"{span.kind}\0{span.value}" if span.sort == PERSONAL else span.value)
+                known = SensitiveText(id, span.sort, span.kind, mask(span.value), self._replacement(span))
+                known.decision = self.store.decision(id) or (None if span.sort == LIKELY else REPLACE)
+                self._values[key] = known
+                self._spans[id] = span
+            known.places, known.count = places, count
+
+    def _replacement(self, span: Span) -> str:
+        if span.sort == PERSONAL:
+            return self.personal.pseudonym(span.kind, span.value)
+        self._numbers[span.kind] += 1
+        return f"[redacted-{span.kind}-{self._numbers[span.kind]}]"
+
+    @property
+    def findings(self) -> list[SensitiveText]:
+        """Everything that was found: what is certain first, then what is likely, then what is personal."""
+        return sorted(self._values.values(), key=lambda finding: SORTS.index(finding.sort))
+
+    @property
+    def undecided(self) -> list[SensitiveText]:
+        """The findings that somebody has to decide about."""
+        return [finding for finding in self.findings if finding.decision is None]
+
+    def decide(self, decisions: dict[str, str]) -> None:
+        """Set the decisions about some findings, by id."""
+        by_id = {finding.id: finding for finding in self._values.values()}
+        for id, decision in decisions.items():
+            if decision not in (REPLACE, KEEP):
+                raise Misuse(f"Unknown decision {decision!r}; use {REPLACE!r} or {KEEP!r}.")
+            if id in by_id:
+                by_id[id].decision = decision
+
+    def add_text(self, text: str) -> SensitiveText:
+        """Have a text replaced wherever it appears."""
+        if not text.strip():
+            raise Misuse("Cannot replace an empty text.")
+        self.add_spans([Span(0, 0, text, OWN_TEXT, CERTAIN)])
+        return self._values[OWN_TEXT, text]
+
+    def add_spans(self, spans: Iterable[Span]) -> list[SensitiveText]:
+        """Add what was found elsewhere, such as in a finished document; return what is new."""
+        before = set(self._values)
+        for span in leaves(spans):
+            self._found.add(span, Occurrence("(the finished document)", 0))
+        self._settle()
+        return [finding for key, finding in self._values.items() if key not in before]
+
+    def value_of(self, id: str) -> str | None:
+        """Return what a finding hides, for its owner."""
+        span = self._spans.get(id)
+        return span.value if span is not None else None
+
+    # Replacing
+
+    def scanner(self) -> SecretScanner:
+        """Return a scanner that also knows every value that is replaced, in each of its forms."""
+        known = [span for span in self._spans.values() if self._is_known_everywhere(span)]
+        return SecretScanner(self.personal, Literals([*known, *self.personal.known()]))
+
+    def _is_known_everywhere(self, span: Span) -> bool:
+        if self._decision(span) == KEEP:
+            return False
+        if span.sort != PERSONAL:
+            return True
+        if span.kind == USER:
+            return span.value in self.personal.users
+        return span.kind in (HOST, REMOTE) or (span.kind == PERSON and " " in span.value)
+
+    def _decision(self, span: Span) -> str | None:
+        finding = self._values.get((span.kind, span.value))
+        if finding is not None:
+            return finding.decision
+        return None if span.sort == LIKELY else REPLACE
+
+    def replacement(self, span: Span) -> str | None:
+        """Return what a span is replaced by; None if it is kept. What nobody decided about is replaced."""
+        if span.kind == BINARY:
+            if self.images and not self._has_secret(span):
+                return None
+            self.omitted.images += 1
+            return ""
+        if self._decision(span) == KEEP:
+            return None
+        finding = self._values.get((span.kind, span.value))
+        if finding is None:
+            self.add_spans([span])
+            finding = self._values.get((span.kind, span.value)) or self._same_value(span)
+        self.replaced[finding.id] += 1
+        return finding.replacement
+
+    def _same_value(self, span: Span) -> SensitiveText:
+        return next(finding for (_, value), finding in self._values.items() if value == span.value)
+
+    def _has_secret(self, span: Span) -> bool:
+        """True if a secret can be read in the bytes of a picture."""
+        import base64
+
+        data = base64.b64decode(span.value + "=" * (-len(span.value) % 4), b"-_" if "-" in span.value else None)
+        return any(found.sort == CERTAIN for found in SecretScanner().find(data.decode("latin-1")))
+
+    def clean(self, text: str) -> str:
+        """Return a text with everything replaced that is to be."""
+        return replace_spans(text, self.scanner().find(text), self.replacement)
+
+    # The copy
+
+    def copy_to(self, folder: Path) -> Session:
+        """Write the session and its files into a folder without what is replaced, and open the copy."""
+        self.omitted, self.dropped = Omitted(), Dropped()
+        self.replaced.clear()
+        scanner = self.scanner()
+        names = {file.name: self._copy_name(file.name, scanner) for file in self.files}
+        for file in self.files:
+            self._copy_file(file, folder / names[file.name], scanner)
+        main = self.files[0]
+        copy = Session(FileSource(folder / names[main.name]), roots=[folder])
+        shown = {file.session: names[file.name] for file in self.files if file.role == "agent"}
+        loaders = {id: load_agent(id, folder / name) for id, name in shown.items() if (folder / name).exists()}
+        for id, loader in loaders.items():
+            loader.conversation.path = shown[id]  # type: ignore[attr-defined]
+        copy.set_agents(loaders)
+        copy.shown_as = names[main.name]
+        return copy
+
+    def _copy_name(self, name: str, scanner: SecretScanner) -> str:
+        above, _, last = name.rpartition("/")
+        return f"{above}/{replace_spans(last, scanner.find(last), self.replacement)}"
+
+    def _copy_file(self, file: SessionFile, path: Path, scanner: SecretScanner) -> None:
+        source = self._open(file)
+        if source is None:
+            return
+        make_private_folder(path.parent)
+        if file.content == RECORDS:
+            scan = FileRedaction(source, scanner, images=self.images)
+            write_atomic(path, scan.rewritten(self.replacement), mode=PRIVATE_FILE)
+            _add(self.omitted, scan.omitted)
+            _add(self.dropped, scan.dropped)
+        else:
+            write_atomic(path, [self._clean_file(_read_all(source), scanner)], mode=PRIVATE_FILE)
+        if file.path is not None:
+            times = file.path.stat()
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _clean_file(self, text: str, scanner: SecretScanner) -> bytes:
+        """Return a spilled result or a metadata file without what is replaced."""
+        try:
+            value = jsontext.loads(text.encode("utf-8", "replace"))
+        except ValueError:
+            return replace_spans(text, scanner.find(text), self.replacement).encode("utf-8", "replace")
+        if not isinstance(value, dict | list):
+            return replace_spans(text, scanner.find(text), self.replacement).encode("utf-8", "replace")
+        whole = RecordText(value)
+        whole.replace(scanner.find(whole.text), self.replacement)
+        return jsontext.dumps(whole.value)
+
+    def _open(self, file: SessionFile) -> Source | None:
+        if file.path is None:
+            return self.session.source
+        try:
+            return FileSource(file.path)
+        except (NotFound, Unreadable):
+            if file.role == "main":
+                raise
+            return None
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the decoded texts of all files, for another engine."""
+        for file in self.files:
+            source = self._open(file)
+            if source is None:
+                continue
+            if file.content == RECORDS:
+                yield from FileRedaction(source, SecretScanner()).texts()
+            else:
+                yield _read_all(source)
+
+
+def _add(total: msgspec.Struct, more: msgspec.Struct) -> None:
+    for name in total.__struct_fields__:
+        setattr(total, name, getattr(total, name) + getattr(more, name))
+
+
+def _read_all(source: Source) -> str:
+    pieces: list[bytes] = []
+    at = 0
+    while data := source.read(at, 1 << 20):
+        pieces.append(data)
+        at += len(data)
+    return b"".join(pieces).decode("utf-8", "replace")

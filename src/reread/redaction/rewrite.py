@@ -1,0 +1,171 @@
+"""Write the files of a session again: JSONL in, JSONL out, with the same lines and shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from reread.base import jsontext
+from reread.disk.sources import Source
+from reread.records.decode import Decoder, Record
+from reread.redaction.deltas import MARK, DeltaJoiner, set_piece
+from reread.redaction.findings import masked_context
+from reread.redaction.omissions import Omitted, leave_out
+from reread.redaction.record_text import RecordText
+from reread.redaction.scan import SecretScanner
+from reread.redaction.spans import PERSONAL, Replacement, Span, leaves, replace_spans
+from reread.redaction.vendors import keyword_regex
+
+CHUNK = 1 << 18
+_PLAIN_GAP = re.compile(r"[\s\[\],\x00\ufeff]*+\Z")
+_WORD_TO_END = re.compile(r"[\w+/=.:~$%\\-]*+\Z", re.ASCII)
+
+Report = Callable[[Span, int, str], None]
+"""Called for each finding with its line and the text around it."""
+
+
+class Dropped(msgspec.Struct):
+    """What could not be read, and was left out."""
+
+    lines: int = 0
+    texts: int = 0
+
+
+class FileRedaction:
+    """One pass over a file: finds what it contains, or writes it again."""
+
+    def __init__(self, source: Source, scanner: SecretScanner, *, images: bool = False) -> None:
+        self.source = source
+        self.scanner = scanner
+        self.images = images
+        self.omitted = Omitted()
+        self.dropped = Dropped()
+        self._plain_keys: set[str] = set()
+
+    def find(self, report: Report) -> None:
+        """Report everything that the file contains."""
+        joiner = DeltaJoiner()
+        lines: dict[int, int] = {}
+        for number, (record, gap) in enumerate(self._records()):
+            self._report_text(gap, record.line if record is not None else 0, report)
+            if record is None:
+                continue
+            value = _value(record)
+            if value is None:
+                self._report_text(_text(record.raw), record.line, report)
+                continue
+            if MARK in record.body:
+                joiner.push(number, value)
+                lines[number] = record.line
+            leave_out(value, Omitted(), images=self.images)
+            spans, text, _ = self._scan(value)
+            _report_all(spans, record.line, text, report)
+        for streamed in joiner.texts:
+            text = streamed.text
+            _report_all(self.scanner.find(text), lines[streamed.places[0][0]], text, report)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the decoded text of each record, and each streamed text joined."""
+        joiner = DeltaJoiner()
+        for number, (record, gap) in enumerate(self._records()):
+            value = _value(record) if record is not None else None
+            if record is None or value is None:
+                yield gap if record is None else _text(record.raw)
+                continue
+            if MARK in record.body:
+                joiner.push(number, value)
+            yield RecordText(value, self._plain_keys).text
+        yield from (streamed.text for streamed in joiner.texts)
+
+    def rewritten(self, replacement: Replacement) -> Iterator[bytes]:
+        """Yield the file with everything replaced that is to be."""
+        edits = self._streamed_edits(replacement)
+        for number, (record, gap) in enumerate(self._records()):
+            yield self._clean_text(gap, replacement).encode("utf-8", "replace")
+            if record is None:
+                continue
+            value = _value(record)
+            end = record.body[len(record.raw) :]
+            if value is None:
+                text = self._clean_text(_text(record.raw), replacement)
+                self.dropped.lines += not text
+                yield text.encode("utf-8", "replace") + end
+                continue
+            for place, text in edits.get(number, ()):
+                set_piece(value, place, text)
+            leave_out(value, self.omitted, images=self.images)
+            spans, _, whole = self._scan(value)
+            whole.replace(spans, replacement)
+            yield jsontext.dumps(whole.value) + end
+
+    def _records(self) -> Iterator[tuple[Record | None, str]]:
+        """Yield each record with the text before it; None with the text after the last."""
+        decoder, read = Decoder(), 0
+        done = 0
+        while True:
+            data = self.source.read(read, CHUNK)
+            read += len(data)
+            for record in decoder.feed(data) if data else decoder.flush():
+                yield record, _text(self.source.read(done, record.offset - done)) if record.offset > done else ""
+                done = record.offset + len(record.body)
+            if not data:
+                break
+        yield None, _text(self.source.read(done, read - done)) if read > done else ""
+
+    def _scan(self, value: Any) -> tuple[list[Span], str, RecordText]:
+        whole = RecordText(value, self._plain_keys)
+        spans = self.scanner.find(whole.text)
+        whole.learn_plain_keys(spans)
+        return spans, whole.text, whole
+
+    def _streamed_edits(self, replacement: Replacement) -> dict[int, list[tuple[int, str]]]:
+        """Return the new texts of pieces by record."""
+        joiner = DeltaJoiner()
+        for number, (record, _) in enumerate(self._records()):
+            if record is not None and MARK in record.body:
+                joiner.push(number, _value(record))
+        edits: dict[int, list[tuple[int, str]]] = {}
+        for streamed in joiner.texts:
+            for number, place, text in streamed.replaced(self.scanner.find(streamed.text), replacement):
+                edits.setdefault(number, []).append((place, text))
+        return edits
+
+    def _report_text(self, text: str, line: int, report: Report) -> None:
+        if not _PLAIN_GAP.match(text):
+            _report_all(self.scanner.find(text), line, text, report)
+
+    def _clean_text(self, text: str, replacement: Replacement) -> str:
+        """Return a text that is no JSON without personal details; nothing of it if it may contain a secret."""
+        if _PLAIN_GAP.match(text):
+            return text
+        spans = self.scanner.find(text)
+        secret = any(span.sort != PERSONAL and replacement(span) is not None for span in leaves(spans))
+        if secret or _ends_in_secret(text):
+            self.dropped.texts += 1
+            return ""
+        return replace_spans(text, spans, replacement)
+
+
+def _ends_in_secret(text: str) -> bool:
+    """True if a torn text may end within a secret."""
+    start = max(0, len(text) - 600)
+    return any(_WORD_TO_END.match(text, found.start()) for found in keyword_regex().finditer(text, start))
+
+
+def _value(record: Record) -> Any:
+    """Return the JSON of a record; None if it is none."""
+    value: Any = record.value
+    return value if isinstance(value, dict | list) else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _report_all(spans: list[Span], line: int, text: str, report: Report) -> None:
+    for span in spans:
+        for leaf in leaves([span]):
+            report(leaf, line, masked_context(text, span, spans) if leaf is span else "(in an encoded text)")

@@ -1,0 +1,137 @@
+"""Other readings of a text: escapes decoded, broken words joined; each knows where its characters came from."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+DEEPEST = 3
+"""How often a text may have been escaped."""
+
+_ESCAPE = re.compile(
+    r"\\+u\{?00([0-7][0-9A-Fa-f])\}?|\\+x([0-7][0-9A-Fa-f])|%(?:25){0,3}([2-7][0-9A-Fa-f])"
+    r"|&#x0{0,4}([2-7][0-9A-Fa-f]);?|&#0{0,4}(\d{2,3});?|\\+([\"'/nrt])"
+)
+"""A character written as an escape of JSON, a shell, a URL or HTML."""
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
+_HIDING = re.compile(r"\\+u\{?00|\\+x[2-7]|%[2-7][0-9A-Fa-f]|%25|&#|\\/|[A-Za-z0-9+/]{60}\\+n")
+"""Escapes that can be part of a secret."""
+_COLOUR = re.compile(r"(?:\x1b\[[0-9;]{0,16}[A-Za-z])++")
+_LINE_END = r"[ \t\"'`\\+|│]{0,4}\r?\n[ \t]*+(?:\d{1,7}[→:|\t])?"
+_NEXT = r"(?=[\w+/=.:~$-])"
+_BREAK = re.compile(rf"{_LINE_END}[ \t\"'`]*+{_NEXT}")
+"""What stands between two parts of a word that a terminal or a listing broke over lines."""
+_MARKED_BREAK = re.compile(rf"{_LINE_END}[ \t]*+[+<>|│#*-][ \t\"'`]*+{_NEXT}")
+"""The same in a diff, a quotation or a comment, where each line begins with a mark."""
+
+
+class _Part(NamedTuple):
+    """A part of a view: copied characters, or one that was escaped."""
+
+    source: int
+    source_end: int
+    """Where an escape ends in the original; -1 for copied characters."""
+
+
+class View:
+    """A text made from another, with the places in the original."""
+
+    def __init__(self, text: str, starts: list[int], parts: list[_Part]) -> None:
+        self.text = text
+        self._starts = starts
+        self._parts = parts
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a part of the view lies in the original."""
+        first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, end - 1) - 1
+        opening, closing = self._parts[first], self._parts[last]
+        at = opening.source + (start - self._starts[first] if opening.source_end < 0 else 0)
+        return at, closing.source_end if closing.source_end >= 0 else closing.source + end - self._starts[last]
+
+    def is_joint(self, at: int) -> bool:
+        """True if something was left out of the original just before a character."""
+        part = bisect_right(self._starts, at) - 1
+        return part > 0 and self._starts[part] == at
+
+
+class _ViewOfView(View):
+    """A view of another view's text."""
+
+    def __init__(self, outer: View, inner: View) -> None:
+        self.text = inner.text
+        self._outer, self._inner = outer, inner
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        return self._outer.span(*self._inner.span(start, end))
+
+    def is_joint(self, at: int) -> bool:
+        return self._inner.is_joint(at)
+
+
+def _substitute(text: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str]) -> View | None:
+    """Return the view in which every match of a pattern is decoded; None if there is none."""
+    pieces: list[str] = []
+    starts, parts = [0], [_Part(0, -1)]
+    done = size = 0
+    for found in pattern.finditer(text):
+        start, end = found.span()
+        new = decode(found)
+        pieces += (text[done:start], new)
+        size += start - done
+        if new:
+            starts.append(size)
+            parts.append(_Part(start, end))
+            size += len(new)
+        starts.append(size)
+        parts.append(_Part(end, -1))
+        done = end
+    if not pieces:
+        return None
+    pieces.append(text[done:])
+    return View("".join(pieces), starts, parts)
+
+
+def unescape(text: str) -> View | None:
+    """Return the text with escapes decoded; None if it has none."""
+    return _substitute(text, _ESCAPE, _decode)
+
+
+def _decode(found: re.Match[str]) -> str:
+    *codes, number, letter = found.groups()
+    code = next((digits for digits in codes if digits), None)
+    if code is not None:
+        return chr(int(code, 16))
+    if number is not None:
+        return chr(int(number)) if 9 <= int(number) < 127 else found[0]
+    return _LETTERS.get(letter, letter) if letter else ""
+
+
+def joined_words(text: str) -> Iterator[View]:
+    """Yield a text with words joined that were broken over lines."""
+    for pattern in (_BREAK, _MARKED_BREAK):
+        view = _substitute(text, pattern, lambda _: "")
+        if view is not None:
+            yield view
+
+
+def without_colours(text: str) -> View | None:
+    """Return the text without the codes that colour it; None if it has none."""
+    return _substitute(text, _COLOUR, lambda _: "") if "\x1b[" in text else None
+
+
+def unescaped(text: str) -> Iterator[tuple[int, View]]:
+    """Yield each line in which escapes may hide a secret, with them decoded, once and again; and where it begins."""
+    done = 0
+    while (found := _HIDING.search(text, done)) is not None:
+        start = max(done, text.rfind("\n", 0, found.start()) + 1)
+        done = text.find("\n", found.end())
+        done = len(text) if done < 0 else done
+        view = unescape(text[start:done])
+        for _ in range(DEEPEST):
+            if view is None:
+                break
+            yield start, view
+            more = unescape(view.text) if _HIDING.search(view.text) else None
+            view = _ViewOfView(view, more) if more is not None else None
