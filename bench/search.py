@@ -123,7 +123,7 @@ def query(plan: Plan) -> Iterator[Row]:
 
     def ranked(number: int) -> object:
         return ranked_places(
-            reader, compile_query(parse_query(QUERIES[number % len(QUERIES)]), reader, files), "relevance", 20
+            reader, compile_query(parse_query(QUERIES[number % len(QUERIES)]), reader, files, {}), "relevance", 20
         )
 
     times = [value / 1e6 for value in measure.nanoseconds(ranked, range(30 * len(QUERIES)))]

@@ -23,6 +23,7 @@ from reread.index.hits import HitBuilder, hit_value
 from reread.index.matching import snippet
 from reread.index.query import And, Words
 from reread.index.scan import scan
+from reread.index.update import unindexed
 from reread.reader.export_formats import FORMATS
 from reread.reader.search import search_session
 from reread.reader.session_view import SessionView
@@ -285,7 +286,8 @@ def count(path: Path) -> None:
 def search(path: Path) -> None:
     """Find every text of the file, and print the hits."""
     builder = HitBuilder()
-    hits = [builder.hit(found, snippet(found.unit.text, [WORD])) for found in scan(And(()), find_files(paths=[path]))]
+    units = scan(And(()), unindexed(None, find_files(paths=[path])), [])
+    hits = [builder.hit(found, snippet(found.unit.text, [WORD])) for found in units]
     found = [hit for hit in hits if hit is not None]
     assert len(found) == len(hits)
     jsontext.dumps([hit_value(hit) for hit in found])

@@ -265,6 +265,7 @@ def test_what_is_deleted_is_forgotten(root: Path) -> None:
 
 def test_an_index_of_which_much_was_deleted_is_built_anew(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "FEW_DOCUMENTS", 3)
+    monkeypatch.setattr(update, "LEAST", 0)
     path = write(root, *(user(f"a secretneedle {n}") for n in range(9)))
     write(root, user("other"), name="b")
     assert hits(root, "secretneedle")
@@ -279,8 +280,10 @@ def test_a_search_below_one_root_finds_nothing_of_another(root: Path, tmp_path: 
     write(root, user("needle"))
     write(tmp_path / "other", user("needle"))
     assert len(hits(tmp_path / "other", "needle")) == len(hits(root, "needle")) == 1
+    refresh(find_files([root]))
     reader = open_reader()
     assert reader is not None and len(reader.cursors) == 2
+    assert len(hits(tmp_path / "other", "needle")) == len(hits(root, "needle")) == 1
 
 
 RECORDS = st.lists(
@@ -446,6 +449,7 @@ def test_without_an_engine_the_files_are_searched(root: Path, monkeypatch: pytes
 
 def test_a_search_while_another_process_writes_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reread.index.find.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(update, "LEAST", 0)
     write(root, user("needle"))
     assert hits(root, "needle")
     write(root, user("needle"), name="b")

@@ -20,9 +20,10 @@ from reread.disk import layout
 from reread.disk.file_set import find_files
 from reread.index.find import find
 from reread.index.hits import session_file
-from reread.index.scan import all_units
+from reread.index.scan import units_after
 from reread.index.terms import LONGEST, camel_pieces, words
 from reread.index.units import KINDS, is_own_call
+from reread.index.update import unindexed
 from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts
 
 HERE = Path(__file__).parent / "real"
@@ -56,7 +57,7 @@ def main_file(path: str) -> str:
 
 def words_by_session(paths: list[Path]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for path, unit, _, _ in all_units(find_files(None, paths)):
+    for path, unit, _, _ in units_after(unindexed(None, find_files(None, paths)), []):
         known = found.setdefault(main_file(path), set())
         known |= {*words(unit.text), *(piece.lower() for piece in camel_pieces(unit.text))}
     return found
@@ -126,7 +127,8 @@ def test_every_text_of_a_record_is_found_through_the_index(folder: Path) -> None
                 if phrase and all(len(word) <= LONGEST for word in phrase.split()):
                     sought.setdefault((kind, phrase), str(path))
     assert set(KINDS) >= {kind for kind, _ in sought}
+    files = find_files(None, paths)
     for kind, phrase in list(sought)[: 40 if HERE not in folder.parents else 400]:
-        found = find(f'"{phrase}" in:{kind}', paths=paths, limit=1)
+        found = find(f'"{phrase}" in:{kind}', files=files, limit=1)
         assert found.total > 0, (kind, phrase, sought[kind, phrase])
         assert next(found).match, (kind, phrase)

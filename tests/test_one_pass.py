@@ -12,7 +12,7 @@ from reread.disk.derived import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.sources import FileSource
 from reread.index.store import index_folder
-from reread.index.update import refresh
+from reread.index.update import LEAST, refresh
 
 
 @pytest.fixture
@@ -73,3 +73,36 @@ def test_a_search_reads_nothing_for_usage_alone(root: Path, monkeypatch: pytest.
         refresh(find_files([root]))
     assert min(read) >= size - PROOF
     assert reread.usage(root=root).totals.output_tokens == 3
+
+
+def lines_found(root: Path, query: str, **options: Any) -> list[int]:
+    return [hit.line for hit in reread.search(query, root=root, **options)]
+
+
+def test_a_few_new_lines_are_found_without_a_commit(root: Path) -> None:
+    path = write(root, user("needle one"), user("hay"))
+    with path.open("ab") as file:
+        file.write(jsonl(*told(user("needle torn")))[:-1])
+    assert sorted(lines_found(root, "needle", order="newest")) == [1, 3]
+    before = (index_folder() / "meta.json").read_bytes()
+    with path.open("ab") as file:
+        file.write(b"\n" + jsonl(*told(user("needle two"), user("needleThree"))))
+    assert sorted(lines_found(root, "needle")) == [1, 3, 4, 5]
+    assert sorted(lines_found(root, "need.e", regex=True)) == [1, 3, 4, 5]
+    assert sorted(lines_found(root, "needle -torn in:prompts session:a", order="newest")) == [1, 4, 5]
+    write(root, user("hay"), user("needle anew"))
+    assert lines_found(root, "needle") == [2]
+    assert (index_folder() / "meta.json").read_bytes() == before
+    refresh(find_files([root]))
+    assert (index_folder() / "meta.json").read_bytes() != before
+    assert lines_found(root, "needle") == [2]
+
+
+def test_much_that_is_new_is_indexed(root: Path) -> None:
+    path = write(root, user("needle"))
+    assert lines_found(root, "needle") == [1]
+    before = (index_folder() / "meta.json").read_bytes()
+    with path.open("ab") as file:
+        file.write(jsonl(*told(user("needle " + "hay " * (LEAST // 4)))))
+    assert sorted(lines_found(root, "needle")) == [1, 2]
+    assert (index_folder() / "meta.json").read_bytes() != before

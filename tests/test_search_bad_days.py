@@ -86,14 +86,14 @@ def test_new_texts_are_found_once_the_disk_is_full_or_may_not_be_written(
         with suppress(OSError), (disk / "junk").open("wb", buffering=0) as file:
             for _ in range(10_000):
                 file.write(bytes(4096))
-        path.write_bytes(path.read_bytes() + jsonl(*told(user("needle of today"))))
+        path.write_bytes(path.read_bytes() + jsonl(*told(user("needle of today " + "hay " * 20_000))))
         total, count, note = search(root, "needle")
         assert (total, count) == (181, 181)
         assert "cannot be written" in note
         (disk / "junk").unlink()
         assert search(root, "needle") == [181, 181, ""]
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        path.write_bytes(path.read_bytes() + jsonl(*told(user("needle of tomorrow"))))
+        path.write_bytes(path.read_bytes() + jsonl(*told(user("needle of tomorrow " + "hay " * 20_000))))
         total, count, note = search(root, "needle")
         assert (total, count) == (182, 182)
         assert "cannot be written" in note

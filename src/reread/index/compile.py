@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,23 @@ from reread.disk.file_set import FileSet
 from reread.index.engine import tantivy
 from reread.index.hits import session_file
 from reread.index.query import And, Errors, InProject, InSession, Kinds, Named, Node, Not, Or, Period, Words
-from reread.index.store import TAIL_BIT, IndexReader, file_id
+from reread.index.store import TAIL_BIT, Cursor, IndexReader, file_id
 from reread.index.units import KINDS
 
 PIECE_WEIGHT = 0.4
 """How much a part of an identifier counts, compared to a whole word."""
 
 
-def compile_query(node: Node, reader: IndexReader, files: FileSet) -> Any:
-    """Return the engine's query for units of some files that match."""
+def compile_query(node: Node, reader: IndexReader, files: FileSet, rest: Mapping[str, Cursor]) -> Any:
+    """Return the engine's query for units of some files that match, without those after the cursors of the rest."""
     compiler = _Compiler(reader)
     parts = [(tantivy.Occur.Must, compiler.compile(node))]
     if len(files.states.keys() & reader.cursors.keys()) < len(reader.cursors):
         parts.append((tantivy.Occur.Must, compiler.in_files(path for path in reader.cursors if path in files.states)))
+    old = [file_id(path) for path, cursor in rest.items() if cursor.offset == 0]
+    old += [file_id(path) | TAIL_BIT for path in rest]
+    if old:
+        parts.append((tantivy.Occur.MustNot, tantivy.Query.term_set_query(reader.schema, "file", old)))
     return tantivy.Query.boolean_query(parts)
 
 

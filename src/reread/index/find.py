@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -127,23 +128,26 @@ def find(
     reader, state = (refresh or _refresh(progress))(files)
     builder = HitBuilder(keys)
     mark = _marker(tree, pattern)
-    scanned: list[FoundUnit] = []
-    if state == update.UNWRITABLE or reader is None:
-        scanned = list(scan.scan(node, update.unindexed(reader, files), pattern))
-        scanned.sort(key=lambda unit: unit.time_ms, reverse=True)
-        files = update.indexed(reader, files)
+    rest = update.unindexed(reader, files) if reader is None or state in (update.NEARLY, update.UNWRITABLE) else {}
+    scanned = sorted(scan.scan(node, rest, files.failures, pattern), key=_recency)
     if reader is None:
         return Hits(_hits(builder, islice(scanned, start, None), mark, limit), len(scanned), _note(state, files))
-    compiled = compile_query(node, reader, files)
+    compiled = compile_query(node, reader, files, rest)
+    wanted_count = None if limit is None else start + limit
+    note = _note(state, files)
     if pattern is not None:
         _, places = ranked_places(reader, compiled, NEWEST, None)
-        verified, note = _verify(UnitReader(reader), places, pattern, None if limit is None else start + limit)
-        found = islice(chain(scanned, verified), start, None)
-        note = " ".join(filter(None, [note, _note(state, files)]))
-        return Hits(_hits(builder, found, mark, limit), len(scanned) + len(verified), note)
-    total, places = ranked_places(reader, compiled, order, None if limit is None else start + limit)
-    found = islice(chain(scanned, UnitReader(reader).units(places)), start, None)
-    return Hits(_hits(builder, found, mark, limit), len(scanned) + total, _note(state, files))
+        verified, more = _verify(UnitReader(reader), places, pattern, wanted_count)
+        total, units, note = len(verified), iter(verified), " ".join(filter(None, [more, note]))
+    else:
+        total, places = ranked_places(reader, compiled, order, wanted_count)
+        units = UnitReader(reader).units(places)
+    found = merge(scanned, units, key=_recency) if pattern is not None or order == NEWEST else chain(scanned, units)
+    return Hits(_hits(builder, islice(found, start, None), mark, limit), len(scanned) + total, note)
+
+
+def _recency(found: FoundUnit) -> int:
+    return -found.time_ms
 
 
 def _verify(
@@ -168,7 +172,7 @@ def _note(state: str, files: FileSet) -> str:
 
 
 def _refresh(progress: update.Progress | None) -> Callable[[FileSet], update.Refreshed]:
-    return lambda files: update.refresh(files, wait=WAIT_SECONDS, progress=progress)
+    return lambda files: update.refresh(files, wait=WAIT_SECONDS, progress=progress, least=update.LEAST)
 
 
 Mark = Callable[[FoundUnit], Snippet]

@@ -11,17 +11,16 @@ import msgspec
 
 from reread.disk import layout
 from reread.index.query import And, Errors, InProject, InSession, Kinds, Named, Node, Not, Or, Period, Words
-from reread.index.terms import CJK, camel_pieces, words
+from reread.index.terms import CJK, camel_pieces, has_cjk, words
 from reread.index.units import Unit
 
 AROUND = 80
 """How many characters are shown on each side of a match."""
 MOST_MATCHES = 200
 """How many matches of each word are compared to find the best place."""
-_CJK = re.compile(f"[{CJK}]")
 _GAP, _ANY_GAP = r"[\W_]++", r"[\W_]*+"
-_START = rf"(?:(?<![^\W_])|(?<=[{CJK}]))"
-_END = rf"(?:(?![^\W_])|(?=[{CJK}]))"
+_START, _END = r"(?<![^\W_])", r"(?![^\W_])"
+_CJK_START, _CJK_END = rf"(?:{_START}|(?<=[{CJK}]))", rf"(?:{_END}|(?=[{CJK}]))"
 
 
 class Snippet(msgspec.Struct, frozen=True):
@@ -43,16 +42,19 @@ class UnitFacts(msgspec.Struct, frozen=True):
 
 
 @lru_cache(1024)
-def pattern_of(leaf: Words, inside: bool = False) -> re.Pattern[str]:
-    """Return a pattern that finds some words in a text; `inside` finds them within longer words too."""
-    pieces = [re.escape(leaf.words[0])]
+def pattern_of(leaf: Words, inside: bool = False, *, cjk: bool = False) -> re.Pattern[str]:
+    """Return a pattern that finds some words in a text; `inside` finds them within longer words too.
+
+    `cjk` says whether the text has characters of scripts without spaces, between which words may stand.
+    """
+    pieces = [f"(?i:{re.escape(leaf.words[0])})"]
     for left, right in zip(leaf.words, leaf.words[1:], strict=False):
-        pieces += [_ANY_GAP if _CJK.match(left) or _CJK.match(right) else _GAP, re.escape(right)]
-    if not (inside or leaf.suffix or _CJK.match(leaf.words[0])):
-        pieces.insert(0, _START)
-    if not (inside or leaf.prefix or leaf.is_hash or _CJK.match(leaf.words[-1])):
-        pieces.append(_END)
-    return re.compile("".join(pieces), re.IGNORECASE)
+        pieces += [_ANY_GAP if has_cjk(left) or has_cjk(right) else _GAP, f"(?i:{re.escape(right)})"]
+    if not (inside or leaf.suffix or has_cjk(leaf.words[0])):
+        pieces.insert(0, _CJK_START if cjk else _START)
+    if not (inside or leaf.prefix or leaf.is_hash or has_cjk(leaf.words[-1])):
+        pieces.append(_CJK_END if cjk else _END)
+    return re.compile("".join(pieces))
 
 
 def wanted(node: Node) -> Iterator[Words]:
@@ -98,7 +100,8 @@ def matches(node: Node, unit: Unit, facts: UnitFacts) -> bool:
 
 
 def _has_words(leaf: Words, unit: Unit) -> bool:
-    if pattern_of(leaf).search(composed(unit.text)):
+    text = composed(unit.text)
+    if pattern_of(leaf, cjk=has_cjk(text)).search(text):
         return True
     if len(leaf.words) > 1 or leaf.prefix or leaf.suffix:
         return False
@@ -112,11 +115,15 @@ def _contains(name: Sequence[str], part: Sequence[str]) -> bool:
 def snippet(text: str, leaves: Sequence[Words]) -> Snippet:
     """Return the place of a text where most of the words are, with the text around; its beginning if none is there."""
     text = composed(text)
-    for inside in (False, True):
-        found = best_span(text, [pattern_of(leaf, inside) for leaf in leaves])
-        if found is not None:
-            return cut(text, *found)
-    return Snippet(text[: 2 * AROUND], "", "")
+    span = words_span(text, leaves)
+    return cut(text, *span) if span is not None else Snippet(text[: 2 * AROUND], "", "")
+
+
+def words_span(text: str, leaves: Sequence[Words]) -> tuple[int, int] | None:
+    """Return the place of a composed text where most of the words are, if need be within others; None if none is."""
+    cjk = has_cjk(text)
+    spans = (best_span(text, [pattern_of(leaf, inside, cjk=cjk) for leaf in leaves]) for inside in (False, True))
+    return next((span for span in spans if span is not None), None)
 
 
 def best_span(text: str, patterns: Sequence[re.Pattern[str]]) -> tuple[int, int] | None:

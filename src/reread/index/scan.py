@@ -1,13 +1,12 @@
-"""Search without an index, by reading every file: on a platform without a search engine, or if no index can be kept."""
+"""Search what is not in the index, by reading it: a few new lines, or everything if no index can be kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reread.disk import layout
-from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.file_pass import FilePass
@@ -16,14 +15,16 @@ from reread.index.matching import UnitFacts, matches
 from reread.index.query import Node
 from reread.index.store import Cursor, UnitPosition
 from reread.index.unit_reader import FoundUnit
-from reread.index.units import Carry, Unit
+from reread.index.units import Unit
 
 NO_ENGINE = "There is no search engine for this platform, so the files were searched."
 
 
-def scan(node: Node, files: FileSet, pattern: re.Pattern[str] | None = None) -> Iterator[FoundUnit]:
-    """Yield every unit of some files that matches a query, and a pattern if one is given."""
-    for path, unit, position, cwd in all_units(files):
+def scan(
+    node: Node, cursors: Mapping[str, Cursor], failures: list[str], pattern: re.Pattern[str] | None = None
+) -> Iterator[FoundUnit]:
+    """Yield the units of some files, each from a cursor on, that match a query, and a pattern if one is given."""
+    for path, unit, position, cwd in units_after(cursors, failures):
         if pattern is not None and not pattern.search(unit.text):
             continue
         main = session_file(path)
@@ -33,15 +34,17 @@ def scan(node: Node, files: FileSet, pattern: re.Pattern[str] | None = None) -> 
             yield FoundUnit(path, position.offset, position.length, position.line, unit, position.time_ms)
 
 
-def all_units(files: FileSet) -> Iterator[tuple[str, Unit, UnitPosition, str]]:
-    """Yield every unit of some files with its path, its position and the first folder that the file names."""
+def units_after(cursors: Mapping[str, Cursor], failures: list[str]) -> Iterator[tuple[str, Unit, UnitPosition, str]]:
+    """Yield the units of some files, each from a cursor on, with path, position and the first folder of the file.
+
+    The cursors are moved to the end. A file whose content makes reading fail is added to the failures.
+    """
     found: list[tuple[Unit, UnitPosition]] = []
 
     def add(unit: Unit, position: UnitPosition) -> None:
         found.append((unit, position))
 
-    for path, state in files.states.items():
-        cursor = Cursor(state, 0, b"", Carry())
+    for path, cursor in cursors.items():
         try:
             with naming_file(path):
                 for _ in FilePass(FileSource(Path(path)), cursor, add).run():
@@ -50,5 +53,5 @@ def all_units(files: FileSet) -> Iterator[tuple[str, Unit, UnitPosition, str]]:
         except (OSError, NotFound):  # deleted in the meantime
             found.clear()
         except Unreadable as error:
-            files.failures.append(str(error))
+            failures.append(str(error))
             found.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 LONGEST = 128
 """Longer words are not indexed: they are data, such as pictures in base64."""
@@ -17,13 +17,33 @@ CJK = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Characters of scripts without spaces, as the inside of a character class."""
-WORD = re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
-_CJK_CHARACTER = re.compile(f"[{CJK}]")
+_ASCII_WORD = re.compile("[0-9a-z]+")
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
 _SCRIPTS = bytes((1 if n in (0xCC, 0xCD) else 2 if n in (0xE0, 0xE1) or n >= 0xE3 else 0) for n in range(256))
 """Marks the bytes that characters to be composed may begin with, and those of CJK scripts."""
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+@cache
+def _cjk_character() -> re.Pattern[str]:
+    """Return the pattern of a character of CJK scripts; compiled when needed, since that takes some milliseconds."""
+    return re.compile(f"[{CJK}]")
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    return re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
+
+
+def has_cjk(text: str) -> bool:
+    """True if a text has characters of scripts without spaces."""
+    return not text.isascii() and bool(_cjk_character().search(text))
+
+
+def word_pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern for the words of a text in lower case."""
+    return _ASCII_WORD if text.isascii() else _any_word()
 
 
 def prepare(text: str) -> str:
@@ -33,14 +53,15 @@ def prepare(text: str) -> str:
     marks = text.encode("utf-8", "replace").translate(_SCRIPTS)
     if b"\1" in marks:
         text = unicodedata.normalize("NFC", text)
-    return _CJK_CHARACTER.sub(r" \g<0> ", text) if b"\2" in marks else text
+    return _cjk_character().sub(r" \g<0> ", text) if b"\2" in marks else text
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    return WORD.findall(text.lower())
+    text = text.lower()
+    return word_pattern(text).findall(text)
 
 
 def camel_pieces(text: str) -> set[str]:

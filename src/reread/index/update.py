@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,9 @@ from reread.session.saved_fold import forget_folds
 COMMIT_BYTES = 192 << 20
 """A long update is committed after this many bytes, so that little is lost if it is interrupted."""
 
-CURRENT, BEHIND, UNWRITABLE = "current", "behind", "unwritable"
+LEAST = 64 << 10
+"""Fewer new bytes are searched as they are: a commit waits for the disk, some 100 ms."""
+CURRENT, NEARLY, BEHIND, UNWRITABLE = "current", "nearly", "behind", "unwritable"
 
 Progress = Callable[[int], None]
 """Called with the number of bytes that were read."""
@@ -44,20 +47,6 @@ def changed_files(cursors: dict[str, Cursor], files: FileSet) -> tuple[list[str]
     return changed, files.gone(cursors)
 
 
-def indexed(reader: IndexReader | None, files: FileSet) -> FileSet:
-    """Return the files that the index has as they are now."""
-    cursors = reader.cursors if reader is not None else {}
-    states = {path: state for path, state in files.states.items() if _has(cursors, path, state)}
-    return FileSet(states, files.folders, files.failures)
-
-
-def unindexed(reader: IndexReader | None, files: FileSet) -> FileSet:
-    """Return the files that the index does not have as they are now."""
-    known = indexed(reader, files).states
-    states = {path: state for path, state in files.states.items() if path not in known}
-    return FileSet(states, files.folders, files.failures)
-
-
 def _has(cursors: dict[str, Cursor], path: str, state: FileState) -> bool:
     return path in cursors and cursors[path].state == state
 
@@ -65,8 +54,22 @@ def _has(cursors: dict[str, Cursor], path: str, state: FileState) -> bool:
 def pending_bytes(reader: IndexReader | None, files: FileSet) -> int:
     """Return about how many bytes are to be read."""
     cursors = reader.cursors if reader is not None else {}
-    sizes = ((state.size, cursors.get(path)) for path, state in files.states.items())
-    return sum(max(0, size - (cursor.offset if cursor is not None else 0)) for size, cursor in sizes)
+    changed = [
+        (state.size, cursors.get(path)) for path, state in files.states.items() if not _has(cursors, path, state)
+    ]
+    return sum(max(0, size - (cursor.offset if cursor is not None else 0)) for size, cursor in changed)
+
+
+def unindexed(reader: IndexReader | None, files: FileSet) -> dict[str, Cursor]:
+    """Return the files that the index does not have as they are now, with copies of where it ends in each."""
+    cursors = reader.cursors if reader is not None else {}
+    rest: dict[str, Cursor] = {}
+    for path in changed_files(cursors, files)[0]:
+        state = files.states[path]
+        with suppress(OSError, NotFound, Unreadable):
+            continued = _continued(cursors.get(path), path, state, FileSource(Path(path)))
+            rest[path] = deepcopy(continued) if continued is not None else Cursor(state, 0, b"", Carry())
+    return rest
 
 
 class Refreshed(NamedTuple):
@@ -75,13 +78,14 @@ class Refreshed(NamedTuple):
     reader: IndexReader | None
     """None if there is no index."""
     state: str = CURRENT
-    """CURRENT; BEHIND if another process updates the index, or should; UNWRITABLE if nobody can."""
+    """CURRENT; NEARLY if it lacks so little that a commit would take longer than reading that; BEHIND if another
+    process updates the index, or should; UNWRITABLE if nobody can."""
 
 
 def refresh(
-    files: FileSet, *, wait: float = 0.0, progress: Progress | None = None, most: int | None = None
+    files: FileSet, *, wait: float = 0.0, progress: Progress | None = None, least: int = 0, most: int | None = None
 ) -> Refreshed:
-    """Index what changed in some files, unless more than `most` bytes are to be read.
+    """Index what changed in some files, if at least `least` and at most `most` bytes are to be read.
 
     If another process is updating the index, it is waited for.
     """
@@ -90,7 +94,10 @@ def refresh(
     changed, gone = changed_files(cursors, files)
     if reader is not None and not changed and not gone:
         return Refreshed(reader)
-    if most is not None and pending_bytes(reader, files) > most:
+    pending = pending_bytes(reader, files)
+    if reader is not None and not gone and pending < least:
+        return Refreshed(reader, NEARLY)
+    if most is not None and pending > most:
         return Refreshed(reader, BEHIND)
     try:
         with open_update(wait) as update:

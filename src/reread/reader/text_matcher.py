@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from reread.index.matching import UnitFacts, best_span, composed, matches, pattern_of, wanted
+from reread.index.matching import UnitFacts, composed, matches, wanted, words_span
 from reread.index.query import And, InProject, InSession, Named, Node, Not, Or, Period, Words, parse_query
 from reread.index.units import Unit
 
@@ -51,11 +51,7 @@ class TextMatcher:
                 return _around(unit.text, found.start(), found.end())
             if self._tree is not None and matches(self._tree, unit, UnitFacts()):
                 text = composed(unit.text)
-                for inside in (False, True):
-                    span = best_span(text, [pattern_of(leaf, inside) for leaf in self._leaves])
-                    if span is not None:
-                        return _around(text, *span)
-                return _around(text, 0, 0)
+                return _around(text, *(words_span(text, self._leaves) or (0, 0)))
         return None
 
 

@@ -16,7 +16,6 @@ from reread.catalog.summaries import Header, read_headers, with_transcript
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
-from reread.disk.kept import file_exists
 from reread.disk.sources import LIVE_SECONDS
 from reread.errors import NotFound
 from reread.reader import library_schema
@@ -284,7 +283,7 @@ class SessionLibrary:
 
     def _watched(self) -> list[str]:
         """Return the folders and files in which sessions are written, as far as they exist now."""
-        named = [str(path.absolute()) for path in self._paths if file_exists(path)]
+        named = [str(path.absolute()) for path in self._paths if os.path.exists(path)]
         below = layout.session_folders(self._roots or None) if self._roots or not self._paths else ()
         return [*named, *(str(folder.absolute()) for folder in below)]
 

@@ -17,7 +17,7 @@ from reread.index.find import NEWEST, RELEVANCE, find
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import pattern_of, wanted
 from reread.index.query import parse_query
-from reread.index.update import BEHIND, CURRENT, Refreshed, pending_bytes, refresh
+from reread.index.update import BEHIND, CURRENT, LEAST, NEARLY, Refreshed, pending_bytes, refresh
 from reread.reader import library_schema
 from reread.server.library import SessionLibrary
 
@@ -98,8 +98,8 @@ class SearchService:
         with self._lock:
             if self._index is not None and self._states == files.states:
                 return self._index
-            index = self._index = refresh(files, most=SMALL)
-            self._states = files.states if index.state == CURRENT else None
+            index = self._index = refresh(files, least=LEAST, most=SMALL)
+            self._states = files.states if index.state in (CURRENT, NEARLY) else None
             self._pending = pending_bytes(index.reader, files) if index.state == BEHIND else 0
         if index.state == BEHIND:
             self._build()
