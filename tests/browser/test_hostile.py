@@ -1,6 +1,7 @@
 """A hostile session: nothing in it runs, loads or hides."""
 
 import base64
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from making import answer, attachment, image, jsonl, reply, result, system, thinking, told, use, user
 from playwright.sync_api import expect
+from poison import poisoned
 
 Tab = Callable[..., Any]
 
@@ -40,6 +42,9 @@ ESCAPES = LINK + " \x1b]0;title\x07 \x1b[2J\x1b[31mred\x1b[0m \x9b31mC1 \x1bPq\x
 SVG = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>').decode()
 HTML = base64.b64encode(b"<script>alert(1)</script>").decode()
 BIDI = "\u202egnp.exe\u2066"
+INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\U000e0000-\U000e007f]"
+)
 QUOTES = """"><script>alert(1)</script>'"`${alert(1)}</script><!--"""
 
 
@@ -119,6 +124,51 @@ def assert_harmless(page: Any) -> None:
     assert "\u202e" not in text and "\u2066" not in text and "U+202E" in text
     assert "\x1b" not in text
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+PLACES = {"usage": "table", "stats": "table", "?q=start": ".found"}
+"""Pages besides the session's, and what they show."""
+
+
+def invisible_attributes(page: Any) -> list[str]:
+    """Return the attributes that the browser shows or reads out, and the page's title, with an invisible character."""
+    found = page.evaluate(
+        """() => [
+          document.title,
+          ...[...document.querySelectorAll("*")].flatMap((element) =>
+            ["title", "aria-label", "aria-description", "alt", "placeholder", "label"].flatMap((name) =>
+              element.hasAttribute(name) ? [`${name}=${element.getAttribute(name)}`] : [],
+            ),
+          ),
+        ]"""
+    )
+    assert len(found) > 10
+    return [text for text in found if INVISIBLE.search(text)]
+
+
+def test_tooltips_and_labels_show_what_is_invisible(tab: Tab, serve: Callable[..., str], tmp_path: Path) -> None:
+    folder = tmp_path / "home/.claude/projects/-a"
+    folder.mkdir(parents=True)
+    lines = [poisoned(record) for record in records()]
+    response = reply(use("t20", "Read", file_path=f"/{BIDI}"), use("t21", "Write", file_path=f"/{BIDI}"), id="msg_20")
+    response["message"] |= {"model": BIDI, "usage": {"output_tokens": 5, "input_tokens": 3}}
+    named = user("start", cwd=f"/{BIDI}", version=BIDI, gitBranch=BIDI)
+    (folder / "a.jsonl").write_bytes(jsonl(*told(named, response, answer(result("t20", "a")), *lines)))
+    address = serve("serve")
+    page = tab(address, viewport={"width": 1280, "height": 6000}, ignored="404")
+    page.locator(".session-row").first.wait_for()
+    assert invisible_attributes(page) == []
+    page.locator(".session-row").first.click()
+    page.locator(".message").first.wait_for()
+    open_everything(page)
+    page.locator("table.figures").first.wait_for()
+    assert invisible_attributes(page) == []
+    for place in PLACES:
+        page.goto(f"{address.partition('?')[0]}#/{place}")
+        if place in ("usage", "stats"):
+            page.get_by_text("All time").click()
+        page.locator(PLACES[place]).first.wait_for()
+        assert invisible_attributes(page) == []
 
 
 def test_a_hostile_session_is_harmless_in_the_served_reader(

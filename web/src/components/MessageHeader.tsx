@@ -2,7 +2,7 @@
 
 import { Cost, Count } from "../kit/Figure";
 import { fullTime, model as shortModel, timeOfDay } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { KIND_NAMES } from "../kinds";
 import { Root } from "./Root";
 import type { Usage } from "./sessionJson";
@@ -21,7 +21,7 @@ export function MessageHeader({ kind = "", model = null, timestamp = null, usage
     <Root>
       <p className="embedded-header">
         {model ? (
-          <span title={model}>
+          <span title={visible(model)}>
             <PlainText text={shortModel(model)} />
           </span>
         ) : (

@@ -2,7 +2,7 @@
 
 import { useMemo } from "react";
 import { day, folder, model, plural, timeOfDay } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { branchMessages, callsById, ConversationContext } from "./conversation";
 import { Figures } from "./MessageHeader";
 import { MessageList } from "./MessageList";
@@ -55,7 +55,7 @@ function SessionHeader({ session }: { session: Session }) {
         <PlainText text={title || "(no title)"} />
       </h1>
       <p className="session-location">
-        <span title={project}>
+        <span title={visible(project)}>
           <PlainText text={folder(project)} />
         </span>
         {started && (
@@ -64,7 +64,7 @@ function SessionHeader({ session }: { session: Session }) {
           </time>
         )}
         {models.map((name) => (
-          <span key={name} title={name}>
+          <span key={name} title={visible(name)}>
             <PlainText text={model(name)} />
           </span>
         ))}

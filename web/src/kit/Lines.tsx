@@ -5,6 +5,7 @@ import { useRef, type ReactNode } from "react";
 import { useExpanded } from "../contexts";
 import { useSelector } from "./store";
 import { exact } from "./format";
+import { visible } from "./PlainText";
 
 const FIRST = 32;
 /** This many more lines are shown rather than a button. */
@@ -38,7 +39,7 @@ export function Lines({ count, total = count, line, place, className, label, loa
       {shown > VIRTUAL ? (
         <VirtualLines count={shown} line={line} label={label} />
       ) : (
-        <div className="scrolls" tabIndex={0} role="region" aria-label={label}>
+        <div className="scrolls" tabIndex={0} role="region" aria-label={visible(label)}>
           <div className="lines-content">{Array.from({ length: shown }, (_, index) => line(index))}</div>
         </div>
       )}
@@ -61,7 +62,7 @@ function VirtualLines({ count, line, label }: Pick<Props, "count" | "line" | "la
   });
   const items = list.getVirtualItems();
   return (
-    <div className="scrolls virtual" ref={box} tabIndex={0} role="region" aria-label={label}>
+    <div className="scrolls virtual" ref={box} tabIndex={0} role="region" aria-label={visible(label)}>
       <div className="lines-content" style={{ height: list.getTotalSize() }}>
         <div style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>{items.map((item) => line(item.index))}</div>
       </div>

@@ -1,7 +1,7 @@
 /** A link to a safe address; if its text names another host, its own host is shown beside it. */
 
 import type { ReactNode } from "react";
-import { PlainText } from "./PlainText";
+import { PlainText, visible } from "./PlainText";
 
 interface Props {
   url: string | undefined;
@@ -11,11 +11,11 @@ interface Props {
 }
 
 export function SafeLink({ url, text, children }: Props) {
-  if (!isSafe(url)) return <span title={url}>{children}</span>;
+  if (!isSafe(url)) return <span title={url === undefined ? undefined : visible(url)}>{children}</span>;
   const host = differentHost(text, url);
   return (
     <>
-      <a href={url} title={url} target="_blank" rel="noopener noreferrer">
+      <a href={url} title={visible(url)} target="_blank" rel="noopener noreferrer">
         {children}
       </a>
       {host !== null && (

@@ -1,7 +1,7 @@
 import { use, useEffect, useState } from "react";
 import { PictureUrlContext } from "../contexts";
 import { size } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import type { Picture as PictureNode } from "../values";
 import type { NodeProps } from "./nodeProps";
 
@@ -28,14 +28,14 @@ export function Picture({ node }: NodeProps<PictureNode>) {
     <button
       type="button"
       className={large ? "picture large" : "picture"}
-      aria-label={large ? `shrink: ${caption}` : `enlarge: ${caption}`}
+      aria-label={visible(large ? `shrink: ${caption}` : `enlarge: ${caption}`)}
       aria-expanded={large}
       onClick={() => setLarge(!large)}
       onKeyDown={(event) => event.key === "Escape" && setLarge(false)}
     >
       <img
         src={url ?? undefined}
-        alt={caption}
+        alt={visible(caption)}
         width={node.width ?? undefined}
         height={node.height ?? undefined}
         onError={() => setBroken(true)}

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "react";
 import { day, month } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { axisTicks, type Chart, type Column } from "./columns";
 
 const HEIGHT = 240;
@@ -75,7 +75,7 @@ export function ColumnChart({ chart, label, format }: { chart: Chart; label: str
               <svg width="10" height="10" aria-hidden="true">
                 <rect className={`series-${series}`} width="10" height="10" />
               </svg>
-              <span className="legend-name" title={name}>
+              <span className="legend-name" title={visible(name)}>
                 <PlainText text={name} />
               </span>
               <span className="num muted">

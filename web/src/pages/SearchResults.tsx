@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { ChipGroup } from "../kit/ChipGroup";
 import { ago, capitalized, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { parseRoute, sessionHref } from "../route";
 import { ORDERS, type Order } from "../source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../values";
@@ -121,14 +121,14 @@ function Limits({ found }: { found: LibrarySearch }): ReactNode {
 function Found({ session, query, all }: { session: FoundSession; query: string; all: boolean }) {
   const { key, title, project, hits } = session;
   return (
-    <section className="found" aria-label={title}>
+    <section className="found" aria-label={visible(title)}>
       <p className="found-session">
         <a href={sessionHref({ session: key }, {}, query)}>
           <bdi>
             <PlainText text={title || "(no prompt yet)"} />
           </bdi>
         </a>
-        <span className="muted found-project" title={project}>
+        <span className="muted found-project" title={visible(project)}>
           {folder(project)}
         </span>
         <span className="muted num">{all ? plural(hits.length, "hit") : `${exact(hits.length)}+ hits`}</span>
@@ -151,7 +151,7 @@ function Hit({ hit, project, query }: { hit: FoundText; project: string; query: 
       <span className="hit-place">
         <span>{[tool, KINDS[kind] ?? kind].filter(Boolean).join(" ")}</span>
         {file && (
-          <span className="hit-file" title={file}>
+          <span className="hit-file" title={visible(file)}>
             <code>
               <PlainText text={inProject(file, project)} />
             </code>

@@ -3,7 +3,7 @@
 import { Cost, Count } from "../kit/Figure";
 import { ago, folder, fullTime, model, plural } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { sessionHref } from "../route";
 import type { Figures, LibraryRow } from "../values";
 import type { ProjectGroup } from "./groupSessions";
@@ -24,7 +24,7 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
           </span>
         )}
       </span>
-      <span className="row-branch" title={session.git_branch ?? undefined}>
+      <span className="row-branch" title={visible(session.git_branch ?? "") || undefined}>
         <PlainText text={session.git_branch ?? ""} />
       </span>
       <span className="row-updated">
@@ -37,7 +37,7 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
       <span className="row-turns num">{turns === null ? "" : plural(turns, "turn")}</span>
       <Tokens figures={session.figures} />
       <span className="row-cost">{session.figures && <Cost figures={session.figures} />}</span>
-      <span className="row-model" title={models.join("\n")}>
+      <span className="row-model" title={visible(models.join("\n"))}>
         {models.length > 0 && <PlainText text={model(models[0] as string)} />}
         {models.length > 1 && ` +${models.length - 1}`}
         {agents !== null && agents > 0 && <span> · {plural(agents, "agent")}</span>}
@@ -50,7 +50,7 @@ export function ProjectRow({ group }: { group: ProjectGroup }) {
   const total = sumFigures(group.sessions.flatMap((session) => session.figures ?? []));
   return (
     <div className="project-row">
-      <h2 title={group.guessed ? `${group.project} (guessed from the folder name)` : group.project}>
+      <h2 title={visible(group.guessed ? `${group.project} (guessed from the folder name)` : group.project)}>
         <PlainText text={folder(group.project)} />
         {group.guessed && "?"}
       </h2>

@@ -2,7 +2,7 @@
 
 import { useSource } from "../contexts";
 import { capitalized, duration, exact, folder, fullTime, model, money } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, sessionHref, type ReportRoute } from "../route";
 import type { CountedCall, StatsReport, StatsRow } from "../source";
@@ -68,7 +68,7 @@ function GroupRows({ row, by, group, since, route, state }: RowProps) {
   return (
     <>
       <tr>
-        <td className="group" title={group}>
+        <td className="group" title={visible(group)}>
           <PlainText text={groupName(by, group)} />
         </td>
         {COUNTS.map(([name, figure, wanted]) => {

@@ -1,7 +1,7 @@
 /** The figures below the chart. */
 
 import { capitalized, exact, exactMoney, money } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import type { UsageRow } from "../source";
 import type { Unit } from "./columns";
 import { groupName, type Group } from "./usageChart";
@@ -46,7 +46,7 @@ export function UsageTable({ rows, unit, group }: Props) {
           {sorted.map((row, index) => (
             <tr key={index}>
               <td>{sorted[index - 1]?.[unit] === row[unit] ? "" : row[unit]}</td>
-              <td className="group" title={String(row[group] ?? "")}>
+              <td className="group" title={visible(String(row[group] ?? ""))}>
                 <PlainText text={groupName(row, group)} />
               </td>
               <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(Number(row.cost_usd))}>

@@ -5,7 +5,7 @@ import { useThreadStore } from "../contexts";
 import { matchingParts } from "../filter";
 import { Cost, Count, caveats } from "../kit/Figure";
 import { capitalized, duration, model } from "../kit/format";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { KIND_NAMES } from "../kinds";
 import { useSelector } from "../kit/store";
 import { Collapsible } from "../parts/Collapsible";
@@ -41,7 +41,7 @@ export const Message = memo(function Message({ item, filter = null }: Props) {
   const classes = ["message", item.kind, ...item.flags, selected ? "selected" : ""].join(" ");
   const parts = matchingParts(item, filter);
   return (
-    <article className={classes} data-key={item.key} aria-label={KIND_NAMES[item.kind] ?? item.kind}>
+    <article className={classes} data-key={item.key} aria-label={visible(KIND_NAMES[item.kind] ?? item.kind)}>
       <div className="message-body">
         <Labels item={item} />
         {item.kind === "run" && !filter ? (
@@ -96,7 +96,7 @@ function TurnEnd({ item }: { item: TimelineItem }) {
   return (
     <p className="turn-end">
       {item.model && (
-        <span title={item.model}>
+        <span title={visible(item.model)}>
           <PlainText text={model(item.model)} />
         </span>
       )}

@@ -5,7 +5,7 @@ import { useThreadStore } from "../contexts";
 import { Cost, Count, caveats } from "../kit/Figure";
 import { day, duration, folder, fullTime, model, plural, timeOfDay } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
 import { sessionHref } from "../route";
@@ -77,7 +77,7 @@ function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary |
   return (
     <p className="totals num">
       {models.length > 0 && (
-        <span title={models.join("\n")}>
+        <span title={visible(models.join("\n"))}>
           <PlainText text={model(models[0] as string)} />
           {models.length > 1 && ` +${models.length - 1}`}
         </span>
@@ -98,12 +98,12 @@ function Location({ overview }: { overview: Overview }) {
   const { project, project_guessed, git_branches, started, versions } = overview;
   return (
     <p className="session-location">
-      <span title={project_guessed ? `${project} (guessed from the folder name)` : project}>
+      <span title={visible(project_guessed ? `${project} (guessed from the folder name)` : project)}>
         <PlainText text={folder(project)} />
         {project_guessed && "?"}
       </span>
       {git_branches.length > 0 && (
-        <span title={git_branches.join("\n")}>
+        <span title={visible(git_branches.join("\n"))}>
           <PlainText text={git_branches.at(-1) ?? ""} />
         </span>
       )}
@@ -112,7 +112,7 @@ function Location({ overview }: { overview: Overview }) {
           {day(started)} {timeOfDay(started)}
         </time>
       )}
-      {versions.length > 0 && <span title={`Claude Code ${versions.join(", ")}`}><PlainText text={versions.at(-1) ?? ""} /></span>}
+      {versions.length > 0 && <span title={visible(`Claude Code ${versions.join(", ")}`)}><PlainText text={versions.at(-1) ?? ""} /></span>}
     </p>
   );
 }

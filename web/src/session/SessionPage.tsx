@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { MessageContext, useSource } from "../contexts";
+import { visible } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
@@ -45,7 +46,7 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
         latest.current = store;
         if (early) store.update(early);
         setStore(store);
-        document.title = `${store.overview.title} · reread`;
+        document.title = `${visible(store.overview.title)} · reread`;
       },
       (error: unknown) => current && setFailed(toError(error)),
     );
