@@ -120,7 +120,7 @@ echo '{"type":"system","subtype":"init","cwd":"'$PWD'","session_id":"5e551017-00
 
 @pytest.fixture(scope="module")
 def newcomer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Someone with sessions, a `claude`, a `jq` and fish, and a captured conversation."""
+    """Someone with sessions, a source file, a `claude`, a `jq` and fish, and a captured conversation."""
     home = tmp_path_factory.mktemp("home")
     (home / "bin").mkdir()
     (home / ".config" / "fish" / "completions").mkdir(parents=True)
@@ -129,6 +129,8 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         (home / "bin" / name).chmod(0o755)
     shutil.copytree(SAMPLES, home / ".claude", ignore=shutil.ignore_patterns("conversations"))
     shutil.copyfile(next(SAMPLES.glob("projects/*/8c1f*.jsonl")), home / "run.jsonl")
+    (home / "src").mkdir()
+    (home / "src" / "app.py").write_text("pass\n" * 60)
     path = os.pathsep.join([str(home / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "REREAD_HOME": str(home / "kept")}
     environment = {**os.environ, **own, "REREAD_CACHE": str(home / "cache"), "PATH": path}

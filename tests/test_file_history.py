@@ -30,7 +30,8 @@ LINES = "".join(f"line {n}\n" for n in range(1, 13))
 def sessions(version: str, scenario: str = "*") -> Iterator[tuple[Path, reread.Session]]:
     for folder in sorted((RECORDED / version).glob(scenario)):
         for path in sorted(folder.glob("projects/*/*.jsonl")):
-            yield folder, reread.open(path)
+            if not path.name.startswith("agent-"):
+                yield folder, reread.open(path)
 
 
 def session(version: str, scenario: str) -> reread.Session:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from reread.recording.recorder import capture
     from reread.records.decode import Decoder, Record
     from reread.records.lines import Line
+    from reread.reports.blame_report import blame
+    from reread.reports.diff_report import diff
+    from reread.reports.file_report import file
     from reread.reports.stats_report import stats
     from reread.reports.usage_report import usage
     from reread.session.changes import Change
@@ -53,9 +56,12 @@ _MODULES = {
     "Unreadable": "errors",
     "Unwritable": "errors",
     "Usage": "accounting.billing",
+    "blame": "reports.blame_report",
     "capture": "recording.recorder",
     "check": "session.session",
+    "diff": "reports.diff_report",
     "export": "reader.export_formats",
+    "file": "reports.file_report",
     "files": "session.session",
     "follow": "session.follow",
     "keep": "archive.archive",
@@ -93,9 +99,12 @@ __all__ = [
     "Unreadable",
     "Unwritable",
     "Usage",
+    "blame",
     "capture",
     "check",
+    "diff",
     "export",
+    "file",
     "files",
     "follow",
     "keep",

@@ -83,9 +83,9 @@ def disk() -> dict[str, Any]:
 def in_box(version: str, wanted: list[str]) -> None:
     """Run the scenarios of one version; this process is in the sandbox."""
     sys.path.insert(0, str(RIG))
-    import run
-    import scenarios
-    import stub_api
+    import run  # pyright: ignore[reportMissingImports]
+    import scenarios  # pyright: ignore[reportMissingImports]
+    import stub_api  # pyright: ignore[reportMissingImports]
 
     machine = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
     client = run.client
@@ -145,7 +145,7 @@ def in_box(version: str, wanted: list[str]) -> None:
 
 def keep(folder: Path, target: Path) -> None:
     """Copy what the tests need, without the client's own prose."""
-    from take import cut_line
+    from take import cut_line  # pyright: ignore[reportMissingImports]
 
     shutil.rmtree(target, ignore_errors=True)
     for path in [*folder.glob("projects/**/*.jsonl"), *folder.glob("projects/**/*.meta.json")]:

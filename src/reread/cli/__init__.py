@@ -26,6 +26,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
+    "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats"),
     "Keep and share": ("capture", "resume", "replay", "export", "secrets"),
     "Set up": ("completion",),
@@ -110,6 +111,8 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread show                    read the newest session
     reread show --project .        read the newest one of this folder
     reread tail                    follow it live
+    reread files                   list the files that it changed
+    reread blame src/app.py        see which session wrote each line
     reread export -o it.md         write it to a file
     reread secrets latest          list the secrets in it
     reread check                   validate all sessions

@@ -65,6 +65,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "loud": {"fg": "yellow", "bold": True},
     "name": {"fg": "yellow"},
     "quiet": {"dim": True},
+    "added": {"fg": "green"},
+    "removed": {"fg": "red"},
 }
 """The styles of listings."""
 

@@ -64,6 +64,7 @@ COMMIT = CommitHash()
 @click.option("--git-branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
 @click.option("--commit", metavar="SHA", type=COMMIT, help="List only the session that made this commit.")
 @click.option("--pr", type=click.IntRange(1), metavar="N", help="List only sessions that worked on this pull request.")
+@click.option("--file", "changed", metavar="PATH", help="List only sessions that changed this file: a path or its end.")
 @click.option("--captured", is_flag=True, help="List only captured conversations.")
 @click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
 @click.option(
@@ -84,6 +85,7 @@ def ls(
     git_branches: bool,
     commit: str | None,
     pr: int | None,
+    changed: str | None,
     flat: bool,
     sort: str,
     limit: int | None,
@@ -103,6 +105,7 @@ def ls(
     reread ls --sort size -n 5
     reread ls --lines 1-5
     reread ls --commit 1a2b3c4
+    reread ls --file src/app.py
     reread ls --captured
     """
     from reread.catalog.summaries import sessions
@@ -115,13 +118,17 @@ def ls(
         headers = _filter_by_content(headers, tool, errors=errors, git_branches=git_branches)
     if commit is not None or pr is not None:
         headers = _filter_by_git(headers, commit, pr)
+    if changed is not None:
+        headers = _filter_by_file(headers, changed)
     if limit is not None:
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
     found = list(headers)
     if as_json:
         return print_json(found)
     if not found:
-        narrowed = bool(tool or errors or git_branches or commit or pr or any(value for value in filters.values()))
+        narrowed = bool(
+            tool or errors or git_branches or commit or pr or changed or any(value for value in filters.values())
+        )
         return print_notice(_empty_text(roots, known, filters, narrowed=narrowed))
     from reread.render.listings import header_lines, short_ids
 
@@ -216,6 +223,19 @@ def _filter_by_git(headers: Iterable[Header], commit: str | None, pr: int | None
     with progress("reading", len(candidates)) as step:
         found = made([Path(header.path) for header in candidates], commit=commit, pr=pr, progress=step)
     yield from (header for header in candidates if Path(header.path) in found)
+
+
+def _filter_by_file(headers: Iterable[Header], changed: str) -> Iterator[Header]:
+    """Yield the headers of sessions that changed a file."""
+    from contextlib import closing
+
+    from reread.reports.file_index import FileIndexReader, names_file
+
+    candidates = list(headers)
+    with closing(FileIndexReader()) as reader, progress("reading", len(candidates)) as step:
+        index = reader.read([Path(header.path) for header in candidates], progress=step)
+        found = set(index.sessions_of(names_file(changed)))
+    yield from (header for header in candidates if header.path in found)
 
 
 def _conversations(session: Session) -> list[Any]:

@@ -10,7 +10,7 @@ import msgspec
 from reread.history.file_text import FileText
 from reread.model.conversation import Call
 from reread.tools._diff import compute_hunks
-from reread.tools.nodes import Hunk
+from reread.tools.nodes import Diff, Hunk
 
 CREATE, EDIT, WRITE, SHELL, RENAME, DELETE = "create", "edit", "write", "shell", "rename", "delete"
 OUTSIDE, REWIND = "outside", "rewind"
@@ -87,9 +87,10 @@ class FileVersion(msgspec.Struct, eq=False, kw_only=True):
 
     @property
     def hunks(self) -> list[Hunk]:
-        """The change as a diff; empty unless the texts before and after are known."""
+        """The change as a diff; if the texts before and after are not known, as the client recorded it."""
         if not self.whole or not self.before_known:
-            return []
+            nodes = self.call.nodes if self.call is not None and self.own else []
+            return [hunk for node in nodes if isinstance(node, Diff) for hunk in node.hunks]
         before, after = self.before, self.after
         return compute_hunks(before.text if before else "", after.text if after else "")
 

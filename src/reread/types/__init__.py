@@ -79,6 +79,9 @@ from reread.records.decode import Records
 from reread.records.envelope import CacheCreationFields, ServerToolFields, UsageFields
 from reread.records.lines import Lines
 from reread.records.types import Entry
+from reread.reports.blame_report import BlamedLine
+from reread.reports.diff_report import DiffSide, FileDifference, SessionDiff
+from reread.reports.file_report import FileAt
 from reread.reports.session_facts import CallFact
 from reread.reports.stats_report import CallPlace, Stats, StatsGroup, StatsReport
 from reread.session.changes import ChangeStream
@@ -92,6 +95,7 @@ __all__ = [
     "AdvisorToolResult",
     "Aside",
     "BashCodeExecutionToolResult",
+    "BlamedLine",
     "Block",
     "BlockPart",
     "BrowserChange",
@@ -118,11 +122,14 @@ __all__ = [
     "ContextFill",
     "ConversationWriter",
     "CostComparison",
+    "DiffSide",
     "Document",
     "Entry",
     "Fallback",
     "FallbackModel",
     "FallbackTrigger",
+    "FileAt",
+    "FileDifference",
     "FileHistory",
     "FileOutcome",
     "FileText",
@@ -159,6 +166,7 @@ __all__ = [
     "SearchResult",
     "ServerToolFields",
     "ServerToolUse",
+    "SessionDiff",
     "Stats",
     "StatsGroup",
     "StatsReport",

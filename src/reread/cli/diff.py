@@ -1,0 +1,47 @@
+"""`reread diff`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._options import SESSION, json_option, merged_roots, root_options
+from reread.cli._output import echo_spans, print_json, print_notice, terminal_width
+
+PLACE = "SESSION[@BRANCH][:TURN]"
+
+
+@click.command()
+@click.argument("first", type=SESSION, metavar=PLACE)
+@click.argument("second", type=SESSION, required=False, metavar=f"[{PLACE}]")
+@click.option("--stat", is_flag=True, help="Print only how many lines differ in each file.")
+@json_option
+@root_options
+@click.pass_context
+def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json: bool, root: tuple[Path, ...]) -> None:
+    """Show what a session or a turn changed, or compare two.
+
+    With one session, print its changes to files; with a turn, those of that turn. With two turns of a session, print
+    what changed from the end of the one to the end of the other; turn 0 is before the first. With two sessions or
+    branches, show turns, calls, cost and answers side by side, and how the files that they left differ.
+
+    \b
+    reread diff latest
+    reread diff 8c1f:2
+    reread diff 8c1f:0 8c1f:2 --stat
+    reread diff d2a9@0 d2a9@1
+    reread diff 8c1f b90c --json
+    """
+    from reread.render.diff_table import difference_lines
+    from reread.reports.diff_report import diff as compare
+    from reread.reports.diff_report import diff_value
+
+    found = compare(first, second, root=merged_roots(ctx, root) or None)
+    if as_json:
+        return print_json(diff_value(found))
+    if not found.files and found.sides is None:
+        return print_notice("No file changed there.")
+    for line in difference_lines(found, stat=stat, width=terminal_width()):
+        echo_spans(line)
+    return None

@@ -1,0 +1,92 @@
+"""`reread file`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reread.cli._options import SESSION, json_option, merged_roots, root_options
+from reread.cli._output import print_json, print_notice
+from reread.errors import NotFound, Unwritable
+
+if TYPE_CHECKING:
+    from reread.reports.file_report import FileAt
+
+STDOUT = "-"
+
+
+@click.command()
+@click.argument("path")
+@click.option(
+    "--at",
+    default="latest",
+    show_default=True,
+    type=SESSION,
+    metavar="SESSION[:TURN]",
+    help="Print the file as this session left it, or as it was after this turn; turn 0 is before the first.",
+)
+@click.option("-o", "--output", default=STDOUT, metavar="FILE", help="Write to this file instead of standard output.")
+@json_option
+@root_options
+@click.pass_context
+def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, root: tuple[Path, ...]) -> None:
+    """Print a file as a session left it, or as it was after a turn.
+
+    PATH is a path, or the end of one. If the whole text is not known for certain, say so and print nothing. If a backup
+    or the session itself says how lines end, print the very bytes; otherwise lines end with LF.
+
+    \b
+    reread file src/harbor/backoff.py --at 8c1f
+    reread file src/harbor/backoff.py --at 8c1f:1 -o backoff.py
+    reread file backoff.py --at 8c1f:0
+    """
+    from reread.reports.file_report import file as find
+
+    found = find(path, at, root=merged_roots(ctx, root) or None)
+    if as_json:
+        return print_json(_value(found))
+    if not found.known or found.text is None:
+        raise NotFound(_reason(found))
+    if found.then is not None:
+        print_notice(f"Something outside the session changed this file before turn {found.then.turn}.")
+    if found.text.written is None and "\n" in found.text.text:
+        print_notice("The transcript does not say how lines end; they are written with LF.")
+    data = found.text.best_data
+    if output == STDOUT:
+        if sys.stdout.isatty():
+            return click.echo(found.text.text, nl=False)
+        sys.stdout.buffer.write(data)
+        return None
+    return _write(Path(output), data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from reread.disk.atomic import write_atomic
+
+    try:
+        write_atomic(path, [data], mode=0o666)
+    except OSError as error:
+        raise Unwritable.at(path, error) from error
+
+
+def _reason(found: FileAt) -> str:
+    name = found.history.path
+    if found.known:
+        return f"There is no file {name} then; run `reread files --file` to see when it existed."
+    return f"The whole text of {name} is not known then; run `reread show --file {name}` to see each change."
+
+
+def _value(found: FileAt) -> dict[str, Any]:
+    from reread.reports.file_report import version_value
+
+    return {
+        "path": found.history.path,
+        "known": found.known,
+        "exact": found.text is not None and found.text.written is not None,
+        "text": found.text.text if found.text is not None else None,
+        "version": version_value(found.version) if found.version is not None else None,
+        "changed_from_outside": version_value(found.then) if found.then is not None else None,
+    }

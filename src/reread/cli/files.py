@@ -1,0 +1,52 @@
+"""`reread files`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._options import json_option, open_session, root_options, session_argument
+from reread.cli._output import echo_spans, print_json, print_notice, terminal_width
+
+
+@click.command()
+@session_argument
+@click.option("--file", "paths", multiple=True, metavar="PATH", help="List each version of this file. Repeatable.")
+@json_option
+@root_options
+@click.pass_context
+def files(
+    ctx: click.Context,
+    name: str,
+    project: tuple[str, ...],
+    paths: tuple[str, ...],
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """List the files that a session changed, its agents included.
+
+    Each line has the lines added and removed, and the turns. With --file, list every version of a file: what made it,
+    whether from outside the session, and how its text is known.
+
+    \b
+    reread files
+    reread files 8c1f --file backoff.py
+    reread files --project harbor --json
+    """
+    from reread.render.file_listing import history_lines, version_lines
+    from reread.reports.file_report import find_file, history_value
+
+    session = open_session(ctx, name, root, project)
+    found = [find_file(session, path) for path in paths] if paths else list(session.files.values())
+    if as_json:
+        print_json([history_value(history, versions=bool(paths)) for history in found])
+    elif not found:
+        print_notice("This session changed no files.")
+    elif paths:
+        for history in found:
+            for line in version_lines(history, session.project):
+                echo_spans(line)
+    else:
+        for line in history_lines(found, session.project, width=terminal_width()):
+            echo_spans(line)

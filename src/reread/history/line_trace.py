@@ -1,0 +1,125 @@
+"""The lines that each version of a file changed, as numbers: small enough to keep for every session."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from hashlib import blake2b
+
+import msgspec
+
+from reread.history.versions import RENAME, FileHistory, FileVersion
+
+MAX_PAIRS = 1_000_000
+"""Pairs of lines that are still compared; a larger difference replaces all old lines with all new ones."""
+
+Lines = Sequence[int]
+"""A number for each line of a text: equal lines have the same."""
+
+
+class LineChange(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Lines that replace others."""
+
+    start: int
+    removed: int
+    added: bytes
+    """The numbers of the new lines."""
+
+
+class TracedVersion(msgspec.Struct, frozen=True, array_like=True):
+    """A version as its lines."""
+
+    own: bool
+    call: str | None
+    agent: str | None
+    turn: int | None
+    prompt: str
+    """The beginning of the prompt of its turn."""
+    time: int
+    """In milliseconds since 1970; 0 if unknown."""
+    before: bytes | None
+    """A hash of the text before; None if that is not known."""
+    after: bytes | None
+    """A hash of the text after; None if that is not known."""
+    changes: list[LineChange]
+    """What it changed; of a version whose text is not known, the lines that it added."""
+    base: bytes | None = None
+    """The lines before it, if they are not the ones after the version before."""
+    origin: str | None = None
+    """The path that the file was renamed from."""
+
+
+PromptOf = Callable[[FileVersion], str]
+
+
+def trace_lines(history: FileHistory, prompt_of: PromptOf) -> list[TracedVersion]:
+    """Return the versions of a file as their lines."""
+    return list(_traced(history, prompt_of))
+
+
+def _traced(history: FileHistory, prompt_of: PromptOf) -> Iterator[TracedVersion]:
+    known: bytes | None = None
+    for version in history.versions:
+        before_text, after_text = version.before, version.after
+        before = line_numbers(before_text.text if before_text is not None else "") if version.before_known else None
+        before_hash = None if before is None else hash_lines(before)
+        after_hash, changes = None, list[LineChange]()
+        if version.whole:
+            after = line_numbers(after_text.text if after_text is not None else "")
+            after_hash = hash_lines(after)
+            changes = line_changes(before if before is not None else array("Q"), after)
+        else:
+            added = [line[1:] for hunk in version.hunks for line in hunk.lines if line.startswith("+")]
+            changes = [LineChange(0, 0, line_numbers("\n".join(added)).tobytes())] if added else []
+        yield TracedVersion(
+            own=version.own,
+            call=version.call.id if version.call is not None and version.own else None,
+            agent=version.agent,
+            turn=version.turn,
+            prompt=prompt_of(version),
+            time=int(version.time.timestamp() * 1000) if version.time is not None else 0,
+            before=before_hash,
+            after=after_hash,
+            changes=changes,
+            base=before.tobytes() if before is not None and before_hash != known else None,
+            origin=version.other if version.action == RENAME and not version.gone else None,
+        )
+        known = after_hash
+
+
+def line_numbers(text: str) -> array[int]:
+    """Return a number for each line of a text."""
+    lines = text.encode("utf-8", "surrogatepass").split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return array("Q", [zlib.crc32(line) << 32 | zlib.adler32(line) for line in lines])
+
+
+def hash_lines(lines: array[int]) -> bytes:
+    """Return a hash of all lines."""
+    return blake2b(lines.tobytes(), digest_size=8).digest()
+
+
+def line_changes(before: Lines, after: Lines) -> list[LineChange]:
+    """Return what leads from some lines to others, the last change first."""
+    return [
+        LineChange(start, end - start, array("Q", after[new_start:new_end]).tobytes())
+        for start, end, new_start, new_end in reversed(differing_ranges(before, after))
+    ]
+
+
+def differing_ranges(before: Lines, after: Lines) -> list[tuple[int, int, int, int]]:
+    """Return the ranges in which two sequences of lines differ, in order."""
+    shortest = min(len(before), len(after))
+    head = next((n for n in range(shortest) if before[n] != after[n]), shortest)
+    rest = shortest - head
+    tail = next((n for n in range(rest) if before[-1 - n] != after[-1 - n]), rest)
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    if not old and not new:
+        return []
+    if len(old) * len(new) > MAX_PAIRS or not old or not new:
+        return [(head, head + len(old), head, head + len(new))]
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]

@@ -1,0 +1,114 @@
+"""The difference between two places of sessions, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reread.base.format import duration_text, money_text, number_text, tokens_text
+from reread.base.text import cell_width, pad, plural, truncate
+from reread.base.times import seconds_between
+from reread.render.file_listing import diff_lines
+from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
+from reread.render.sanitize import safe
+from reread.reports.diff_report import CREATED, DELETED, DiffSide, FileDifference, SessionDiff
+
+COLUMN = 60
+ANSWER_LINES = 12
+"""So much of an answer is shown on each side."""
+
+
+def difference_lines(found: SessionDiff, *, stat: bool = False, width: int | None = None) -> Iterator[list[Span]]:
+    """Yield the two sides, if there are two, then each file; with `stat`, only how many lines differ."""
+    if found.sides is not None:
+        yield from side_lines(*found.sides, column=max(24, ((width or 2 * COLUMN + 16) - 16) // 2))
+        yield from _compared_files(found.files)
+    if stat:
+        if found.sides is None:
+            yield from _stat_lines(found.files)
+        return
+    for file in found.files:
+        if file.hunks:
+            yield from diff_lines(file.path, file.hunks, old=file.status != CREATED, new=file.status != DELETED)
+            if not file.whole:
+                yield [
+                    (QUIET, "(partial: the whole text is not known; these are the changes as the client recorded them)")
+                ]
+
+
+def side_lines(one: DiffSide, other: DiffSide, *, column: int) -> Iterator[list[Span]]:
+    """Yield the figures of two sides beside each other."""
+    rows = [
+        ("", *(f"{side.session[:8]} branch {side.branch}" for side in (one, other))),
+        ("title", one.title, other.title),
+        ("turns", str(one.turns), str(other.turns)),
+        ("calls", *(_calls(side) for side in (one, other))),
+        ("tokens", tokens_text(one.tokens), tokens_text(other.tokens)),
+        ("cost", *(money_text(side.cost_usd) if side.cost_usd is not None else "no price" for side in (one, other))),
+        ("time", *(duration_text(seconds_between(side.started, side.ended)) for side in (one, other))),
+        ("models", ", ".join(one.models), ", ".join(other.models)),
+    ]
+    for label, left, right in rows:
+        style = NAME if not label else PLAIN
+        yield [(QUIET, f"{label:8}"), (style, _cell(left, column)), (style, f"  {truncate(safe(right), column)}")]
+    answers = [[truncate(safe(line), column) for line in _wrapped(side.answer, column)] for side in (one, other)]
+    for number in range(min(ANSWER_LINES, max(map(len, answers)))):
+        left, right = (answer[number] if number < len(answer) else "" for answer in answers)
+        yield [(QUIET, f"{'answer' if not number else '':8}"), (PLAIN, f"{pad(left, column)}  {right}")]
+
+
+def _calls(side: DiffSide) -> str:
+    failed = f", {side.failed} failed" if side.failed else ""
+    agents = f", {plural(side.agents, 'agent')}" if side.agents else ""
+    return f"{number_text(side.calls)}{failed}{agents}"
+
+
+def _cell(text: str, column: int) -> str:
+    return pad(truncate(safe(" ".join(text.split())), column), column)
+
+
+def _wrapped(text: str, column: int) -> list[str]:
+    """Return a text in lines that fit a column."""
+    out: list[str] = []
+    for line in text.strip().split("\n")[:ANSWER_LINES]:
+        words, row = line.split(), ""
+        for word in words:
+            if row and cell_width(row) + 1 + cell_width(word) > column:
+                out.append(row)
+                row = word
+            else:
+                row = f"{row} {word}" if row else word
+        out.append(row)
+    return out
+
+
+def _compared_files(files: list[FileDifference]) -> Iterator[list[Span]]:
+    if not files:
+        return
+    width = max(cell_width(safe(file.path)) for file in files)
+    yield [(STRONG, "files")]
+    for file in files:
+        sides = [f"+{side[0]} −{side[1]}" if side else "not changed" for side in (file.left, file.right)]
+        facts = (
+            "same text"
+            if file.whole and not file.hunks
+            else ""
+            if file.whole or not (file.left and file.right)
+            else "partial"
+        )
+        yield [
+            (NAME, f"  {pad(safe(file.path), width)}"),
+            (PLAIN, f"  {sides[0]:14}  {sides[1]:14}"),
+            (QUIET, f"  {facts}"),
+        ]
+
+
+def _stat_lines(files: list[FileDifference]) -> Iterator[list[Span]]:
+    width = max((cell_width(safe(file.path)) for file in files), default=0)
+    for file in files:
+        facts = "" if file.whole else " · partial"
+        yield [
+            (NAME, pad(safe(file.path), width)),
+            ("added", f"  +{file.added}"),
+            ("removed", f" −{file.removed}"),
+            (QUIET, f"  {file.status}{facts}"),
+        ]

@@ -1,0 +1,106 @@
+"""The files of a session, their versions and their differences, as lines of text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from reread.base.format import date_text
+from reread.base.paths import normalize_folder
+from reread.base.text import cell_width, pad, plural, truncate
+from reread.history.paths import is_below
+from reread.history.versions import FileHistory, FileVersion
+from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
+from reread.render.sanitize import safe
+from reread.tools.nodes import Hunk
+
+ADDED, REMOVED = "added", "removed"
+MOST_TURNS = 4
+"""So many turns are named one by one."""
+
+
+def project_path(path: str, project: str) -> str:
+    """Return a path as it is shown: below the project's folder without that folder."""
+    folder = normalize_folder(project) if project else ""
+    return path[len(folder) + 1 :] if folder and path != folder and is_below(path, folder) else path
+
+
+def history_lines(histories: Sequence[FileHistory], project: str, *, width: int | None = None) -> Iterator[list[Span]]:
+    """Yield a line for each file: path, lines added and removed, turns, and what is special about it."""
+    names = [safe(project_path(history.path, project)) for history in histories]
+    counts = [(f"+{history.added}", f"−{history.removed}") for history in histories]
+    rest = [f"  {turns_text(history.turns)}{facts_text(history)}" for history in histories]
+    plus, minus = (max((len(pair[n]) for pair in counts), default=0) for n in (0, 1))
+    room = max(map(cell_width, names), default=0)
+    if width is not None:
+        room = max(20, min(room, width - plus - minus - 3 - max(map(cell_width, rest), default=0)))
+    for name, (added, removed), facts in zip(names, counts, rest, strict=True):
+        yield [
+            (NAME, pad(truncate(name, room, keep_end=True), room)),
+            (ADDED, f"  {added:>{plus}}"),
+            (REMOVED, f" {removed:>{minus}}"),
+            (QUIET, facts),
+        ]
+
+
+def turns_text(turns: Sequence[int]) -> str:
+    """Return some turns in words: `turns 1, 3`."""
+    if not turns:
+        return "no turn"
+    if len(turns) > MOST_TURNS:
+        return f"{len(turns)} turns, {turns[0]} to {turns[-1]}"
+    return f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns))}"
+
+
+def facts_text(history: FileHistory) -> str:
+    """Return what is special about a file: agents, changes from outside, what is not known, that it is gone."""
+    last, own = history.versions[-1], history.own
+    outside = len(history.versions) - len(own)
+    partial = sum(not version.whole for version in history.versions)
+    facts = [
+        "new" if own[0].action == "create" and history.versions[0] is own[0] else "",
+        plural(history.agents, "agent") if history.agents else "",
+        f"changed from outside {'once' if outside == 1 else f'{outside} times'}" if outside else "",
+        f"{partial} of {plural(history.versions, 'version')} partial" if partial else "",
+        (f"renamed to {safe(last.other)}" if last.other else "deleted") if last.gone else "",
+    ]
+    return "".join(f" · {fact}" for fact in facts if fact)
+
+
+def version_lines(history: FileHistory, project: str) -> Iterator[list[Span]]:
+    """Yield a file and a line for each of its versions."""
+    yield [(STRONG, safe(project_path(history.path, project)))]
+    for version in history.versions:
+        turn = f"turn {version.turn}" if version.turn is not None else "no turn"
+        counts = f"+{version.added} −{version.removed}"
+        yield [
+            (PLAIN, f"  {turn:8}  "),
+            (NAME if version.own else "loud", f"{version.action:8}"),
+            (PLAIN, f"  {counts:10}"),
+            (QUIET, f"  {date_text(version.time):16}  line {version.line}{version_facts(version)}"),
+        ]
+
+
+def version_facts(version: FileVersion) -> str:
+    """Return who made a version, and how its text is known."""
+    known = "bytes known" if version.exact else "text known" if version.whole else "partial"
+    facts = [
+        f"agent {safe(version.agent)}" if version.agent else "",
+        f"{'to' if version.gone else 'from'} {safe(version.other)}" if version.other else "",
+        "gone" if version.gone else f"{known}, {version.source}" if version.source else known,
+    ]
+    return "".join(f" · {fact}" for fact in facts if fact)
+
+
+def diff_lines(path: str, hunks: Iterable[Hunk], *, old: bool = True, new: bool = True) -> Iterator[list[Span]]:
+    """Yield a difference in the unified format; without `old` or `new`, of a file that is created or deleted."""
+    name = safe(path.lstrip("/"))
+    yield [(STRONG, f"--- {'a/' + name if old else os.devnull}")]
+    yield [(STRONG, f"+++ {'b/' + name if new else os.devnull}")]
+    styles = {"+": ADDED, "-": REMOVED}
+    for hunk in hunks:
+        before = sum(line[:1] != "+" for line in hunk.lines)
+        after = sum(line[:1] != "-" for line in hunk.lines)
+        yield [(QUIET, f"@@ -{hunk.old_start},{before} +{hunk.new_start},{after} @@")]
+        for line in hunk.lines:
+            yield [(styles.get(line[:1], PLAIN), safe(line))]

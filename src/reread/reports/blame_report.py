@@ -1,0 +1,110 @@
+"""Who wrote each line of a file on this machine: which session, turn and prompt."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.base.paths import path_name
+from reread.disk import layout
+from reread.disk.regular import open_regular
+from reread.errors import Misuse, NotFound, Unreadable
+from reread.history.blame_lines import LineBlame, LineOrigin
+from reread.history.file_text import FileText
+from reread.history.line_trace import line_numbers
+from reread.reports.file_index import FileIndexReader, Progress
+
+LARGEST = 64 << 20
+_RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?", re.ASCII)
+
+
+class BlamedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a file, and the session that wrote it."""
+
+    number: int
+    text: str
+    session: str | None = None
+    """The session's id; None if no session wrote the line."""
+    path: str | None = None
+    """The session's file."""
+    turn: int | None = None
+    prompt: str | None = None
+    """The beginning of the prompt."""
+    agent: str | None = None
+    call: str | None = None
+    time: datetime | None = None
+
+
+def blame(
+    path: str | os.PathLike[str],
+    *,
+    lines: str | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    progress: Progress | None = None,
+) -> list[BlamedLine]:
+    """Return each line of a file, or lines such as `10-20`, with the session, turn and prompt that wrote it."""
+    file = Path(os.path.normpath(layout.expand_path(os.fspath(path)).absolute()))
+    text = _read(file)
+    rows = text.split("\n")[: -1 if text.endswith("\n") else None] if text else []
+    first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))
+    roots = [root] if isinstance(root, str | Path) else root
+    with closing(FileIndexReader()) as reader:
+        index = reader.read(layout.session_files(roots), progress=progress)
+        name = next((name for name in (str(file), os.path.realpath(file)) if any(index.traces_of(name))), str(file))
+        origins = LineBlame(index.traces_of, name).of(line_numbers(text))
+    return [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]
+
+
+def _read(path: Path) -> str:
+    """Return the text of the file that was asked for: nothing that a transcript names is opened."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError as error:
+        raise NotFound(f"No file {path}.", path=str(path)) from error
+    except OSError as error:
+        raise Unreadable.at(path, error) from error
+    if len(data) > LARGEST:
+        raise Misuse(f"Cannot blame {path}: it is larger than {LARGEST >> 20} MB.")
+    return FileText.from_bytes(data).text
+
+
+def parse_lines(text: str, count: int) -> tuple[int, int]:
+    """Parse a range of lines: `10-20`, `10`, or `10-` to the end."""
+    found = _RANGE.fullmatch(text.strip())
+    if found is None or not int(found[1]):
+        raise Misuse(f"Invalid lines {text!r}; use 10-20, 10 or 10-.")
+    first = int(found[1])
+    last = int(found[3]) if found[3] else count if found[2] else first
+    if last < first or first > count:
+        raise Misuse(f"No lines {text}; the file has {count}.")
+    return first, min(last, count)
+
+
+def _blamed(number: int, text: str, origin: LineOrigin | None) -> BlamedLine:
+    if origin is None:
+        return BlamedLine(number=number, text=text)
+    version = origin.version
+    return BlamedLine(
+        number=number,
+        text=text,
+        session=path_name(origin.session).removesuffix(".jsonl"),
+        path=origin.session,
+        turn=version.turn,
+        prompt=version.prompt or None,
+        agent=version.agent,
+        call=version.call,
+        time=datetime.fromtimestamp(version.time / 1000, UTC) if version.time else None,
+    )
+
+
+def line_value(line: BlamedLine) -> dict[str, Any]:
+    """Return a line as JSON."""
+    return msgspec.structs.asdict(line)

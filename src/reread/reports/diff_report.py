@@ -1,0 +1,242 @@
+"""What changed between two places: of a session, or of two sessions or branches side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.accounting.billing import Usage, total
+from reread.base.paths import normalize_folder
+from reread.history.paths import is_below
+from reread.history.versions import FileHistory, FileVersion
+from reread.model.conversation import Call, Message, Turn
+from reread.reports.file_report import FileAt, SessionPlace, cut_after, file_after, turns_of
+from reread.session.session import Session
+from reread.session.session import open as open_session
+from reread.tools._diff import compute_hunks
+from reread.tools.nodes import Hunk
+from reread.tools.outcome import FAILED
+
+NO_DIFFERENCE, CHANGED, CREATED, DELETED = "same", "changed", "created", "deleted"
+
+
+class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file."""
+
+    path: str
+    """Below the project's folder, or from the root."""
+    status: str
+    """changed, created, deleted, or same."""
+    whole: bool
+    """True if both texts are known; otherwise the hunks are those that the calls in between recorded."""
+    hunks: list[Hunk]
+    added: int
+    removed: int
+    left: list[int] = []
+    right: list[int] = []
+    """The lines that each side added and removed, if two sessions or branches are compared."""
+
+
+class DiffSide(msgspec.Struct, frozen=True, kw_only=True):
+    """One of two sessions or branches that are compared."""
+
+    session: str
+    title: str
+    path: str | None
+    branch: int
+    turns: int
+    calls: int
+    failed: int
+    agents: int
+    tokens: int
+    cost_usd: float | None
+    started: datetime | None
+    ended: datetime | None
+    models: list[str]
+    answer: str
+    """The last answer."""
+
+
+class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed, and the two sides if two sessions or branches are compared."""
+
+    files: list[FileDifference]
+    sides: tuple[DiffSide, DiffSide] | None = None
+
+
+def diff(
+    a: str | Session, b: str | Session | None = None, *, root: str | Path | Sequence[str | Path] | None = None
+) -> SessionDiff:
+    """Return what a session or one of its turns changed, or what differs between two places, sessions or branches.
+
+    A place is `SESSION[@BRANCH][:TURN]`. Two turns of one session give the changes between their ends.
+    """
+    one, other = _place(a), None if b is None else _place(b)
+    first = open_session(one.name, root=root) if isinstance(a, str) else a
+    if other is None:
+        return SessionDiff(files=list(_changes_of(first, one)))
+    second = open_session(other.name, root=root) if isinstance(b, str) else b
+    if second is None or _is_same(first, second):
+        if one.branch == other.branch:
+            cuts = (cut_after(first.conversation, one), cut_after(first.conversation, other))
+            return SessionDiff(files=list(_between(first, *cuts)))
+        second = first
+    sides = (_Side(first, one), _Side(second, other))
+    return SessionDiff(files=list(_compared(*sides)), sides=(sides[0].value(), sides[1].value()))
+
+
+def _place(name: str | Session) -> SessionPlace:
+    return SessionPlace.parse(name) if isinstance(name, str) else SessionPlace("")
+
+
+def _is_same(one: Session, other: Session) -> bool:
+    if one.path is None or other.path is None:
+        return one is other
+    return os.path.realpath(one.path) == os.path.realpath(other.path)
+
+
+def _changes_of(session: Session, place: SessionPlace) -> Iterable[FileDifference]:
+    """Yield what a session changed in all, or what a turn did."""
+    if place.turn is None:
+        return _between(session, -1, cut_after(session.conversation, place))
+    before = SessionPlace(place.name, place.branch, place.turn - 1) if place.turn else place
+    return _between(session, cut_after(session.conversation, before), cut_after(session.conversation, place))
+
+
+def _between(session: Session, start: int | None, end: int | None) -> Iterable[FileDifference]:
+    for history in session.files.values():
+        one, other = file_after(history, start), file_after(history, end)
+        if one.version is not other.version:
+            yield _difference(_name(history, session), one, other)
+
+
+def _difference(path: str, one: FileAt, other: FileAt) -> FileDifference:
+    """Return the difference of a file between two places of a session."""
+    if one.known and other.known:
+        return _text_difference(path, one, other)
+    first = one.version.index + 1 if one.version is not None else 0
+    last = other.version.index if other.version is not None else -1
+    step = other.history.versions[first : last + 1] or one.history.versions[last + 1 : first]
+    hunks = [hunk for version in step for hunk in version.hunks]
+    added, removed = sum(version.added for version in step), sum(version.removed for version in step)
+    return FileDifference(path=path, status=CHANGED, whole=False, hunks=hunks, added=added, removed=removed)
+
+
+def _text_difference(path: str, one: FileAt, other: FileAt) -> FileDifference:
+    created = one.text is None or (one.version is None and one.history.versions[0].action == "create")
+    status = CREATED if created and other.text is not None else DELETED if other.text is None else CHANGED
+    hunks = compute_hunks(one.text.text if one.text else "", other.text.text if other.text else "")
+    lines = [line for hunk in hunks for line in hunk.lines]
+    return FileDifference(
+        path=path,
+        status=status if hunks or status != CHANGED else NO_DIFFERENCE,
+        whole=True,
+        hunks=hunks,
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
+    )
+
+
+def _name(history: FileHistory, session: Session) -> str:
+    folder = normalize_folder(session.project) if session.project else ""
+    below = folder and history.path != folder and is_below(history.path, folder)
+    return history.path[len(folder) + 1 :] if below else history.path
+
+
+class _Side:
+    """A session, or a branch of one, up to a turn."""
+
+    def __init__(self, session: Session, place: SessionPlace) -> None:
+        conversation = session.conversation
+        self.session = session
+        self._branch = conversation.active_branch if place.branch is None else place.branch
+        turns = turns_of(conversation, self._branch)
+        self.turns: list[Turn] = turns if place.turn is None else turns[: place.turn]
+        self._cut = cut_after(conversation, place)
+        self._messages = {message.index for turn in self.turns for message in turn.messages}
+
+    def files(self) -> dict[str, list[FileVersion]]:
+        """Return the versions that this side made, by the name of the file."""
+        found: dict[str, list[FileVersion]] = {}
+        for history in self.session.files.values():
+            versions = [version for version in history.versions if version.own and self._has(version)]
+            if versions:
+                found[_name(history, self.session)] = versions
+        return found
+
+    def _has(self, version: FileVersion) -> bool:
+        if self._cut is not None and version.record > self._cut:
+            return False
+        call = version.call
+        if call is None or version.agent is not None:
+            message = self.session.conversation.message_at(version.record)
+        else:
+            message = call.message
+        return message is not None and message.index in self._messages
+
+    def value(self) -> DiffSide:
+        """Return the figures of this side."""
+        messages = [message for turn in self.turns for message in turn.messages]
+        calls = [call for message in messages for call in message.calls]
+        agents = [agent for call in calls for agent in call.agents]
+        below: list[Call] = [call for agent in agents for call in agent.calls]
+        usage = total([_usage(messages), *(agent.usage for agent in agents)])
+        return DiffSide(
+            session=self.session.id,
+            title=self.session.title,
+            path=str(self.session.path) if self.session.path is not None else None,
+            branch=self._branch,
+            turns=len(self.turns),
+            calls=len(calls) + len(below),
+            failed=sum(call.state == FAILED for call in (*calls, *below)),
+            agents=len(agents),
+            tokens=usage.tokens,
+            cost_usd=usage.cost_usd,
+            started=messages[0].timestamp if messages else None,
+            ended=messages[-1].timestamp if messages else None,
+            models=list(dict.fromkeys(message.model for message in messages if message.model)),
+            answer=next((m.text for m in reversed(messages) if m.kind == "response" and m.text.strip()), ""),
+        )
+
+
+def _usage(messages: list[Message]) -> Usage:
+    return total(message.usage for message in messages)
+
+
+def _compared(one: _Side, other: _Side) -> Iterable[FileDifference]:
+    """Yield each file that either side changed, with what differs between their last versions."""
+    left, right = one.files(), other.files()
+    for name in sorted({*left, *right}):
+        mine, theirs = left.get(name, []), right.get(name, [])
+        counts = [[sum(v.added for v in side), sum(v.removed for v in side)] for side in (mine, theirs)]
+        whole = bool(mine and theirs) and mine[-1].whole and theirs[-1].whole
+        texts = [(side[-1].after.text if side[-1].after else "") if side and whole else "" for side in (mine, theirs)]
+        hunks = compute_hunks(*texts) if whole else []
+        lines = [line for hunk in hunks for line in hunk.lines]
+        yield FileDifference(
+            path=name,
+            status=(CHANGED if hunks else NO_DIFFERENCE)
+            if whole or (mine and theirs)
+            else DELETED
+            if mine
+            else CREATED,
+            whole=whole,
+            hunks=hunks,
+            added=sum(line.startswith("+") for line in lines),
+            removed=sum(line.startswith("-") for line in lines),
+            left=counts[0] if mine else [],
+            right=counts[1] if theirs else [],
+        )
+
+
+def diff_value(found: SessionDiff) -> dict[str, Any]:
+    """Return a difference as JSON."""
+    return {
+        "files": [msgspec.to_builtins(file) for file in found.files],
+        "sides": [msgspec.structs.asdict(side) for side in found.sides] if found.sides else None,
+    }

@@ -1,0 +1,175 @@
+"""Which sessions changed which files, and which lines of them, from the catalogue if their files have not changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from reread.accounting.collect import Inputs
+from reread.base import jsontext
+from reread.base.paths import comparable_path
+from reread.base.text import as_title
+from reread.disk.cache import FileState
+from reread.disk.derived import Derived, DerivedValues
+from reread.disk.layout import expand_path
+from reread.errors import RereadError
+from reread.history.changes import CHANGING
+from reread.history.line_trace import TracedVersion, trace_lines
+from reread.history.paths import path_ends_with
+from reread.history.versions import FileVersion
+from reread.session.session import Session
+from reread.session.session import open as open_session
+
+Progress = Callable[[int], None]
+"""Called with the number of sessions that were looked at."""
+PATHS, TRACES, FORMAT = "file_paths", "file_traces", 1
+"""The tables of the catalogue; change the format when values would be found differently now."""
+BATCH = 50
+"""So many sessions are read before their values are stored."""
+PROMPT_LENGTH = 120
+
+
+class SessionFiles(msgspec.Struct, array_like=True):
+    """The files that a session changed."""
+
+    state: bytes
+    """A hash of the state of the session's files."""
+    paths: list[str]
+
+
+class FileIndex(NamedTuple):
+    """What sessions did to files."""
+
+    paths: dict[str, list[str]]
+    """The paths of files that each session changed, by the session's path."""
+    values: DerivedValues
+
+    def sessions_of(self, test: Callable[[str], bool]) -> Iterator[str]:
+        """Yield the sessions that changed a file whose path passes a test."""
+        yield from (session for session, paths in self.paths.items() if any(map(test, paths)))
+
+    def traces_of(self, path: str) -> list[tuple[str, Sequence[TracedVersion]]]:
+        """Return the versions of a file in each session that changed it."""
+        wanted = comparable_path(path)
+        sessions = list(self.sessions_of(lambda other: comparable_path(other) == wanted))
+        stored = self.values.values(sessions)
+        out: list[tuple[str, Sequence[TracedVersion]]] = []
+        for session in sessions:
+            with suppress(msgspec.DecodeError, UnicodeError):
+                files = _decode_files(stored.get(session, b""))
+                out += [(session, _decode_trace(raw)) for name, raw in files.items() if comparable_path(name) == wanted]
+        return out
+
+
+_decode_paths = msgspec.msgpack.Decoder(SessionFiles).decode
+_decode_files = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
+_decode_trace = msgspec.msgpack.Decoder(list[TracedVersion]).decode
+
+
+def names_file(typed: str) -> Callable[[str], bool]:
+    """Return a test for paths of sessions: that of a file on this machine, or one that ends like this."""
+    here = os.path.normpath(expand_path(typed).absolute())
+    wanted = {comparable_path(path) for path in (here, os.path.realpath(here))}
+    return lambda path: comparable_path(path) in wanted or path_ends_with(comparable_path(path), comparable_path(typed))
+
+
+class FileIndexReader:
+    """Brings the values of sessions up to date, and reads them; close it after use."""
+
+    def __init__(self) -> None:
+        self._paths = DerivedValues(PATHS, format=FORMAT)
+        self._traces = DerivedValues(TRACES, format=FORMAT)
+
+    def read(self, sessions: Iterable[Path], *, progress: Progress | None = None) -> FileIndex:
+        """Return what these sessions did to files; sessions that cannot be read are left out."""
+        names = [str(session) for session in sessions]
+        known = self._paths.values(names)
+        found: dict[str, list[str]] = {}
+        fresh: list[tuple[Derived, Derived]] = []
+        for name in names:
+            with suppress(RereadError, OSError):
+                path = Path(name)
+                state = _state(path)
+                files = _known(known.get(name), state)
+                if files is None:
+                    files, both = _derive(path, state)
+                    fresh.append(both)
+                if files.paths:
+                    found[name] = files.paths
+            if len(fresh) >= BATCH:
+                self._save(fresh)
+            if progress is not None:
+                progress(1)
+        self._save(fresh)
+        return FileIndex(found, self._traces)
+
+    def _save(self, fresh: list[tuple[Derived, Derived]]) -> None:
+        if fresh:
+            self._traces.save(traces for _, traces in fresh)
+            self._paths.save(paths for paths, _ in fresh)
+            fresh.clear()
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        with closing(self._paths), closing(self._traces):
+            pass
+
+
+def _state(path: Path) -> bytes:
+    inputs = Inputs()
+    inputs.add_session(path)
+    return hashlib.blake2b(jsontext.dumps(inputs.state), digest_size=16).digest()
+
+
+def _known(value: bytes | None, state: bytes) -> SessionFiles | None:
+    with suppress(msgspec.DecodeError, UnicodeError):
+        files = _decode_paths(value) if value else None
+        return files if files is not None and files.state == state else None
+    return None
+
+
+def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[Derived, Derived]]:
+    """Read a session, and return the files that it changed, and what the catalogue keeps of it."""
+    session = open_session(path)
+    files = SessionFiles(state, [])
+    traces: dict[str, list[TracedVersion]] = {}
+    if might_change_files(session):
+        prompts = _Prompts(session)
+        traces = {name: trace_lines(history, prompts.of) for name, history in session.files.items()}
+        files.paths = list(traces)
+    file = FileState.at(path)
+    values = [b"", b""]
+    with suppress(UnicodeError):  # a path with half a character
+        values = [msgspec.msgpack.encode(files), msgspec.msgpack.encode(traces)]
+    return files, (
+        Derived(str(path), file, file.size, b"", values[0]),
+        Derived(str(path), file, file.size, b"", values[1]),
+    )
+
+
+def might_change_files(session: Session) -> bool:
+    """True if a session or one of its agents made a call that can change a file."""
+    conversations = [session.conversation, *session.agents.values()]
+    names = {call.name for conversation in conversations for call in conversation.calls}
+    return not names.isdisjoint(CHANGING)
+
+
+class _Prompts:
+    """The beginning of the prompt of each turn."""
+
+    def __init__(self, session: Session) -> None:
+        self._turns = {turn.index: turn.prompt for turn in session.turns}
+        self._made: dict[int, str] = {}
+
+    def of(self, version: FileVersion) -> str:
+        turn = version.turn or 0
+        if turn not in self._made:
+            prompt = self._turns.get(turn)
+            self._made[turn] = as_title(prompt.text)[:PROMPT_LENGTH] if prompt is not None else ""
+        return self._made[turn]
