@@ -157,8 +157,6 @@ class TestAnswers:
         ("export HARBOR HARBOR -o both.html", "become a folder of pages, not a file; use -o both."),
         ("export HARBOR HARBOR -f json -o both", "can only be exported as a folder of pages"),
         ("export HARBOR --no-images -f json", "Cannot use --no-images with json"),
-        ("export HARBOR -f html --tool bash", "use -f markdown or -f json"),
-        ("export HARBOR -f html --only answers", "use -f markdown or -f json"),
         ("replay HARBOR --instant --from 999h", "No line lies in that part; the recording takes "),
         ("replay HARBOR --instant --speed 2", "Cannot use --instant with --speed"),
         ("replay HARBOR --full", "Cannot use --full without --pretty"),

@@ -24,11 +24,12 @@ import reread
 from reread.base import jsontext
 from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
+from reread.model.parts import TEXT, TOOLS
 from reread.reader import html_export, library_schema, schema
 from reread.reader.item_texts import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.site_export import index_html, write_site
-from reread.render.selection import Selection
+from reread.render.selection import Selection, selected_turns
 from reread.session.session import Session
 
 SCRIPT, STYLE = "'use strict'; /* </script><b> */", "body { color: red }"
@@ -243,6 +244,32 @@ def test_each_real_picture_is_included_once() -> None:
     assert page.bytes(int(urls[0].removeprefix("chunk:"))) == base64.b64decode(PNG)
     without = page_of(session, images=False)
     assert "chunk:" not in json.dumps(without.items(without.index["threads"][0]))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"tool_names": ("bash",)}, {"files": ("*.py",)}, {"errors": True}, {"only": "answers"}, {"tool_names": ("none",)}],
+    ids=str,
+)
+def test_a_page_contains_the_chosen_messages_as_the_other_formats_do(chosen: dict[str, Any]) -> None:
+    session = reread.open(next(SAMPLES.glob("projects/*/d2a94e17*.jsonl")))
+    selection = Selection(**chosen)
+    page = page_of(session, **chosen)
+    main = page.index["threads"][0]
+    items = page.items(main)
+    turns = selected_turns(session.conversation, selection)
+    messages = [message for turn in turns for message in turn.messages]
+    calls = [call for message in messages for call in message.calls if selection.shows_call(call)]
+    shown = [call.id for call in calls] if selection.shows(TOOLS) else []
+    assert [part["id"] for item in items for part in item["parts"] if part["part"] == "call"] == shown
+    assert sorted(body["id"] for body in page.bodies(main).values()) == sorted(shown)
+    prompts = [turn.prompt.text for turn in turns if turn.prompt is not None]
+    assert [item["parts"][0]["text"] for item in items if item["kind"] in ("prompt", "command")] == prompts
+    said = [m for m in messages if m.kind == "response" and m.text and selection.shows(TEXT)]
+    assert sum(item["kind"] == "response" and item["parts"][0]["part"] == "text" for item in items) == len(said)
+    outline = page.chunk(main["map"])["outline"]["turns"]
+    assert sum(len(turn["marks"]) for turn in outline) == len(shown)
+    assert bool(shown or said) == (chosen != {"tool_names": ("none",)})
 
 
 def test_a_page_contains_only_the_selected_parts() -> None:

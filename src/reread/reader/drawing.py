@@ -78,8 +78,13 @@ class PartBuilder:
                         shown.append(drawn)
         return shown + ([part for _, part in quiet] if len(quiet) < 2 else [_folded(quiet)])
 
+    def shows(self, part: p.MessagePart) -> bool:
+        """True if a part is selected."""
+        selection = self._selection
+        return selection.shows(part.kind) and (not isinstance(part, p.MessageCall) or selection.shows_call(part.call))
+
     def _selected(self, message: Message) -> Iterator[p.MessagePart]:
-        return (part for part in shown_parts(message) if self._selection.shows(part.kind))
+        return filter(self.shows, shown_parts(message))
 
     def fields(self, messages: Sequence[Message]) -> schema.NodesPart | None:
         """What the records of some messages say besides their parts; None without `full`."""
@@ -196,9 +201,9 @@ def response_info(message: Message) -> schema.ResponseInfo:
     )
 
 
-def run_title(messages: Sequence[Message]) -> str:
+def run_title(parts: Sequence[schema.Part]) -> str:
     """The calls of a run, counted: 7 reads, 2 searches."""
-    counts = Counter(category_of(call.name) for message in messages for call in message.calls)
+    counts = Counter(part.category for part in parts if isinstance(part, schema.CallPart))
     return ", ".join(plural(count, category) for category, count in counts.most_common() if category in RUN_CATEGORIES)
 
 

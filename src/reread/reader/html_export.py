@@ -18,19 +18,19 @@ from msgspec.structs import replace
 from reread.base import jsontext
 from reread.base.text import plural
 from reread.base.version import __version__
-from reread.errors import Misuse, Unreadable
+from reread.errors import Unreadable
 from reread.model.conversation import Agent, Branch, Call
-from reread.model.parts import TOOLS
+from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.item_texts import ItemText, message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
-from reread.reader.thread_view import ThreadView
+from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
 from reread.reader.timeline import Timeline
 from reread.render.agents import agents_below
 from reread.render.sanitize import safe
-from reread.render.selection import EVERYTHING, Selection
+from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
 from reread.tools.nodes import Picture
 
@@ -122,14 +122,7 @@ def session_html(
     home: str | None = None,
 ) -> Iterator[bytes]:
     """A session as an HTML page, in pieces; at most one chunk is in memory. `home` is the link to the index."""
-    refuse_chosen_messages(selection)
     return _PageWriter(session, selection, assets=assets or inline_assets(), home=home).pieces()
-
-
-def refuse_chosen_messages(selection: Selection) -> None:
-    """Raise Misuse if a selection chooses calls or answers, which a page cannot do."""
-    if selection.chooses_messages:
-        raise Misuse("Cannot choose calls or answers in an HTML page; use -f markdown or -f json.")
 
 
 class _PageWriter:
@@ -226,8 +219,18 @@ class _PageWriter:
             return agents_below(self.view.session)
         timeline = self.view.timeline(branch=self.selection.branch)
         items = self.selected_items(None, timeline)
-        calls = (call for n in items for message in timeline.item(n) for call in message.calls)
+        chosen = self.chosen_messages(None)
+        messages = (message for n in items for message in timeline.item(n) if chosen is None or message.index in chosen)
+        calls = (call for message in messages for call in message.calls if self.selection.shows_call(call))
         return agents_below(self.view.session, calls)
+
+    def chosen_messages(self, agent: Agent | None) -> set[int] | None:
+        """The indices of the messages that the selection chooses; None if it chooses whole turns."""
+        if not self.selection.chooses_messages:
+            return None
+        conversation = agent or self.view.session.conversation
+        turns = selected_turns(conversation, self.selection if agent is None else self.selection.for_agents)
+        return {message.index for turn in turns for message in turn.messages}
 
     def selected_items(self, agent: Agent | None, timeline: Timeline) -> range:
         """The items of the selected turns; all items of an agent."""
@@ -283,11 +286,15 @@ class PageEntry(msgspec.Struct):
 class _PagePartBuilder(PartBuilder):
     """Builds each call's body along with its line, because both read the same records."""
 
-    def __init__(self, page: _PageWriter) -> None:
+    def __init__(self, page: _PageWriter, chosen: set[int] | None) -> None:
         super().__init__(
             page.picture_url, page.view.agent_infos, whole=True, full=page.selection.full, selection=page.selection
         )
+        self._chosen = chosen
         self.bodies: dict[str, schema.CallBody] = {}
+
+    def shows(self, part: MessagePart) -> bool:
+        return (self._chosen is None or part.message.index in self._chosen) and super().shows(part)
 
     def call(self, call: Call) -> schema.CallPart:
         part = super().call(call)
@@ -311,7 +318,9 @@ class _ThreadWriter:
         self.outline: dict[int, schema.OutlineTurn] = {}
         """The outline, by turn."""
         self.pages: list[int] = []
-        self.builder = _PagePartBuilder(page)
+        self.builder = _PagePartBuilder(page, page.chosen_messages(agent))
+        self.marks: dict[int, str] = {}
+        """The marks of each turn's calls in the outline."""
 
     def share(self, other: _ThreadWriter, items: int) -> None:
         """Start with the whole chunks of another branch that contain only shared items."""
@@ -348,15 +357,15 @@ class _ThreadWriter:
         self.calls += [(part.id, at, part.index) for part in parts if isinstance(part, schema.CallPart)]
         if not self.turns or self.turns[-1][0] != item.turn:
             self.turns.append((item.turn, at))
+        self.marks[item.turn] = self.marks.get(item.turn, "") + "".join(map(_part_mark, parts))
         item = replace(item, index=at, parts=parts)
         if self.agent is None and self.timeline.branch == self.thread.conversation.active_branch:
             self.page.plain.add(item)
         return item
 
     def _texts(self, index: int) -> list[ItemText]:
-        selection = self.page.selection
         texts = (text for message in self.timeline.item(index) for text in message_texts(message))
-        return [text for part, text in texts if selection.shows(part.kind)]
+        return [text for part, text in texts if self.builder.shows(part)]
 
     def _batch_chunks(self, batch: Sequence[PageEntry]) -> Iterator[bytes]:
         yield from self.page.take_picture_chunks()
@@ -367,12 +376,20 @@ class _ThreadWriter:
         """The chunk with the outline, the keys of all items, the item of each call, and the thread's usage."""
         for turn, at in self.turns:
             if turn not in self.outline:
-                self.outline[turn] = replace(self.thread.outline_turn(self.timeline, turn), item=at)
+                self.outline[turn] = self._outline_turn(turn, at)
         outline = schema.Outline(
             start=0, total=len(self.turns), stamp=0, turns=[self.outline[n] for n, _ in self.turns]
         )
         calls = {id: (item, number) for id, item, number in self.calls}
         return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls, "usage": self._usage()})
+
+    def _outline_turn(self, turn: int, at: int) -> schema.OutlineTurn:
+        """A turn in the outline, which begins at this item; of chosen calls, only those have marks."""
+        whole = replace(self.thread.outline_turn(self.timeline, turn), item=at)
+        if not self.page.selection.chooses_messages:
+            return whole
+        marks = self.marks.get(turn, "")
+        return replace(whole, marks=marks[:MAX_MARKS], more=max(0, len(marks) - MAX_MARKS))
 
     def index_entry(self, map: int) -> dict[str, Any]:
         """The thread's entry in the page's index; `map` is the number of its map chunk."""
@@ -395,6 +412,11 @@ class _ThreadWriter:
             return run_steps(self.page.view.usage(branch=self.timeline.branch))() if left else None
         figures, context = schema.Figures.of(self.thread.usage()), run_steps(self.thread.context())
         return schema.UsageSummary(figures=figures, by_model={}, context=context)
+
+
+def _part_mark(part: schema.Part) -> str:
+    """The letter of a part in the outline; empty if it is no call."""
+    return state_mark(part.state, part.category) if isinstance(part, schema.CallPart) else ""
 
 
 class _PlainText:

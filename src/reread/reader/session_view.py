@@ -263,7 +263,7 @@ class SessionView:
             time=first.timestamp,
             parts=parts,
             after=_time_before(first) if first.kind in TURN_STARTERS else None,
-            title=run_title(members) if run else "",
+            title=run_title(parts) if run else "",
             model=first.model,
             responses=[response_info(message) for message in members if message.kind == "response"],
             fields=builder.fields(members),

@@ -20,7 +20,7 @@ from reread.disk.regular import read_settings
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.reader.export_formats import copy_mode
-from reread.reader.html_export import NOTICES, Assets, reader_file, refuse_chosen_messages, session_html, shared_assets
+from reread.reader.html_export import NOTICES, Assets, reader_file, session_html, shared_assets
 from reread.reader.library_schema import LibraryRow
 from reread.reader.row_counts import count_session
 from reread.reader.session_keys import is_session_key, session_key
@@ -70,7 +70,6 @@ def write_site(
     progress: Callable[[int], None] = lambda _: None,
 ) -> SiteResult:
     """Write a page for each session and an index of all; pages of deleted sessions are kept."""
-    refuse_chosen_messages(selection)
     try:
         return _SiteWriter(folder, selection).write(sessions, progress)
     except OSError as error:

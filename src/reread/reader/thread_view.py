@@ -277,7 +277,7 @@ class ThreadView:
             item=timeline.turn_item(turn),
             title=heading((prompt or _first_answer(messages)).text, schema.TITLE),
             time=(prompt or messages[0]).timestamp,
-            marks="".join(map(_call_mark, calls[:MAX_MARKS], states)),
+            marks="".join(map(state_mark, states[:MAX_MARKS], (category_of(call.name) for call in calls))),
             more=max(0, len(calls) - MAX_MARKS),
             errors=errors,
             edits=categories["edit"],
@@ -321,6 +321,6 @@ def _first_answer(messages: Sequence[Message]) -> Message:
     return next((message for message in answers if message.text), messages[0])
 
 
-def _call_mark(call: Call, state: str) -> str:
-    """The letter of a call in the outline."""
-    return STATE_MARKS.get(state) or CATEGORY_MARKS.get(category_of(call.name), ".")
+def state_mark(state: str, category: str) -> str:
+    """The letter in the outline of a call in this state and of this category."""
+    return STATE_MARKS.get(state) or CATEGORY_MARKS.get(category, ".")
