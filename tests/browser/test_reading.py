@@ -266,6 +266,32 @@ class TestUsage:
         expect(page.locator(".context figcaption")).to_contain_text("Context: peak")
 
 
+class TestDensity:
+    def test_the_conversation_is_prompts_and_last_answers(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.locator(".message.response").first.wait_for()
+        page.get_by_role("button", name="Conversation").click()
+        expect(page.locator(".call")).to_have_count(0)
+        expect(page.locator(".message.prompt").first).to_be_visible()
+        expect(page).to_have_url(re.compile("view=conversation"))
+        page.keyboard.press("e")
+        expect(page.locator(".call").first).to_be_visible()
+
+    def test_everything_is_open_and_the_choice_is_remembered(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters", "?view=everything"))
+        opened = page.locator(".message .disclosure[aria-expanded=true]")
+        expect(opened.first).to_be_visible()
+        page.get_by_role("button", name="Normal").click()
+        expect(opened).to_have_count(0)
+        page.get_by_role("button", name="Everything").click()
+        page.goto(session_url(demo, "flaky"))
+        expect(page.get_by_role("button", name="Everything")).to_have_attribute("aria-pressed", "true")
+
+    def test_days_and_gaps_are_divided(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters", "?turn=13"))
+        expect(page.locator(".day-divider").first).to_have_text("Wed 11 Nov · 19 h later")
+
+
 class TestStatistics:
     def test_a_count_lists_the_calls_behind_it_and_each_leads_to_its_place(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/stats?period=All+time")

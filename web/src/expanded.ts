@@ -4,9 +4,18 @@ import { Store } from "./kit/store";
 export class Expanded extends Store {
   private readonly toggled = new Set<string>();
   thinking = false;
+  private all = false;
 
   has(key: string, byDefault = false): boolean {
-    return this.toggled.has(key) !== byDefault;
+    return this.toggled.has(key) !== (byDefault || this.all);
+  }
+
+  /** Expand everything, or only what is expanded by default. */
+  setAll(all: boolean): void {
+    if (all === this.all) return;
+    this.all = all;
+    this.toggled.clear();
+    this.changed();
   }
 
   toggle(key: string): void {

@@ -138,8 +138,9 @@ export function fileSource(page: Document): Source {
       return { hits: step.found, next: step.next, searched: step.searched, total: step.total };
     },
     filter: async (ref, filter, start) => {
-      const step = await scan([threadOf(ref)], start, ({ item }) => (matchesFilter(item, filter) ? [item.index] : []));
-      return { indices: step.found, next: step.next, total: step.total };
+      const step = await scan([threadOf(ref)], start, ({ item }) => (matchesFilter(item, filter) ? [item] : []));
+      const { found, next, total } = step;
+      return { indices: found.map(({ index }) => index), turns: found.map(({ turn }) => turn), next, total };
     },
     markdown: async (ref, target) => {
       const thread = threadOf(ref);

@@ -1,13 +1,14 @@
 /** Addresses of pages: the part after the `#`, which is the same on a server and in an exported file. */
 
 import { useSyncExternalStore } from "react";
+import { asDensity, type Density } from "./kit/settings";
 import { ORDERS, type Order, type Target, type ThreadRef } from "./source";
 
 export type Route =
   | ListRoute
   | ReportRoute
   | { page: "unknown" }
-  | { page: "session"; thread: ThreadRef; target: Target; query: string };
+  | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null };
 
 /** A list of sessions: what was typed, how the sessions are sorted, and how the texts that were found. */
 export interface ListRoute {
@@ -39,6 +40,7 @@ export function parseRoute(hash: string): Route {
         turn: whole(params.get("turn")),
       },
       query: params.get("q") ?? "",
+      density: asDensity(params.get("view")),
     };
   }
   const [first = "library", ...rest] = pieces;
@@ -68,7 +70,7 @@ export function listHref({ page, filter = "", sort = "", order = ORDERS[0] }: Pa
   return `#/${PAGES[page]}${search ? `?${search}` : ""}`;
 }
 
-export function sessionHref(thread: ThreadRef, target: Target = {}, query = ""): string {
+export function sessionHref(thread: ThreadRef, target: Target = {}, query = "", density: Density | null = null): string {
   const params = new URLSearchParams();
   if (thread.branch !== undefined) params.set("branch", String(thread.branch));
   if (target.message) params.set("at", target.message);
@@ -76,6 +78,7 @@ export function sessionHref(thread: ThreadRef, target: Target = {}, query = ""):
   if (target.line) params.set("line", String(target.line));
   if (target.turn) params.set("turn", String(target.turn));
   if (query) params.set("q", query);
+  if (density) params.set("view", density);
   const agent = thread.agent ? `/a/${encodeURIComponent(thread.agent)}` : "";
   const search = params.toString();
   return `#/s/${encodeURIComponent(thread.session)}${agent}${search ? `?${search}` : ""}`;

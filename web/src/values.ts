@@ -423,6 +423,7 @@ export interface SearchHits {
 /** The items found so far that match a filter. */
 export interface FilterResult {
   indices: number[];
+  turns: number[];
   next: number | null;
   total: number;
 }

@@ -383,6 +383,8 @@ class FilterResult(Value, frozen=True):
     """The items found so far that match a filter."""
 
     indices: list[int]
+    turns: list[int]
+    """The turn of each of them."""
     next: int | None
     """The item to continue at; None if all items were filtered."""
     total: int

@@ -82,10 +82,15 @@ def filter_items(
     found: list[int] = []
     for index in range(max(0, start), len(timeline)):
         if len(found) >= count or (index % 256 == 0 and time.monotonic() > until):
-            return schema.FilterResult(indices=found, next=index, total=len(timeline))
+            return _filter_result(timeline, found, index)
         if item_filter.matches(timeline.item(index)):
             found.append(index)
-    return schema.FilterResult(indices=found, next=None, total=len(timeline))
+    return _filter_result(timeline, found, None)
+
+
+def _filter_result(timeline: Timeline, indices: list[int], following: int | None) -> schema.FilterResult:
+    turns = [timeline.turn_of(index) for index in indices]
+    return schema.FilterResult(indices=indices, turns=turns, next=following, total=len(timeline))
 
 
 def search_session(

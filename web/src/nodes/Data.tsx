@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { PlainText } from "../kit/PlainText";
-import { exact } from "../kit/format";
+import { exact, plural } from "../kit/format";
 import type { Data as DataNode } from "../values";
 import type { NodeProps } from "./nodeProps";
 
@@ -30,7 +30,7 @@ function Value({ value, depth }: { value: unknown; depth: number }) {
 function Entries({ entries, list, depth }: { entries: [string, unknown][]; list: boolean; depth: number }) {
   const [open, setOpen] = useState(depth < OPEN_DEPTH);
   const [shown, setShown] = useState(FIRST);
-  const count = `${exact(entries.length)} ${list ? "items" : "fields"}`;
+  const count = plural(entries.length, list ? "item" : "field");
   return (
     <>
       {depth > 0 && (

@@ -1,9 +1,11 @@
-/** Filters: prompts, text, thinking, calls of a tool, errors. */
+/** How much is shown: the density, and filters for prompts, text, thinking, calls of a tool and errors. */
 
 import { useThreadStore } from "../contexts";
 import { NO_FILTER, isEmpty } from "../filter";
-import { exact, plural } from "../kit/format";
+import { ChipGroup } from "../kit/ChipGroup";
+import { capitalized, exact, plural } from "../kit/format";
 import { visible } from "../kit/PlainText";
+import { DENSITIES, type Density } from "../kit/settings";
 import type { Filter } from "../source";
 import type { FilteredItems } from "./useFiltered";
 
@@ -14,12 +16,14 @@ const KINDS: [kind: string, label: string][] = [
 ];
 
 interface Props {
+  density: Density;
+  onDensity(density: Density): void;
   filter: Filter;
   onChange(filter: Filter): void;
   filtered: FilteredItems;
 }
 
-export function Filters({ filter, onChange, filtered }: Props) {
+export function Filters({ density, onDensity, filter, onChange, filtered }: Props) {
   const { overview } = useThreadStore();
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
@@ -32,7 +36,9 @@ export function Filters({ filter, onChange, filtered }: Props) {
     onChange({ ...filter, kinds: all ? [...kinds, "tools"] : kinds, tools: name && !all ? [name] : [] });
   };
   return (
-    <div className="filters" role="group" aria-label="Show only">
+    <div className="filters">
+      <ChipGroup label="Density" options={DENSITIES} value={density} name={capitalized} onChoose={onDensity} />
+      <span className="filter-chips" role="group" aria-label="Show only">
       <span className="muted">Show only</span>
       {KINDS.map(([kind, label]) => (
         <button
@@ -71,6 +77,7 @@ export function Filters({ filter, onChange, filtered }: Props) {
           {plural(overview.errors, "error")}
         </button>
       )}
+      </span>
       {!isEmpty(filter) && (
         <>
           <span className="muted num" role="status">

@@ -66,7 +66,7 @@ export function MessageList({ rows, filter, until }: Props) {
             const item = store.item(indexAt(first + at));
             return (
               <div key={indexAt(first + at)} data-index={first + at} ref={list.rowRef} className="row">
-                {item && !filter && <Divider item={item} />}
+                {item && <Divider item={item} />}
                 {item ? <Message item={item} filter={filter} /> : <div className="message loading" />}
               </div>
             );

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { useThreadStore } from "../contexts";
 import { isEmpty, NO_FILTER } from "../filter";
 import { itemTexts } from "../itemTexts";
+import { DENSITIES, settings, type Density } from "../kit/settings";
 import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
 import { useKeys } from "../kit/useKeys";
@@ -11,6 +12,7 @@ import { detailsKey, summaryKey, thinkingKey } from "../parts/keys";
 import { hasTarget, sessionHref, type SessionRoute } from "../route";
 import { useActions } from "../shell/actions";
 import { Bar } from "../shell/Bar";
+import type { Filter } from "../source";
 import type { ThreadStore } from "../threadStore";
 import type { OutlineTurn, SearchHit, TimelineItem } from "../values";
 import { Filters } from "./Filters";
@@ -23,9 +25,15 @@ import { Player, type Replay } from "./Player";
 import { savedPosition, showMatch } from "./scrollTo";
 import { SearchBar } from "./SearchBar";
 import { SessionHead } from "./SessionHead";
-import { useFiltered } from "./useFiltered";
+import { CONVERSATION, useConversation, useFiltered, type FilteredItems } from "./useFiltered";
 import { useSearch } from "./useSearch";
 import { useSearchHighlights } from "./useSearchHighlights";
+
+const DENSITY_NAMES: Record<Density, string> = {
+  conversation: "only prompts and last answers",
+  normal: "everything, details closed",
+  everything: "everything, all open",
+};
 
 export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: string }) {
   const store = useThreadStore();
@@ -36,7 +44,10 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   const [query, setQuery] = useState(route.query);
   const [hit, setHit] = useState(takeFollowed);
   const search = useSearch(store, query);
+  const [density, setDensity] = useState(() => route.density ?? (hasTarget(route.target) ? "normal" : settings.density));
   const filtered = useFiltered(store, filter);
+  const conversation = useConversation(store, density === "conversation");
+  useEffect(() => store.expanded.setAll(density === "everything"), [store, density]);
   const main = useRef<HTMLElement>(null);
   useSearchHighlights(main, query);
   useLinkTarget(route, hash, hit);
@@ -45,10 +56,21 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   const changeQuery = (text: string) => {
     setQuery(text);
     setHit(null);
-    history.replaceState(history.state, "", sessionHref(store.thread, route.target, text));
+    history.replaceState(history.state, "", sessionHref(store.thread, route.target, text, route.density));
     setDrawer(text !== "");
   };
+  const changeDensity = (density: Density) => {
+    setDensity(density);
+    settings.setDensity(density);
+    history.replaceState(history.state, "", sessionHref(store.thread, {}, query, density));
+  };
+  // A call may be hidden in the conversation.
+  const reveal = () => density === "conversation" && setDensity("normal");
   const run = (action: Promise<void>) => void action.catch((error: unknown) => store.showNotice(toError(error).message));
+  const goToCall = (action: Promise<void>) => {
+    reveal();
+    run(action);
+  };
   const openTurn = (turn: OutlineTurn) => {
     setDrawer(false);
     if (replay) setReplay({ ...replay, until: turn.item + 1 });
@@ -56,6 +78,7 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   };
   const openHit = (hit: SearchHit) => {
     setDrawer(false);
+    reveal();
     const { session, agent } = store.thread;
     const owner = hit.agent ?? undefined;
     if (owner === agent) {
@@ -74,17 +97,20 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     const next = branches[branches.findIndex(({ id }) => id === branch) + step];
     if (next) location.hash = sessionHref({ ...store.thread, branch: next.id });
   };
+  let shown: { items: FilteredItems; filter: Filter } | null = null; // null shows all
+  if (!replay && !isEmpty(filter)) shown = { items: filtered, filter };
+  else if (!replay && density === "conversation") shown = { items: conversation, filter: CONVERSATION };
   const turnInput = useTurnInput((turn) => run(goToTurn(store, turn)));
 
   useKeys({
     ...turnInput.bindings,
     j: () => run(stepTurn(store, 1)),
     k: () => run(stepTurn(store, -1)),
-    n: () => run(stepCall(store, 1)),
-    p: () => run(stepCall(store, -1)),
+    n: () => goToCall(stepCall(store, 1)),
+    p: () => goToCall(stepCall(store, -1)),
     o: () => toggleCall(store),
     Enter: () => toggleCall(store),
-    e: () => run(goToNextError(store)),
+    e: () => goToCall(goToNextError(store)),
     t: () => store.expanded.toggleThinking(),
     G: () => run(goToItem(store, store.total - 1, null)),
     "[": () => stepBranch(-1),
@@ -100,8 +126,9 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
 
   useActions([
     { name: "Search this session", keys: "/", run: focusSearch },
-    { name: "Next failed, denied or interrupted call", keys: "e", run: () => run(goToNextError(store)) },
+    { name: "Next failed, denied or interrupted call", keys: "e", run: () => goToCall(goToNextError(store)) },
     { name: "Show or hide all thinking", keys: "t", run: () => store.expanded.toggleThinking() },
+    ...DENSITIES.map((name) => ({ name: `Show ${DENSITY_NAMES[name]}`, run: () => changeDensity(name) })),
     { name: "Go to the start", keys: "gg", run: () => run(goToTurn(store, 1)) },
     { name: "Go to the end", keys: "G", run: () => run(goToItem(store, store.total - 1, null)) },
     { name: replay?.playing ? "Pause the replay" : "Play the session", keys: "Space", run: play },
@@ -122,10 +149,10 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
         {drawer && <div className="backdrop" onClick={() => setDrawer(false)} />}
         <main ref={main}>
           <SessionHead onPlay={play} playing={replay !== null} />
-          <Filters filter={filter} onChange={setFilter} filtered={filtered} />
+          <Filters filter={filter} onChange={setFilter} filtered={filtered} density={density} onDensity={changeDensity} />
           <MessageList
-            rows={replay || isEmpty(filter) ? null : filtered.indices}
-            filter={isEmpty(filter) ? null : filter}
+            rows={shown?.items.indices ?? null}
+            filter={shown?.filter ?? null}
             until={replay?.until ?? null}
           />
           {turnInput.typed !== null && (
