@@ -68,6 +68,8 @@ ORDER = {
         "types.KeptProblem",
         "types.KeptVersion",
         "types.RestoredFile",
+        "types.Stake",
+        "types.Retention",
         "capture",
         "types.Capture",
         "Store",

@@ -10,12 +10,16 @@ from pathlib import Path
 import msgspec
 
 from reread.archive import restore as restoring
+from reread.archive.prune import delete, superseded, tidy
+from reread.archive.retention import Stake, at_stake
 from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
 from reread.archive.sync import FileOutcome, Progress, Sync
-from reread.archive.sync_state import FOLDER
+from reread.archive.sync_state import FOLDER, SyncState
 from reread.archive.verify import KeptEntry, KeptProblem, kept_files, verify
+from reread.base import jsontext
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
+from reread.disk.atomic import write_atomic
 from reread.disk.lock import lock
 from reread.disk.regular import make_private_folder, open_descriptor
 from reread.errors import Misuse, NotFound, Unwritable
@@ -78,8 +82,9 @@ class Archive:
         if dry_run:
             return KeepReport(str(self.folder), True, tuple(Sync(self.folder).pending(files)))
         with self._locked(wait):
+            self._remember()
             sync = Sync(self.folder, progress=progress)
-            sync.remove_leftovers()
+            tidy(self.folder)
             return KeepReport(str(self.folder), False, tuple(sync.run(files)))
 
     def pending_bytes(self, *sources: Source, root: str | Path | Sequence[str | Path] | None = None) -> int:
@@ -109,6 +114,51 @@ class Archive:
             if version.name not in chosen or generation is None or version.generation <= generation:
                 chosen[version.name] = version
         return restoring.restore(chosen.values(), layout.expand_path(to), progress)
+
+    def prunable(self, *sessions: str) -> list[restoring.KeptVersion]:
+        """Return what `prune` deletes: all that is kept of some sessions, or without any, earlier generations."""
+        layout.require_folder(self.folder)
+        versions = self.versions(*sessions)
+        return versions if sessions else superseded(versions)
+
+    def prune(self, *sessions: str, wait: float = LOCK_SECONDS) -> list[restoring.KeptVersion]:
+        """Delete what `prunable` returns, and return it."""
+        with self._locked(wait):
+            chosen = self.prunable(*sessions)
+            delete(self.folder, chosen)
+            state = SyncState(self.folder)
+            state.drop_names({os.fsencode(version.name) for version in chosen})
+            state.save()
+        return chosen
+
+    def stakes(self, report: KeepReport | None = None) -> list[Stake]:
+        """Return what Claude Code is about to delete that is not kept, for each of its folders.
+
+        `report` is that of a run over all of them; without it, files are compared by size and times.
+        """
+        folders = [folder for folder in layout.config_folders() if os.path.isdir(folder)]
+        if report is None:
+            report = KeepReport(str(self.folder), True, tuple(Sync(self.folder).pending(self._source_files((), None))))
+        lost = ("skipped", "failed") if not report.dry_run else ("skipped", "failed", "new", "grown", "rewritten")
+        unkept = {file.path for file in report.files if file.outcome in lost}
+        return [at_stake(folder, unkept) for folder in folders]
+
+    def size(self) -> tuple[int, int]:
+        """Return how many sessions are kept, and how many bytes all files take."""
+        total = sum(os.lstat(path).st_size for path, _, _ in kept_files(self.folder))
+        return sum(1 for _ in layout.session_paths([self.folder])) if os.path.isdir(self.folder) else 0, total
+
+    def _remember(self) -> None:
+        """List this archive, so that its sessions are found by id."""
+        if self.folder in layout.archive_folders() or os.environ.get(layout.ARCHIVE_VARIABLE):
+            return
+        store = layout.default_store()
+        known = [str(folder) for folder in layout.archive_folders() if folder != store / layout.ARCHIVE]
+        try:
+            make_private_folder(store)
+            write_atomic(store / layout.ARCHIVES, [jsontext.dumps([*known, str(self.folder)])])
+        except (OSError, UnicodeError):  # it can still be named
+            return
 
     def versions(self, *sessions: str) -> list[restoring.KeptVersion]:
         """Return all generations of the files of some sessions, or of all."""

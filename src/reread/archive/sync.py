@@ -15,7 +15,6 @@ import msgspec
 
 from reread.archive.kept_copy import (
     QUICK_LEVEL,
-    TEMPORARY,
     KeptCopy,
     NotSmaller,
     Write,
@@ -261,14 +260,6 @@ class Sync:
         kept = KeptState.of(os.lstat(path))
         self._state.put(file.path, msgspec.structs.replace(row, kept=kept, repacked=True))
         return _unchanged(file, row.source.size)
-
-    def remove_leftovers(self) -> None:
-        """Delete what a run that was killed was writing."""
-        for folder, _, names in os.walk(self.archive):
-            for name in names:
-                if name.startswith(TEMPORARY):
-                    with suppress(OSError):
-                        os.unlink(os.path.join(folder, name))  # noqa: PTH108
 
 
 def _without_tail(copy: KeptCopy) -> KeptCopy:

@@ -15,9 +15,10 @@ import msgspec
 
 from reread.disk.atomic import write_atomic
 from reread.disk.filenames import filename_for
+from reread.disk.layout import ARCHIVE_MARK
 from reread.disk.regular import open_regular
 
-FOLDER = ".sync"
+FOLDER = ARCHIVE_MARK
 FORMAT = 1
 COARSE_WINDOW, FINE_WINDOW = 2_000_000_000, 50_000_000
 """A file that changed so many nanoseconds ago may change again without a new time: on file systems that count whole

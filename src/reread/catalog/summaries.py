@@ -18,6 +18,7 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues
 from reread.disk.file_set import gone_files
+from reread.disk.kept import kept_path
 from reread.disk.regular import open_regular, status_of
 from reread.errors import Unreadable, naming_file
 from reread.model.titles import REACH, TitleSearch
@@ -62,6 +63,10 @@ class Header(msgspec.Struct, frozen=True):
     """True if it is a captured conversation; its id is that of the conversation."""
     sessions: tuple[str, ...] = ()
     """The ids of Claude Code's sessions at its start and its end."""
+    kept: bool = False
+    """True if `reread keep` has a copy of it."""
+    gone: bool = False
+    """True if only that copy is left."""
 
     def __fspath__(self) -> str:
         return self.path
@@ -273,8 +278,31 @@ def sessions(
     test = header_test(project=project, since=since, until=until)
     found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots), on_error=on_error))
     transcripts = {header.id: header for header in found if not header.captured}
-    completed = (with_transcript(header, transcripts) for header in found)
+    completed = map(KeptMarks().mark, (with_transcript(header, transcripts) for header in found))
     yield from filter(test, sorted(completed, key=_recency, reverse=True))
+
+
+class KeptMarks:
+    """Tells which sessions are kept, and which of these are gone from Claude Code's folder."""
+
+    def __init__(self) -> None:
+        self._copies = [str(folder) for folder in layout.archive_folders() if layout.is_archive(folder)]
+        self._originals = [str(folder) for folder in layout.config_folders()]
+
+    def mark(self, header: Header) -> Header:
+        """Return a header that says whether its session is kept, and gone."""
+        folder = next((above for above in Path(header.path).parents if above.name == layout.PROJECTS), None)
+        if folder is None or header.captured:
+            return header
+        kept = not os.path.lexists(header.path)
+        if not kept and not self._copies:
+            return header
+        name = os.path.relpath(header.path, folder.parent)
+        return msgspec.structs.replace(
+            header,
+            kept=kept or any(kept_path(os.path.join(copies, name)) for copies in self._copies),
+            gone=kept and not any(os.path.lexists(os.path.join(root, name)) for root in self._originals),
+        )
 
 
 def header_test(

@@ -28,7 +28,7 @@ HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats"),
-    "Keep and share": ("capture", "resume", "replay", "export", "secrets"),
+    "Keep and share": ("keep", "capture", "resume", "replay", "export", "secrets"),
     "Set up": ("completion",),
 }
 """The verbs under the headings of the help."""
@@ -47,6 +47,8 @@ SYNONYMS = {
     "lint": "check",
     "cost": "usage",
     "tokens": "usage",
+    "backup": "keep",
+    "archive": "keep",
     "record": "capture",
     "continue": "resume",
     "play": "replay",
@@ -118,6 +120,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread stats --by failure      see what failed, and how often
+    reread keep                    copy sessions before Claude Code deletes them
     reread capture -- claude -p …  run Claude Code and record its output
     reread resume                  continue a session in Claude Code
     reread --demo show             try it on sample sessions

@@ -30,8 +30,15 @@ class FileSet(msgspec.Struct):
     def add_folder(self, folder: str | Path) -> None:
         """Add all transcripts below a folder."""
         whole = str(Path(folder).absolute())
+        found = dict(sweep(whole))
+        if layout.is_archive(Path(whole).parent):  # of what is kept, only that counts of which the original is gone
+            for path in [path for path in found if self._has_original(path[len(whole) :])]:
+                del found[path]
         self.folders.append(whole)
-        self.states |= dict(sweep(whole))
+        self.states |= found
+
+    def _has_original(self, below: str) -> bool:
+        return any(folder + below in self.states for folder in self.folders)
 
     def restated(self, paths: Iterable[str]) -> FileSet | None:
         """Return the files with the present states of some of them; None if one is new or gone."""

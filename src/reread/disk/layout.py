@@ -23,7 +23,10 @@ from reread.records.envelope import RecordEnvelope, decode_envelope
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
 ARCHIVE_VARIABLE = "REREAD_ARCHIVE"
-ARCHIVE = "archive"
+ARCHIVE, ARCHIVES = "archive", "archives.json"
+"""The folder with kept sessions, and the list of other such folders."""
+ARCHIVE_MARK = ".sync"
+"""The folder that every archive has."""
 CHORUS_FOLDER = ".chorus"
 """A folder with captured conversations that another program keeps in a project."""
 PROJECTS = "projects"
@@ -108,9 +111,26 @@ def default_store() -> Path:
 
 def default_archive() -> Path:
     """Return the folder where this machine keeps copies of sessions."""
-    paths = [path.strip() for path in os.environ.get(ARCHIVE_VARIABLE, "").split(",")]
-    first = next(filter(None, paths), None)
-    return expand_path(first) if first is not None else default_store() / ARCHIVE
+    return archive_folders()[0]
+
+
+def archive_folders() -> list[Path]:
+    """Return the folders with kept sessions: that of this machine, and others that sessions were kept in."""
+    named = [path.strip() for path in os.environ.get(ARCHIVE_VARIABLE, "").split(",")]
+    if any(named):
+        return [expand_path(path) for path in named if path]
+    store = default_store()
+    try:
+        others = jsontext.loads_clean(read_settings(store / ARCHIVES))
+    except (OSError, ValueError):
+        others = None
+    listed = cast(list[Any], others) if isinstance(others, list) else []
+    return list(dict.fromkeys([store / ARCHIVE, *(Path(path) for path in listed if isinstance(path, str) and path)]))
+
+
+def is_archive(folder: Path) -> bool:
+    """True if sessions were kept in a folder."""
+    return os.path.isdir(folder / ARCHIVE_MARK)
 
 
 def store_roots() -> list[Path]:
@@ -129,8 +149,8 @@ def _chorus_folder() -> Path | None:
 
 
 def default_roots() -> list[Path]:
-    """Return the folders to search for sessions: those of Claude Code and those with captured conversations."""
-    return [*config_folders(), *store_roots()]
+    """Return the folders to search: those of Claude Code, with captured conversations, and with kept sessions."""
+    return [*config_folders(), *store_roots(), *archive_folders()]
 
 
 def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
@@ -141,12 +161,17 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
 def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
     """Yield the same files as strings, because making a Path takes longer than finding the file."""
     seen: set[str] = set()
+    names: set[str] = set()
     for folder in session_folders(roots):
-        top = str(folder)
+        top, kept = str(folder), is_archive(folder.parent)
         for path, real in jsonl_files(top, skip=SESSION_SUBFOLDERS):
             above, name = os.path.split(path)
-            if above != top and is_session_filename(name) and real not in seen:
+            if above == top or not is_session_filename(name) or real in seen:
+                continue
+            below = path[len(top) :]
+            if not kept or below not in names:  # a kept session is listed if its original is gone
                 seen.add(real)
+                names.add(below)
                 yield path
 
 
@@ -162,7 +187,8 @@ def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Yield the folders that contain sessions, below the given ones or `default_roots`."""
-    for root in [expand_path(root) for root in roots] if roots else default_roots():
+    folders = [expand_path(root) for root in roots] if roots else default_roots()
+    for root in sorted(folders, key=is_archive):  # originals go before their copies
         if roots and not os.path.isdir(root):
             raise NotFound(f"No folder {root}; pass a configuration or projects folder as --root.", path=str(root))
         inner = [root / name for name in SESSION_FOLDERS if os.path.isdir(root / name)]
@@ -234,7 +260,8 @@ def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> 
     """Return the transcript with a session id below the given folders or `config_folders`; None if there is none."""
     if not _SESSION_ID.fullmatch(session):
         return None
-    for root in [expand_path(root) for root in roots] if roots else config_folders():
+    folders = [expand_path(root) for root in roots] if roots else [*config_folders(), *archive_folders()]
+    for root in sorted(folders, key=is_archive):
         folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
         for project in sorted(folder.glob("*/")) if os.path.isdir(folder) else ():
             if is_file(path := project / f"{session}.jsonl"):

@@ -88,7 +88,8 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def _facts(header: Header) -> str:
-    facts = ("captured" * header.captured, header.git_branch, model_text(header.model))
+    kept = "kept, gone" if header.gone else "kept" * header.kept
+    facts = ("captured" * header.captured, kept, header.git_branch, model_text(header.model))
     return safe(GAP.join(fact for fact in facts if fact))
 
 

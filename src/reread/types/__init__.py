@@ -10,6 +10,7 @@ from reread.accounting.group_by import CostComparison, UsageGroup, UsageReport
 from reread.accounting.prices import ModelName, Price, PricedModel, Prices, Rates, Tier
 from reread.archive.archive import KeepReport
 from reread.archive.restore import KeptVersion, RestoredFile
+from reread.archive.retention import Retention, Stake
 from reread.archive.sync import FileOutcome
 from reread.archive.verify import KeptEntry, KeptProblem
 from reread.catalog.stored_conversation import StoredConversation
@@ -163,10 +164,12 @@ __all__ = [
     "RedactedThinking",
     "RestoredFile",
     "ResultBlock",
+    "Retention",
     "SearchResult",
     "ServerToolFields",
     "ServerToolUse",
     "SessionDiff",
+    "Stake",
     "Stats",
     "StatsGroup",
     "StatsReport",

@@ -1,0 +1,436 @@
+"""What `reread keep` copies, how kept sessions are read, and what happens on bad days."""
+
+import json
+import os
+import shutil
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import making
+import pytest
+from click.testing import CliRunner, Result
+
+import reread
+from reread import Archive
+from reread.archive import sync
+from reread.archive.source_files import files_below
+from reread.archive.verify import KeptProblem
+from reread.catalog.summaries import read_header
+from reread.cli import reread as command
+from reread.disk import layout
+from reread.disk.kept import kept_path
+from reread.disk.regular import open_regular
+from reread.errors import Misuse
+from reread.reader.export_formats import FORMATS
+
+REAL = Path(__file__).parent / "real"
+LARGER = os.environ.get("REREAD_REAL_CLIENT")
+ONE, TWO = "11111111-0000-4000-8000-000000000001", "22222222-0000-4000-8000-000000000002"
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Claude Code's folder, with two sessions and all that can lie beside them."""
+    root = tmp_path / "claude"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(root))
+    for id, words in ((ONE, "the first needle"), (TWO, "the second needle")):
+        write(root / f"projects/-p/{id}.jsonl", lines(id, words))
+    own = root / f"projects/-p/{ONE}"
+    write(own / "subagents/agent-a1.jsonl", lines(ONE, "an agent's needle"))
+    write(own / "subagents/agent-a1.meta.json", b'{"agentType":"Explore"}')
+    write(own / "subagents/workflows/wf_1/journal.jsonl", b"{}\n")
+    write(own / "workflows/wf_1.json", b"{}")
+    write(own / "tool-results/t 1\n.txt", b"spilled\n")
+    write(own / "custom-title.json", b"{}")
+    write(root / f"file-history/{ONE}/abc@v1", b"before")
+    write(root / f"todos/{ONE}-agent-{ONE}.json", b"[]")
+    write(root / f"tasks/{TWO}/1.json", b"{}")
+    return root
+
+
+def lines(id: str, words: str) -> bytes:
+    records = [making.user(words), making.reply(making.text("done"))]
+    common = {"sessionId": id, "cwd": "/p", "timestamp": "2026-11-01T00:00:00.000Z", "version": "2.1.0"}
+    return b"".join(json.dumps({**record, **common}).encode() + b"\n" for record in records)
+
+
+def write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def cli(*words: str, input: str | None = None) -> Result:
+    result = CliRunner().invoke(command, list(words), input=input)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_all_that_belongs_to_sessions_is_kept_and_restored(claude: Path, tmp_path: Path) -> None:
+    report = reread.keep(to=tmp_path / "kept")
+    assert report.count("new") == len(files_in(claude)) == 11
+    assert reread.keep(to=tmp_path / "kept").count("unchanged") == 11
+    Archive(tmp_path / "kept").restore(to=tmp_path / "out")
+    assert files_in(tmp_path / "out") == files_in(claude)
+    for path in claude.rglob("*.jsonl"):
+        assert (tmp_path / "out" / path.relative_to(claude)).stat().st_mtime_ns == path.stat().st_mtime_ns
+
+
+def test_one_session_is_kept_and_restored_with_what_belongs_to_it(claude: Path, tmp_path: Path) -> None:
+    reread.keep(ONE[:8], to=tmp_path / "kept")
+    kept = {name for name in files_in(tmp_path / "kept") if name.endswith(".zst")}
+    assert len(kept) == 9
+    assert not any(TWO in name for name in kept)
+    reread.keep(to=tmp_path / "kept")
+    Archive(tmp_path / "kept").restore(TWO, to=tmp_path / "out")
+    assert sorted(files_in(tmp_path / "out")) == [f"projects/-p/{TWO}.jsonl", f"tasks/{TWO}/1.json"]
+
+
+def test_nothing_else_of_the_folder_is_kept(claude: Path, tmp_path: Path) -> None:
+    before = {file.name for file in files_below(claude)}
+    secret = tmp_path / "secret"
+    write(secret, b"private")
+    own = claude / f"projects/-p/{ONE}"
+    for name in ("settings.json", ".credentials.json", ".claude.json", "history.jsonl", "plugins/x.jsonl"):
+        write(claude / name, b"private")
+    for name in ("settings.local.json", ".credentials.json", "memory/MEMORY.md", "tool-results/.env", "notes.txt"):
+        write(own / name, b"private")
+    write(claude / "projects/-p/memory/MEMORY.md", b"private")
+    write(claude / "projects/-p/notes.md", b"private")
+    for link in (own / "tool-results/link.txt", claude / "projects/-p/linked.jsonl", own / "link.json"):
+        link.symlink_to(secret)
+    (own / "tool-results/folder").symlink_to(tmp_path)
+    (claude / "projects/around").symlink_to(claude / "projects")
+    os.mkfifo(own / "tool-results/pipe")
+    report = reread.keep(to=tmp_path / "kept")
+    assert {file.name for file in report.files if file.outcome != "skipped"} == before
+    assert report.count("skipped") == 5
+    assert not report.count("failed")
+    with pytest.raises(Misuse, match="lies in"):
+        reread.keep(to=claude / "kept")
+    with pytest.raises(Misuse, match="lies in"):
+        reread.keep(claude / "projects/-p", to=claude / "projects/-p/kept")
+    assert not (claude / "kept").exists()
+
+
+def test_kept_files_are_for_their_owner_alone(claude: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        reread.keep(to=tmp_path / "kept")
+        Archive(tmp_path / "kept").restore(to=tmp_path / "out")
+    finally:
+        os.umask(before)
+    for folder in (tmp_path / "kept", tmp_path / "out"):
+        for path in (folder, *folder.rglob("*")):
+            assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_kept_session_is_listed_found_and_counted_once(claude: Path, tmp_path: Path) -> None:
+    before = {header.id: header for header in reread.sessions()}
+    usage, hits = reread.usage().totals, len(list(reread.search("needle")))
+    reread.keep()
+    marked = {header.id: (header.kept, header.gone) for header in reread.sessions()}
+    assert marked == {ONE: (True, False), TWO: (True, False)}
+    assert len(list(reread.search("needle"))) == hits == 3
+    assert reread.usage().totals == usage
+    text = reread.open(ONE).messages[0].text
+    shutil.rmtree(claude)
+    headers = {header.id: header for header in reread.sessions()}
+    assert {id: (header.kept, header.gone) for id, header in headers.items()} == {ONE: (True, True), TWO: (True, True)}
+    for id, header in headers.items():
+        assert (header.title, header.size, header.updated) == (before[id].title, before[id].size, before[id].updated)
+    assert len(list(reread.search("needle"))) == hits
+    assert reread.usage().totals == usage
+    assert reread.open(ONE[:8]).messages[0].text == text == "the first needle"
+    assert [agent.id for agent in reread.open(ONE).agents.values()] == ["a1"]
+    assert "kept, gone" in cli("ls").output
+
+
+def test_a_kept_session_is_found_by_path_and_in_another_folder(claude: Path, tmp_path: Path) -> None:
+    cli("keep", "--to", str(tmp_path / "elsewhere"))
+    shutil.rmtree(claude)
+    path = tmp_path / f"elsewhere/projects/-p/{ONE}.jsonl"
+    for name in (path, f"{path}.zst", ONE):
+        assert reread.open(name).path == path
+        assert reread.open(name).agents
+    assert len(list(reread.sessions(root=tmp_path / "elsewhere"))) == 2
+    assert cli("show", f"{path}.zst").output == cli("show", ONE[:6]).output
+    assert cli("check", ONE).exit_code == 0
+
+
+def test_sessions_with_one_id_in_two_projects_are_two(claude: Path) -> None:
+    write(claude / f"projects/-q/{ONE}.jsonl", lines(ONE, "another place"))
+    reread.keep()
+    shutil.rmtree(claude / "projects/-p")
+    assert sorted((header.id, header.gone) for header in reread.sessions()) == [(ONE, False), (ONE, True), (TWO, True)]
+
+
+def test_restoring_never_overwrites(claude: Path, tmp_path: Path) -> None:
+    reread.keep()
+    write(tmp_path / f"out/tasks/{TWO}/1.json", b"mine")
+    result = CliRunner().invoke(command, ["keep", "--restore", TWO, "-o", str(tmp_path / "out")])
+    assert isinstance(result.exception, Misuse)
+    assert files_in(tmp_path / "out") == {f"tasks/{TWO}/1.json": b"mine"}
+    refused = cli("keep", "--restore", ONE, "-o", str(claude / "back"), input="n\n")
+    assert refused.exit_code == 1
+    assert not (claude / "back").exists()
+
+
+def test_a_rewritten_file_begins_a_generation_and_the_earlier_one_can_be_restored(claude: Path, tmp_path: Path) -> None:
+    path = claude / f"projects/-p/{ONE}.jsonl"
+    states = [path.read_bytes(), path.read_bytes()[:40], b"other\n"]
+    for data in states:
+        path.write_bytes(data)
+        reread.keep()
+    assert [version.generation for version in Archive().versions(ONE) if version.name.endswith(f"{ONE}.jsonl")] == [
+        1,
+        2,
+        3,
+    ]
+    for number, data in enumerate(states, 1):
+        cli("keep", "--restore", ONE, "-o", str(tmp_path / f"out{number}"), "--generation", str(number))
+        assert (tmp_path / f"out{number}/projects/-p/{ONE}.jsonl").read_bytes() == data
+    assert reread.open(Path(kept_path(Archive().folder / path.relative_to(claude)) or "")).lines[0].raw == b"other\n"
+
+
+def test_pruning_asks_and_deletes_what_it_says(claude: Path, tmp_path: Path) -> None:
+    path = claude / f"projects/-p/{ONE}.jsonl"
+    for data in (path.read_bytes(), b"other\n", b"third\n"):
+        path.write_bytes(data)
+        reread.keep()
+    assert "Nothing was deleted" in cli("keep", "--prune", input="n\n").output
+    assert len(Archive().versions()) == 13
+    assert cli("keep", "--prune", input="y\n").exit_code == 0
+    assert len(Archive().versions()) == 11
+    shutil.copytree(claude, tmp_path / "copy")
+    shutil.rmtree(claude)
+    assert reread.open(ONE).lines[0].raw == b"third\n"
+    cli("keep", "--prune", ONE, "--yes")
+    assert [header.id for header in reread.sessions()] == [TWO]
+    assert cli("keep", "--verify").exit_code == 0
+    (tmp_path / "copy").rename(claude)
+    assert reread.keep().count("new") == 9
+
+
+def test_every_flipped_bit_is_reported(claude: Path, tmp_path: Path) -> None:
+    reread.keep(TWO, to=tmp_path / "kept")
+    archive = Archive(tmp_path / "kept")
+    for path in sorted(archive.folder.rglob("*")):
+        data = path.read_bytes() if path.is_file() else b""
+        for at in range(len(data)):
+            path.write_bytes(data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :])
+            found = [one for one in archive.verify() if isinstance(one, KeptProblem) and one.level == "error"]
+            assert found, (path, at)
+        if data:
+            path.write_bytes(data)
+    assert not [one for one in archive.verify() if isinstance(one, KeptProblem)]
+
+
+def test_damage_is_said_and_the_original_is_kept_anew(claude: Path, tmp_path: Path) -> None:
+    reread.keep()
+    kept = Archive().folder / f"projects/-p/{ONE}.jsonl.zst"
+    data = bytearray(kept.read_bytes())
+    data[len(data) // 2] ^= 1
+    kept.write_bytes(data)
+    assert cli("keep", "--verify").exit_code == 1
+    report = reread.keep()
+    assert report.count("rewritten") == 1
+    assert "left as it is" in report.problems[0].note
+    assert kept.read_bytes() == data
+    shutil.rmtree(claude)
+    assert reread.open(ONE).messages[0].text == "the first needle"
+    kept.with_name(f"{ONE}.jsonl.gen2.zst").unlink()
+    with pytest.raises(reread.Unreadable, match="run `reread keep --verify`"):
+        _ = reread.open(ONE).messages
+    assert [hit.session for hit in reread.search("needle")] == [TWO]
+    result = cli("keep", "--restore", "-o", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert len(files_in(tmp_path / "out")) == 10
+
+
+@pytest.mark.parametrize("content", [None, b"", b"junk", b"\xff" * 300, "foreign"])
+def test_a_map_that_is_missing_or_wrong_is_made_again(claude: Path, content: Any) -> None:
+    path = claude / f"projects/-p/{ONE}.jsonl"
+    reread.keep()
+    map = Archive().folder / f"projects/-p/{ONE}.jsonl.zst.map"
+    right = map.read_bytes()
+    if content is None:
+        map.unlink()
+    else:
+        map.write_bytes((map.parent / f"{TWO}.jsonl.zst.map").read_bytes() if content == "foreign" else content)
+    with open_regular(Archive().folder / path.relative_to(claude)) as file:
+        assert file.read() == path.read_bytes()
+    append(path, b"more\n")
+    report = reread.keep()
+    assert report.count("grown") == 1
+    assert "was made again" in report.problems[0].note
+    assert map.read_bytes().startswith(right)
+    assert cli("keep", "--verify").exit_code == 0
+
+
+def during_copy(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    """Have a source changed after the first frame of it was read."""
+    monkeypatch.setattr(sync, "FRAME_SIZE", 64)
+    add, done = sync.FrameBuilder.add, []
+
+    def adding(self: Any, data: bytes) -> bytes:
+        if not done:
+            done.append(1)
+            change()
+        return add(self, data)
+
+    monkeypatch.setattr(sync.FrameBuilder, "add", adding)
+
+
+@pytest.mark.parametrize("how", ["grow", "shrink", "rewrite", "replace", "delete"])
+def test_a_source_that_changes_while_it_is_copied(claude: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    path = claude / f"projects/-p/{ONE}.jsonl"
+    before = path.read_bytes()
+    other = bytes(reversed(before))
+
+    def replace() -> None:
+        (claude / "new").write_bytes(other)
+        (claude / "new").replace(path)
+
+    changes = {
+        "grow": (lambda: append(path, b"more"), {before, before + b"more"}),
+        "shrink": (lambda: os.truncate(path, 10), {before[:10]}),
+        "rewrite": (lambda: path.write_bytes(other), {other}),
+        "replace": (replace, {before, other}),
+        "delete": (path.unlink, {before}),
+    }
+    during_copy(monkeypatch, changes[how][0])
+    report = reread.keep(path)
+    assert not report.count("failed")
+    with open_regular(Archive().folder / path.relative_to(claude)) as file:
+        assert file.read() in changes[how][1]
+    assert cli("keep", "--verify").exit_code == 0
+    if how != "delete":
+        reread.keep(path)
+        newest = kept_path(Archive().folder / path.relative_to(claude))
+        assert reread.open(Path(newest or "")).source.read(0, 9999) == path.read_bytes()
+
+
+def test_a_time_that_is_set_back_hides_no_change(claude: Path) -> None:
+    path = claude / f"projects/-p/{ONE}.jsonl"
+    for moment in (2_000_000_000, 1, 2_000_000_000):  # the clock runs wild
+        data = path.read_bytes().replace(b"needle", b"needles"[: 6 + moment % 2])
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        os.utime(path, (moment, moment))
+        reread.keep()
+        newest = kept_path(Archive().folder / path.relative_to(claude))
+        assert reread.open(Path(newest or "")).source.read(0, 9999) == path.read_bytes()
+
+
+def test_a_quiet_file_is_packed_anew(claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = claude / f"projects/-p/{ONE}.jsonl"
+    for n in range(5):
+        append(path, lines(ONE, f"word {n} " * 9))
+        reread.keep()
+    kept = Archive().folder / f"projects/-p/{ONE}.jsonl.zst"
+    before = kept.stat()
+    monkeypatch.setattr(sync, "QUIET_SECONDS", -1.0)
+    time.sleep(0.1)  # until then, the file might change without a new time
+    reread.keep()
+    reread.keep()
+    assert reread.keep().count("unchanged") == 11
+    assert kept.stat().st_size < before.st_size
+    assert cli("keep", "--verify").exit_code == 0
+    append(path, b"more\n")
+    assert reread.keep().count("grown") == 1
+
+
+def test_what_is_at_stake_is_said(claude: Path) -> None:
+    old = claude / f"projects/-p/{ONE}.jsonl"
+    os.utime(old, (1, 1))
+    output = cli("keep", "--dry-run").output
+    assert "older than 30 days" in output
+    assert f"    {old}" in output
+    (claude / "settings.json").write_text('{"cleanupPeriodDays": 9.5}')
+    value = json.loads(cli("keep", "--json").output)
+    stake = value["at_stake"][0]
+    assert stake["retention"] == {"days": 9.5, "source": str(claude / "settings.json")}
+    assert stake["unkept"] == []
+    assert value["counts"]["new"] == 11
+    assert value["archive"]["sessions"] == 2
+    for bad in ("{", "[]", '{"cleanupPeriodDays": "x"}', '{"cleanupPeriodDays": -1}'):
+        (claude / "settings.json").write_text(bad)
+        assert "its default" in cli("keep").output
+
+
+def views(path: Path) -> dict[str, object]:
+    """All that is shown of a session, without its path."""
+    session = reread.open(path)
+    forms = ("markdown", "json", "html", "jsonl")
+    texts = {
+        form: reread.export(session, form).replace(str(path.parent).encode(), b"") for form in forms if form in FORMATS
+    }
+    header = read_header(path)
+    return {
+        **texts,
+        "header": {name: getattr(header, name) for name in header.__struct_fields__ if name != "path"},
+        "lines": b"".join(bytes(line.raw) for line in session.lines),
+        "problems": [(finding.line, finding.code) for finding in session.problems],
+        "usage": session.usage,
+        "agents": sorted(session.agents),
+        "files": {
+            path: [(version.action, version.line, version.source, version.added) for version in file.versions]
+            for path, file in session.files.items()
+        },
+    }
+
+
+SAMPLE = ("tui_rewind", "workflow", "agent_bg", "bash", "tui_compact")
+
+
+@pytest.mark.parametrize("version", sorted(path.name for path in REAL.iterdir() if path.is_dir()))
+def test_views_of_a_kept_session_are_those_of_the_original(
+    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "")
+    scenarios = sorted(path for path in (REAL / version).iterdir() if (path / "projects").is_dir())
+    chosen = [path for path in scenarios if path.name in SAMPLE] or scenarios[:3]
+    assert compare(chosen, tmp_path) >= len(chosen)
+
+
+@pytest.mark.skipif(LARGER is None, reason="needs REREAD_REAL_CLIENT")
+def test_views_of_all_kept_sessions_are_those_of_the_originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "")
+    scenarios = sorted((Path(LARGER or "") / "data").glob("*/*/projects"))
+    assert compare([path.parent for path in scenarios], tmp_path) > 500
+
+
+def compare(scenarios: list[Path], tmp_path: Path) -> int:
+    """Keep scenarios, restore them and compare every view; return how many sessions were compared."""
+    count = 0
+    for number, scenario in enumerate(scenarios):
+        archive = Archive(tmp_path / f"kept{number}")
+        original = shutil.copytree(scenario, tmp_path / f"original{number}")
+        os.environ["CLAUDE_CONFIG_DIR"] = str(original)
+        assert not archive.keep().problems
+        archive.restore(to=tmp_path / f"out{number}")
+        restored = files_in(tmp_path / f"out{number}")
+        originals = files_in(original)
+        assert {name: originals[name] for name in restored} == restored
+        below = [name for name in originals if name.startswith("projects") and name.endswith(".jsonl")]
+        assert set(below) <= set(restored)
+        for name in below:
+            if layout.is_session_filename(Path(name).name) and "subagents" not in name:
+                count += 1
+                kept = views(archive.folder / name)
+                for what, value in views(original / name).items():
+                    assert kept[what] == value, (scenario, name, what)
+        shutil.rmtree(archive.folder)
+        shutil.rmtree(tmp_path / f"out{number}")
+    return count
