@@ -389,7 +389,8 @@ class _ThreadWriter:
         if not self.page.selection.chooses_messages:
             return whole
         marks = self.marks.get(turn, "")
-        return replace(whole, marks=marks[:MAX_MARKS], more=max(0, len(marks) - MAX_MARKS))
+        counts = {name: marks.count(mark) for name, mark in {"errors": "x", "edits": "e", "agents": "a"}.items()}
+        return replace(whole, marks=marks[:MAX_MARKS], more=max(0, len(marks) - MAX_MARKS), branches=0, **counts)
 
     def index_entry(self, map: int) -> dict[str, Any]:
         """The thread's entry in the page's index; `map` is the number of its map chunk."""
