@@ -1,18 +1,15 @@
 """Measure search over all sessions: the build of the index against agentsview's, queries, refreshes and appends."""
 
 import argparse
-import json
 import os
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import time
 import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import measure
 from measure import Row
@@ -195,119 +192,6 @@ def unchanged(plan: Plan) -> Iterator[Row]:
     yield Row(f"refresh of {count:,} unchanged files", quantiles(times), goal="≤ 100 ms")
 
 
-def needles() -> dict[str, list[dict[str, Any]]]:
-    """Places where a text can be, each with the records that have it there; `NEEDLE` stands for the text."""
-
-    def user(content: Any, **more: Any) -> dict[str, Any]:
-        return {"type": "user", "message": {"role": "user", "content": content}, **more}
-
-    def reply(*blocks: dict[str, Any]) -> dict[str, Any]:
-        message = {"id": f"msg_{len(blocks)}_{id(blocks)}", "role": "assistant", "model": "claude-x", "content": blocks}
-        return {"type": "assistant", "message": {**message, "usage": {"input_tokens": 1, "output_tokens": 1}}}
-
-    def call(name: str, **given: Any) -> dict[str, Any]:
-        return reply({"type": "tool_use", "id": "toolu_1", "name": name, "input": given})
-
-    def result(content: Any, data: Any = None) -> dict[str, Any]:
-        block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": content}
-        return user([block], toolUseResult=data)
-
-    bash = call("Bash", command="ls")
-    rewound = [reply({"type": "text", "text": "answer"}), user("another way", parentUuid="0")]
-    return {
-        "prompt": [user("say NEEDLE")],
-        "answer": [user("x"), reply({"type": "text", "text": "it is NEEDLE"})],
-        "thinking": [user("x"), reply({"type": "thinking", "thinking": "hm NEEDLE", "signature": "s"})],
-        "command": [user("x"), call("Bash", command="grep NEEDLE .")],
-        "its description": [user("x"), call("Bash", command="ls", description="look for NEEDLE")],
-        "output of a command": [user("x"), bash, result("found NEEDLE", {"stdout": "found NEEDLE", "stderr": ""})],
-        "error of a command": [user("x"), bash, result("Error: NEEDLE", "Error: NEEDLE")],
-        "file that was read": [user("x"), call("Read", file_path="/a.py"), result("1\tNEEDLE", None)],
-        "path of a file": [user("x"), call("Read", file_path="/src/NEEDLE.py"), result("1\tx", None)],
-        "edit": [user("x"), call("Edit", file_path="/a.py", old_string="a", new_string="NEEDLE")],
-        "file that was written": [user("x"), call("Write", file_path="/a.py", content="NEEDLE")],
-        "input of an MCP tool": [user("x"), call("mcp__s__t", query="NEEDLE")],
-        "result of an MCP tool": [user("x"), call("mcp__s__t", q=1), result([{"type": "text", "text": "NEEDLE"}])],
-        "fetched page": [
-            user("x"),
-            call("WebFetch", url="https://x"),
-            result("page with NEEDLE", {"result": "NEEDLE"}),
-        ],
-        "todo": [user("x"), call("TodoWrite", todos=[{"content": "do NEEDLE", "status": "pending"}])],
-        "abandoned branch": [user("start"), user("lost NEEDLE"), *rewound],
-        "system notice": [user("x"), {"type": "system", "subtype": "informational", "content": "NEEDLE"}],
-        "attachment": [user("x"), {"type": "attachment", "attachment": {"type": "file", "content": "NEEDLE"}}],
-        "title": [user("x"), {"type": "custom-title", "customTitle": "About NEEDLE"}],
-        "queued prompt": [
-            user("x"),
-            {"type": "attachment", "attachment": {"type": "queued_command", "prompt": "also NEEDLE"}},
-        ],
-    }
-
-
-def plant(root: Path) -> dict[str, str]:
-    """Write a session for each place, and one with an agent's file; return the text that is there by place."""
-    planted: dict[str, str] = {}
-    shutil.rmtree(root, ignore_errors=True)
-    folder = root / "projects" / "-home-dev-needles"
-    places = {**needles(), "agent": [{"type": "user", "message": {"role": "user", "content": "go"}}]}
-    for number, (place, records) in enumerate(places.items()):
-        word, session = f"zyx{number:02}needle", f"00000000-0000-4000-8000-{number:012}"
-        planted[place] = word
-        envelope = {"sessionId": session, "cwd": "/home/dev/needles", "version": "2.1.9", "isSidechain": False}
-        write_records(folder / f"{session}.jsonl", records, word, envelope)
-        if place == "agent":
-            path = folder / session / "subagents" / "agent-a1.jsonl"
-            said = {"role": "assistant", "id": "msg_a", "model": "claude-x"}
-            said["content"] = [{"type": "text", "text": "NEEDLE"}]
-            own = {**envelope, "isSidechain": True, "agentId": "a1"}
-            write_records(path, [*records, {"type": "assistant", "message": said}], word, own)
-    return planted
-
-
-def write_records(path: Path, records: list[dict[str, Any]], word: str, envelope: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines: list[str] = []
-    for n, record in enumerate(records):
-        tree = {"uuid": f"{path.stem}-{n}", "parentUuid": f"{path.stem}-{n - 1}" if n else None}
-        if "parentUuid" in record:
-            tree["parentUuid"] = f"{path.stem}-{record['parentUuid']}"
-        whole = {**envelope, **record, **tree, "timestamp": f"2026-11-15T10:00:{n:02}.000Z"}
-        lines.append(json.dumps(whole).replace("NEEDLE", word))
-    path.write_text("\n".join(lines) + "\n")
-
-
-def recall(plan: Plan) -> Iterator[Row]:
-    """Plant a text in each place where one can be, and look for it."""
-    tree, data = DATA.root / "needles", DATA.root / "agentsview-needles"
-    planted = plant(tree)
-    shutil.rmtree(data, ignore_errors=True)
-    os.environ |= {"CLAUDE_CONFIG_DIR": str(tree), "REREAD_CACHE": str(DATA.root / "needles-cache")}
-    own = {place for place, word in planted.items() if _answer([*OURS, word, "--json"])["total"]}
-    set_up_peer(tree, data)
-    subprocess.run([agentsview(), "sync"], check=True, capture_output=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    server = subprocess.Popen([agentsview(), "serve", "--no-browser", "--port", port], stdout=subprocess.DEVNULL)
-    try:
-        time.sleep(5)
-        everything = ["--include-one-shot", "--include-automated", "--include-children"]
-        search = [str(agentsview()), "session", "search", "--json", f"--server=http://127.0.0.1:{port}", *everything]
-        other = {place for place, word in planted.items() if _answer([*search, word]).get("matches")}
-    finally:
-        server.terminate()
-        server.wait()
-    missed = ", ".join(place for place in planted if place not in other) or "none"
-    peer = f"agentsview {PEER}: {len(other)}; missed: {missed}"
-    yield Row(f"{len(planted)} planted texts, found", str(len(own)), peer, goal="all")
-
-
-def _answer(command: list[str]) -> Any:
-    done = subprocess.run(command, capture_output=True, check=False)
-    return json.loads(done.stdout or b"{}")
-
-
 def quantiles(times: list[float]) -> str:
     return f"p50 {measure.quantile(times, 0.5):.1f} ms, p95 {measure.quantile(times, 0.95):.1f} ms"
 
@@ -319,7 +203,6 @@ ROWS: dict[str, Callable[[Plan], Iterator[Row]]] = {
     "regex": regex,
     "append": append,
     "unchanged": unchanged,
-    "recall": recall,
 }
 
 

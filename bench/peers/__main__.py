@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import dirt
 import measure
+import needles
 import truth
 from manners import alive, loaded, write_hostile
 from programs import PROGRAMS, Case, Failed, Program, Run, run
@@ -86,13 +87,22 @@ WORKS = (
     Work("messages", one_session, "all messages of one large session, in Python"),
     Work("usage", large_tree, "usage of a large tree, the first time"),
     Work("usage_again", large_tree, "usage of a large tree, again"),
+    Work("search", large_tree, "search in a large tree, the first time, with the index"),
+    Work("search_again", large_tree, "search in a large tree, again"),
     Work("browse", small_tree, "a tree → something to browse, the first time"),
     Work("browse_again", small_tree, "a tree → something to browse, again"),
 )
 
 
 def main() -> None:
-    tables = {"speed": speed, "content": content, "tokens": tokens, "damage": damage, "manners": manners}
+    tables = {
+        "speed": speed,
+        "content": content,
+        "search": search,
+        "tokens": tokens,
+        "damage": damage,
+        "manners": manners,
+    }
     parser = argparse.ArgumentParser(prog="bench/peers", description=__doc__)
     parser.add_argument("only", nargs="*", metavar="TABLE", help=f"of {', '.join(tables)}; all if none is named")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, one round")
@@ -217,6 +227,20 @@ def sessions_cell(known: Sequence[Iterable[str]], files: Sequence[Mapping[str, P
 def counts(items: Iterable[truth.Item]) -> list[str]:
     kinds = [item.kind for item in items]
     return [str(kinds.count(kind)) for kind in truth.KINDS]
+
+
+def search(plan: Plan, programs: Sequence[Program]) -> None:
+    """Which of the texts planted in every place each program's search finds."""
+    planted = needles.plant(tree := ROOT / "needles")
+    sought = list(planted.values())
+    head("program", f"found, of {len(planted)}", "missed")
+    for program in programs:
+        found = attempt(lambda case, program=program: program.found(case, sought), copied(tree, program))
+        if isinstance(found, str):
+            row(program.name, f"failed: {found}", "")
+        elif found is not None:
+            missed = [place for place, word in planted.items() if word not in found]
+            row(program.name, str(len(planted) - len(missed)), ", ".join(missed) or "none")
 
 
 def tokens(plan: Plan, programs: Sequence[Program]) -> None:

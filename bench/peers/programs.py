@@ -19,6 +19,8 @@ import truth
 from truth import Tokens
 
 HERE = Path(__file__).parent
+SOUGHT = "parse_args"
+"""What is searched for when time is measured: not rare."""
 
 
 class Run(NamedTuple):
@@ -103,6 +105,9 @@ class Program:
     def listed(self, case: Case) -> set[str] | None:
         """The ids of the sessions it lists; None where it has no listing but what it makes of them."""
 
+    def found(self, case: Case, words: Sequence[str]) -> set[str] | None:
+        """The words that a search over all sessions finds; None if there is no such search."""
+
     def spent(self, case: Case) -> Tokens | None:
         """The tokens it counts; None where it counts none."""
 
@@ -145,6 +150,11 @@ class ClaudeCodeLog(PyPI):
 
     def browse_again(self, case: Case) -> Task:
         return self._all(case)
+
+    def found(self, case: Case, words: Sequence[str]) -> set[str]:
+        """Its search is in the pages that it makes: whatever they say can be found."""
+        pages = " ".join(self._html_pages(case).values())
+        return {word for word in words if word in pages}
 
     def _html_pages(self, case: Case) -> dict[str, str]:
         return self._pages(case, "html", truth.page_text)
@@ -232,6 +242,30 @@ class AgentsView(PyPI):
 
     browse_again = browse
 
+    def search(self, case: Case) -> Task:
+        return self._search(case, [SOUGHT], case.printed)
+
+    search_again = search
+
+    def found(self, case: Case, words: Sequence[str]) -> set[str]:
+        run(case, self._search(case, words, case.out / "answers"))
+        answers = (case.out / "answers").read_text("utf-8").splitlines()
+        return {word for word, answer in zip(words, map(json.loads, answers), strict=True) if answer.get("matches")}
+
+    def _search(self, case: Case, words: Sequence[str], answers: Path) -> Task:
+        """The import, then a server that is asked for each word; its answers are a line each."""
+        steps = f"""
+            "$0" sync >sync.log
+            "$0" serve --no-browser --no-update-check --port {(port := free_port())} >serve.log & server=$!
+            all="--include-one-shot --include-automated --include-children"
+            ask() {{ "$0" session search --json --server=http://127.0.0.1:{port} $all "$1"; }}
+            until ask anything >/dev/null 2>&1; do sleep 0.1; done
+            for word in "$@"; do ask "$word" | tr -d '\\n'; echo; done >"{answers.name}.part"
+            kill $server
+            mv "{answers.name}.part" "{answers}"
+        """
+        return Task(["sh", "-c", steps, self.command, *words], answers, self._env(case))
+
     def listed(self, case: Case) -> set[str]:
         run(case, self.browse(case))
         found = json.loads((case.out / "sessions.json").read_text("utf-8"))["sessions"]
@@ -293,7 +327,7 @@ def _tokens(totals: Mapping[str, int]) -> Tokens:
 
 
 class CCUsage(Program):
-    name, version = "ccusage", "20.0.24"
+    name, version = "ccusage", "20.0.20"
 
     def install(self) -> None:
         if not (self.home / "node_modules").exists():
@@ -396,6 +430,21 @@ class Reread(Library):
         return Task(argv, made, {"XDG_CACHE_HOME": case.out / "cache"}, [(page, made)])
 
     browse_again = browse
+
+    def search(self, case: Case) -> Task:
+        return self._search(case, SOUGHT)
+
+    search_again = search
+
+    def found(self, case: Case, words: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for word in words:
+            run(case, self._search(case, word))
+            found |= {word} if json.loads(case.printed.read_text("utf-8"))["total"] else set()
+        return found
+
+    def _search(self, case: Case, query: str) -> Task:
+        return Task([*self._command, "search", query, "--json"], case.printed, {"XDG_CACHE_HOME": case.out / "cache"})
 
     def listed(self, case: Case) -> set[str]:
         return set(self._answer(case, "list"))
