@@ -1,5 +1,6 @@
 """Pages in the browser: the library, a session with its calls, agents and branches, and usage."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from making import jsonl, told, user
+from making import jsonl, reply, told, user
 from playwright.sync_api import expect
 
 from browser.conftest import DEMO, until
@@ -264,6 +265,43 @@ class TestUsage:
         page = tab(session_url(demo, "letters"))
         expect(page.locator(".context svg")).to_be_visible()
         expect(page.locator(".context figcaption")).to_contain_text("Context: peak")
+
+
+class TestLists:
+    def test_one_list_of_the_newest_and_keys(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.get_by_role("button", name="Newest").click()
+        expect(page.locator(".project-row")).to_have_count(0)
+        expect(page).to_have_url(re.compile("sort=newest"))
+        for key in "jjk":
+            page.keyboard.press(key)
+        second = page.locator(".session-row").nth(0)
+        expect(second).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator(".message").first).to_be_visible()
+
+    def test_repeats_are_one_row_and_empty_sessions_hidden(self, tab: Tab, serve: Any, tmp_path: Path) -> None:
+        folder = tmp_path / "projects" / "-home-sam-api"
+        folder.mkdir(parents=True)
+        for number in range(6):
+            name = f"{number}1111111-1111-4111-8111-111111111111"
+            records = [
+                user("Check the mail", sessionId=name),
+                reply("Nothing new.", sessionId=name, usage={"input_tokens": 5}),
+            ]
+            (folder / f"{name}.jsonl").write_bytes(jsonl(*told(*records)))
+        command = "<command-name>/clear</command-name><command-message>clear</command-message>"
+        (folder / "91111111-1111-4111-8111-111111111111.jsonl").write_bytes(jsonl(*told(user(command))))
+        for path in folder.iterdir():
+            os.utime(path, (1e9, 1e9))  # none is being written
+        page = tab(serve("serve", "--root", tmp_path / "projects"))
+        expect(page.locator(".session-row")).to_have_count(1)
+        expect(page.locator(".session-row")).to_contain_text("× 6")
+        expect(page.get_by_text("1 session without a prompt hidden")).to_be_visible()
+        page.locator(".session-row").click()
+        expect(page.locator(".session-row")).to_have_count(6)
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.locator(".session-row")).to_have_count(7)
 
 
 class TestDensity:

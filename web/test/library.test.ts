@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listRows, matchesWords } from "../src/pages/groupSessions";
+import { isEmptySession, listRows, matchesWords } from "../src/pages/groupSessions";
 import { sumFigures } from "../src/pages/SessionRow";
 import { axisTicks, durationTicks, lastDays, periodsBetween } from "../src/pages/columns";
 import { chartOf } from "../src/pages/usageChart";
@@ -40,8 +40,8 @@ test("a row matches if it contains every word", () => {
   expect(matchesWords(all[0] as LibraryRow, "")).toBe(true);
 });
 
-test("newest: grouped by project, the project of the newest session first", () => {
-  const rows = listRows(all, "newest").map((row) => ("session" in row ? row.session.title : row.project));
+test("by project: the project of the newest session first", () => {
+  const rows = listRows(all, "projects").map((row) => ("session" in row ? row.session.title : row.project));
   expect(rows).toEqual(["/a", "one", "three", "/b", "two"]);
 });
 
@@ -99,4 +99,28 @@ describe("the ticks of an axis of seconds", () => {
   ])("are whole seconds, minutes or hours up to %s", (highest, ticks) => {
     expect(durationTicks(highest)).toEqual(ticks);
   });
+});
+
+describe("repeats", () => {
+  const repeated = [...Array.from({ length: 5 }, () => session("daily", "/a", 1)), session("other", "/a", 1), session("daily", "/b", 1)];
+  const shown = (unfolded?: Set<string>) =>
+    listRows(repeated, "newest", unfolded).map((row) => "session" in row && [row.session.title, row.session.project, row.repeats]);
+
+  test("are one row with their number", () => {
+    expect(shown()).toEqual([["daily", "/a", 5], ["other", "/a", 1], ["daily", "/b", 1]]);
+  });
+
+  test("are shown one by one if they are unfolded", () => {
+    expect(shown(new Set(["/a\ndaily"]))).toHaveLength(7);
+  });
+});
+
+test.each([
+  ["", 0, 0, true],
+  ["/clear", 1, 0, true],
+  ["/review the code", 1, 500, false],
+  ["/home/sam is full", 1, 0, false],
+  ["Hello", 1, 0, false],
+])("a session %j with %s turns and %s tokens is empty: %s", (title, turns, tokens, empty) => {
+  expect(isEmptySession({ ...session(title, "/a", tokens), turns })).toBe(empty);
 });

@@ -88,6 +88,13 @@ export function ago(time: string, now = new Date()): string {
   return day(time, now);
 }
 
+/** `ago`, and the time of day with a date that is less than a year old. */
+export function when(time: string, now = new Date()): string {
+  const text = ago(time, now);
+  const isDate = text === day(time, now) && new Date(time).getFullYear() === now.getFullYear();
+  return isDate || text === "yesterday" ? `${text} ${timeOfDay(time)}` : text;
+}
+
 /** A path with `~` for the home folder. */
 export const folder = (path: string): string =>
   path.replace(/^(\/home\/[^/]+|\/Users\/[^/]+|\/root|[A-Za-z]:\\Users\\[^\\]+)(?=[\\/]|$)/, "~");

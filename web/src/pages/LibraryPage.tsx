@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { useSource } from "../contexts";
 import { listHref, type ListRoute } from "../route";
 import { ChipGroup } from "../kit/ChipGroup";
-import { capitalized, plural } from "../kit/format";
+import { plural } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
 import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
@@ -13,7 +13,7 @@ import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { Order } from "../source";
 import type { Library } from "../values";
-import { listRows, matchesWords, SORTS, type Sort } from "./groupSessions";
+import { isEmptySession, listRows, matchesWords, sortName, SORTS, type Sort } from "./groupSessions";
 import { LibrarySearcher } from "./librarySearch";
 import { listState, saveListState, useSavedScroll } from "./listState";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
@@ -50,7 +50,11 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   }, [searcher, captured, filter, order, count]);
   useEffect(() => searcher.close, [searcher]);
   useSavedScroll();
-  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus() });
+  useKeys({
+    "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
+    j: () => focusRow(1),
+    k: () => focusRow(-1),
+  });
   const change = (text: string) => {
     setFilter(text);
     setCount(STEPS[0]);
@@ -60,7 +64,13 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && matchesWords(row, filter)),
     [library, captured, filter],
   );
-  const rows = useMemo(() => listRows(sessions, sort), [sessions, sort]);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const [showEmpty, setShowEmpty] = useState(false);
+  const empty = useMemo(() => sessions.filter(isEmptySession).length, [sessions]);
+  const rows = useMemo(
+    () => listRows(showEmpty ? sessions : sessions.filter((row) => !isEmptySession(row)), sort, unfolded),
+    [sessions, sort, unfolded, showEmpty],
+  );
   return (
     <>
       <Bar page={captured ? "captured" : "library"}>
@@ -99,13 +109,21 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                 order={order}
                 onOrder={setOrder}
               />
-            ) : rows.length ? (
+            ) : rows.length || empty ? (
               <>
                 <p className="sort-by">
-                  <ChipGroup label="Sort by" options={SORTS} value={sort} name={capitalized} onChoose={setSort} />
+                  <ChipGroup label="Sort by" options={SORTS} value={sort} name={sortName} onChoose={setSort} />
                   {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
                 </p>
-                <SessionList rows={rows} />
+                <SessionList rows={rows} onUnfold={(key) => setUnfolded(new Set([...unfolded, key]))} />
+                {empty > 0 && (
+                  <p className="muted">
+                    {showEmpty ? `${plural(empty, "session")} without a prompt shown` : `${plural(empty, "session")} without a prompt hidden`}{" "}
+                    <button type="button" className="link-button" onClick={() => setShowEmpty(!showEmpty)}>
+                      {showEmpty ? "Hide" : "Show"}
+                    </button>
+                  </p>
+                )}
               </>
             ) : (
               <NoSessions library={library} filter={filter} captured={captured} />
@@ -115,6 +133,16 @@ export function LibraryPage({ route }: { route: ListRoute }) {
       </main>
     </>
   );
+}
+
+/** Focus the next row, or the first one on the screen; Enter follows it, as it does any link. */
+function focusRow(step: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>(".session-row, .hit-row")];
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  const onScreen = rows.findIndex((row) => row.getBoundingClientRect().top >= 0);
+  const row = rows[at < 0 ? onScreen : at + step];
+  row?.focus({ preventScroll: true });
+  row?.scrollIntoView({ block: "nearest" });
 }
 
 /** The list of sessions, kept up to date; `onGrowth` is called if there are new texts. */

@@ -2,12 +2,12 @@
 
 import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { ChipGroup } from "../kit/ChipGroup";
-import { ago, capitalized, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
+import { ago, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { parseRoute, sessionHref } from "../route";
 import { ORDERS, type Order } from "../source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../values";
-import { sortSessions, SORTS, type Sort } from "./groupSessions";
+import { sortName, sortSessions, SORTS, type Sort } from "./groupSessions";
 import type { LibrarySearcher } from "./librarySearch";
 import { listState } from "./listState";
 import { SessionList } from "./SessionList";
@@ -86,10 +86,10 @@ function Sessions({ sessions, allSessions, onAllSessions, sort, onSort }: Props)
           {plural(sessions.length, "session")}
         </p>
         {sessions.length > 1 && (
-          <ChipGroup label="Sort sessions" options={SORTS} value={sort} name={capitalized} onChoose={onSort} />
+          <ChipGroup label="Sort sessions" options={SORTS} value={sort} name={sortName} onChoose={onSort} />
         )}
       </div>
-      <SessionList rows={sortSessions(sessions, sort).slice(0, shown.length).map((session) => ({ session, showProject: true }))} />
+      <SessionList rows={sortSessions(sessions, sort).slice(0, shown.length).map((session) => ({ session, showProject: true, repeats: 1 }))} />
       {shown.length < sessions.length && (
         <button type="button" className="show-more" onClick={onAllSessions}>
           All {exact(sessions.length)} sessions

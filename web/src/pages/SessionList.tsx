@@ -2,14 +2,20 @@
 
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
-import type { ListRow } from "./groupSessions";
+import { repeatKey, type ListRow } from "./groupSessions";
 import { listState } from "./listState";
 import { ProjectRow, SessionRow } from "./SessionRow";
 
 /** The height of a row that is not measured yet; on a phone it has two lines. */
 const rowHeight = () => (matchMedia("(max-width: 640px)").matches ? 65 : 37);
 
-export function SessionList({ rows }: { rows: ListRow[] }) {
+interface Props {
+  rows: ListRow[];
+  /** Called with the key of repeats that are to be shown one by one. */
+  onUnfold?(key: string): void;
+}
+
+export function SessionList({ rows, onUnfold }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const [margin, setMargin] = useState(0);
   useLayoutEffect(() => setMargin(container.current?.offsetTop ?? 0));
@@ -33,7 +39,11 @@ export function SessionList({ rows }: { rows: ListRow[] }) {
             className="library-row"
             style={{ transform: `translateY(${virtual.start - margin}px)` }}
           >
-            {"session" in row ? <SessionRow session={row.session} showProject={row.showProject} /> : <ProjectRow group={row} />}
+            {"session" in row ? (
+              <SessionRow entry={row} onUnfold={() => onUnfold?.(repeatKey(row.session))} />
+            ) : (
+              <ProjectRow group={row} />
+            )}
           </div>
         );
       })}

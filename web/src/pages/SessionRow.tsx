@@ -1,22 +1,40 @@
 /** A row of the library: a session, or the heading of a project. */
 
 import { Cost, Count } from "../kit/Figure";
-import { ago, folder, fullTime, model, plural } from "../kit/format";
+import { folder, fullTime, model, plural, when } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
 import { sessionHref } from "../route";
-import type { Figures, LibraryRow } from "../values";
-import type { ProjectGroup } from "./groupSessions";
+import type { Figures } from "../values";
+import type { ProjectGroup, SessionEntry } from "./groupSessions";
 
-export function SessionRow({ session, showProject }: { session: LibraryRow; showProject: boolean }) {
+/** A link to a session; or, for sessions with the same title, a button that shows them one by one. */
+export function SessionRow({ entry, onUnfold }: { entry: SessionEntry; onUnfold(): void }) {
+  const { session, repeats } = entry;
+  if (repeats === 1) {
+    return (
+      <a className="session-row" href={sessionHref({ session: session.key })}>
+        <Cells entry={entry} />
+      </a>
+    );
+  }
+  return (
+    <button type="button" className="session-row" title={`Show all ${repeats} sessions with this title`} onClick={onUnfold}>
+      <Cells entry={entry} />
+    </button>
+  );
+}
+
+function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEntry }) {
   const { models, agents, turns } = session;
   return (
-    <a className="session-row" href={sessionHref({ session: session.key })}>
+    <>
       <span className="row-live">{session.live && <LiveDot />}</span>
       <span className="row-title">
         <bdi>
           <PlainText text={session.title || "(no prompt yet)"} />
         </bdi>
+        {repeats > 1 && <span className="label num">× {repeats}</span>}
         {session.captured && <span className="label">captured</span>}
         {showProject && (
           <span className="muted row-project">
@@ -30,7 +48,7 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
       <span className="row-updated">
         {session.updated && (
           <time dateTime={session.updated} title={fullTime(session.updated)}>
-            {ago(session.updated)}
+            {when(session.updated)}
           </time>
         )}
       </span>
@@ -42,7 +60,7 @@ export function SessionRow({ session, showProject }: { session: LibraryRow; show
         {models.length > 1 && ` +${models.length - 1}`}
         {agents !== null && agents > 0 && <span> · {plural(agents, "agent")}</span>}
       </span>
-    </a>
+    </>
   );
 }
 
