@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from making import Object, answer, attachment, reply, result, use, user
 
 import reread
+from reread.disk.backups import BackupFiles
 from reread.history.changes import KEEPS_ENDINGS
 from reread.history.file_text import FileText
 from reread.history.patches import apply_patch, fits, hunks_of
@@ -474,14 +475,14 @@ def odd_fields(random: Random, odd: Callable[[], Any]) -> Object:
 
 
 def test_a_backup_is_read_only_by_its_plain_name(tmp_path: Path) -> None:
-    from reread.disk.backups import read_backup
-
     session = tmp_path / "projects" / "p" / "abc.jsonl"
     folder = tmp_path / "file-history" / "abc"
     folder.mkdir(parents=True)
     (folder / "0f@v1").write_bytes(b"copy")
     (tmp_path / "secret").write_bytes(b"secret")
     (folder / "0e@v1").symlink_to(tmp_path / "secret")
-    assert read_backup(session, ["abc"], "0f@v1") == b"copy"
-    for name in ("0e@v1", "../../secret", "../abc/0f@v1", "/etc/passwd", "0f@v1\n", "0f@v2", ""):
-        assert read_backup(session, ["abc", ".."], name) is None
+    (folder / "0d@v1").mkdir()
+    backups = BackupFiles(session, ["abc", "..", "../.."])
+    assert backups.read("0f@v1") == b"copy"
+    for name in ("0e@v1", "0d@v1", "../../secret", "../abc/0f@v1", "/etc/passwd", "0f@v1\n", "0f@v2", ""):
+        assert backups.read(name) is None

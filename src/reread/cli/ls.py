@@ -233,7 +233,7 @@ def _filter_by_file(headers: Iterable[Header], changed: str) -> Iterator[Header]
 
     candidates = list(headers)
     with closing(FileIndexReader()) as reader, progress("reading", len(candidates)) as step:
-        index = reader.read([Path(header.path) for header in candidates], progress=step)
+        index = reader.read([header.path for header in candidates], progress=step)
         found = set(index.sessions_of(names_file(changed)))
     yield from (header for header in candidates if header.path in found)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from reread.disk.kept import is_file
+from reread.disk.kept import original_names
 from reread.disk.regular import open_regular
+from reread.errors import RereadError
 
 FOLDER = "file-history"
 LARGEST = 64 << 20
@@ -16,22 +19,32 @@ _NAME = re.compile(r"[0-9A-Za-z_-]{1,128}@v[0-9]{1,9}", re.ASCII)
 _SESSION = re.compile(r"[\w-]{1,128}", re.ASCII)
 
 
-def read_backup(session: Path, ids: Iterable[str], name: str) -> bytes | None:
-    """Return the content of a copy that belongs to a session; None if it does not exist.
+class BackupFiles:
+    """The copies that belong to a session; only those with a plain name, and no links."""
 
-    A transcript names its copies. Only a plain name is taken, and a link is not followed.
-    """
-    if _NAME.fullmatch(name) is None:
-        return None
-    for id in dict.fromkeys([session.stem, *ids]):
-        path = session.parent.parent.parent / FOLDER / id / name
-        if _SESSION.fullmatch(id) is None or path.is_symlink() or not is_file(path):
-            continue
+    def __init__(self, session: Path, ids: Iterable[str]) -> None:
+        """Find the copies of a session file, which has these ids."""
+        top = session.parent.parent.parent / FOLDER
+        self._paths: dict[str, str] = {}
+        for id in dict.fromkeys([session.name.split(".")[0], *ids]):
+            if _SESSION.fullmatch(id) is not None:
+                self._find(os.path.join(top, id))
+
+    def _find(self, folder: str) -> None:
+        with suppress(OSError):  # there are none, or they are not for us to read
+            names = [entry.name for entry in os.scandir(folder) if not entry.is_symlink()]
+            for name in (*names, *sorted(original_names(names))):
+                if _NAME.fullmatch(name) is not None:
+                    self._paths.setdefault(name, os.path.join(folder, name))
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a copy; None if it does not exist."""
+        path = self._paths.get(name)
+        if path is None:
+            return None
         try:
             with open_regular(path) as file:
                 data = file.read(LARGEST + 1)
-        except OSError:  # deleted in the meantime, or not for us to read
-            continue
-        if len(data) <= LARGEST:
-            return data
-    return None
+        except (OSError, RereadError):  # deleted in the meantime, or damaged
+            return None
+        return data if len(data) <= LARGEST else None

@@ -129,11 +129,27 @@ def use_of(call: Call) -> dict[str, Any]:
     return as_dict(as_dict(blocks[call.place]).get("input")) if call.place < len(blocks) else {}
 
 
-def call_change(call: Call) -> FileChange | None:
+def result_of(call: Call) -> dict[str, Any]:
+    """Return a call's structured result as written, empty if it has none."""
+    native = call.bodies.native(call.answer)
+    if len(written_blocks(native)) == 1 and not call.by_position and call.answer != call.use:
+        return as_dict(native.get("toolUseResult"))
+    return as_dict(call.data)
+
+
+def given_paths(given: dict[str, Any]) -> list[str]:
+    """Return the paths that an input names."""
+    return [path for name in PATHS if (path := as_str(given.get(name)))]
+
+
+def call_change(call: Call, given: dict[str, Any] | None = None) -> FileChange | None:
     """Return what a call did to a file; None if it failed or changed none."""
-    if call.answer < 0 or call.is_error or call.state != DONE:
+    if call.answer < 0 or call.is_error or call.denied:
         return None
-    given, data = use_of(call), as_dict(call.data)
+    data = result_of(call)
+    if not data and call.state != DONE:
+        return None
+    given = use_of(call) if given is None else given
     path = next((text for name in PATHS if (text := as_str(data.get(name)) or as_str(given.get(name)))), None)
     if path is None or data.get("staged") is True or data.get("error"):
         return None

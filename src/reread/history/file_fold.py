@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.history.changes import CHANGING, FileChange, call_change, use_of
+from reread.history.changes import CHANGING, FileChange, call_change
 from reread.history.file_text import FileText
 from reread.history.patches import apply_patch, hunks_of, line_counts
 from reread.history.paths import absolute_path, is_below
-from reread.history.reads import READ, FileExcerpt, attached_text, hooked_paths, read_of, read_path
+from reread.history.reads import READ, FileExcerpt, attached_text, hooked_paths, read_of
 from reread.history.shell import RENAME as MOVED
 from reread.history.shell import name_word, named_words, shell_actions
-from reread.history.timeline import BASH, Backup, FileEvent, file_events
+from reread.history.timeline import Backup, FileEvent, file_events
 from reread.history.versions import (
     APPLIED,
     BACKUP,
@@ -30,7 +30,6 @@ from reread.history.versions import (
     Load,
 )
 from reread.model.conversation import Agent, Call, Conversation
-from reread.tools._diff import compute_hunks
 from reread.tools.outcome import DONE
 
 ReadBackup = Callable[[str], "bytes | None"]
@@ -51,6 +50,8 @@ class TrackedFile:
         """The thread that saw this text last; the client lets it change the file only if it is still the same."""
         self.load: Load | None = None
         """Makes the text again, if it is not the one after the last version."""
+        self.backup: tuple[str | None, str | None, int] | None = None
+        """The last backup, and how many versions there were."""
 
 
 class FileFold:
@@ -100,21 +101,16 @@ class FileFold:
             call = event.call
             if call is None:
                 continue
-            given, folder = use_of(call), self._cwd(call)
-            named = {absolute_path(path, folder) for path in _paths(given)} if call.name != BASH else set[str]()
-            if call.name == BASH:
-                for action in shell_actions(as_str(given.get("command")) or ""):
-                    paths.update(absolute_path(path, folder) for path in (action.path, action.target) if path)
-                if not call.is_error and _has_diff(call):
-                    named = {absolute_path(path, folder) for path, _ in _diffs(call)}
+            named: Iterable[str] = event.paths
+            if event.command:
+                for action in shell_actions(event.command):
+                    paths.update(absolute_path(path, event.folder) for path in (action.path, action.target) if path)
+                named = [absolute_path(path, event.folder) for path, _ in _diffs(call)]
             if call.name != READ:
-                paths |= named
+                paths.update(named)
             if not call.is_error:
-                self._used |= named
+                self._used.update(named)
         return paths
-
-    def _cwd(self, call: Call) -> str | None:
-        return as_str(call.bodies.native(call.use).get("cwd")) or self._folder
 
     def _tracked(self, path: str) -> TrackedFile:
         found = self._files.get(path)
@@ -125,18 +121,17 @@ class FileFold:
 
     def _add_call(self, event: FileEvent, call: Call, changed: set[str]) -> None:
         if call.name in CHANGING:
-            change = call_change(call)
+            change = call_change(call, event.given)
             if change is not None:
                 self._add_change(event, call, change)
         elif call.name == READ:
-            path = read_path(call)
-            if path is not None and absolute_path(path, self._cwd(call)) in changed:
+            if event.paths[:1] and event.paths[0] in changed:
                 self._add_shown(event, read_of(call), changed)
         else:
             self._add_command(event, call)
 
     def _add_change(self, event: FileEvent, call: Call, change: FileChange) -> None:
-        tracked = self._tracked(absolute_path(change.path, self._cwd(call)))
+        tracked = self._tracked(absolute_path(change.path, event.folder))
         thread = event.agent or ""
         starts_empty = change.action == CREATE and not change.original
         if starts_empty:
@@ -149,7 +144,7 @@ class FileFold:
             tracked.text = None
         after = change.apply(tracked.text)
         version = self._version(event, tracked, change.action)
-        version.added, version.removed = change.counts
+        version.counts = change.counts
         version.source = (STATED if change.content is not None else APPLIED) if after is not None else None
         version.step = lambda text: _changed(call, text)
         self._settle(tracked, version, after, thread)
@@ -186,8 +181,6 @@ class FileFold:
         last = tracked.history.versions[-1] if tracked.history.versions else None
         rewound = source == BACKUP and last is not None and last.branch != event.branch
         version = self._version(event, tracked, REWIND if rewound else OUTSIDE if found is not None else DELETE)
-        before = tracked.text.text if tracked.text is not None else ""
-        version.added, version.removed = _differing(before, found.text if found is not None else "")
         version.source, version.whole, version.load = source, True, load
         version.exact = found is None or found.written is not None
         tracked.history.versions.append(version)
@@ -206,7 +199,11 @@ class FileFold:
             call=call,
             agent=event.agent,
             line=conversation.records.line(record) if record >= 0 else None,
-            time=datetime.fromtimestamp(event.time / 1000, UTC) if event.time else None,
+            time=call.ended
+            if call is not None
+            else datetime.fromtimestamp(event.time / 1000, UTC)
+            if event.time
+            else None,
             record=event.record,
             before_known=tracked.text is not None or tracked.exists is False,
             load_before=tracked.load if tracked.text is not None else _nothing,
@@ -214,7 +211,7 @@ class FileFold:
 
     def _add_shown(self, event: FileEvent, shown: FileExcerpt | None, changed: set[str]) -> None:
         """Compare a file with what a result or an attachment shows of it."""
-        folder = self._cwd(event.call) if event.call is not None else self._folder
+        folder = event.folder if event.call is not None else self._folder
         path = absolute_path(shown.path, folder) if shown is not None else ""
         if shown is None or path not in changed:
             return
@@ -236,20 +233,18 @@ class FileFold:
 
     def _add_command(self, event: FileEvent, call: Call) -> None:
         """Add what a command did to files, as far as its result or its plainness proves it."""
-        command = as_str(use_of(call).get("command")) or ""
-        folder = self._cwd(call)
-        diffs = list(_diffs(call)) if not call.is_error and _has_diff(call) else []
+        command, folder = event.command, event.folder
         words = named_words(command) if "sed" in command else ()
         for tracked in (tracked for word in words for tracked in self._words.get(word, ())):
             tracked.thread = None  # the client can make such a change itself, and no record tells of it
-        if call.is_error or (call.state != DONE):
+        actions, diffs = shell_actions(command), _diffs(call)
+        if not (actions or diffs) or call.state != DONE:
             return
         moved: set[str] = set()
         if as_dict(call.data).get("backgroundTaskId") is None:
-            for action in shell_actions(command):
-                moved.update(
-                    self._add_shell(event, action.kind, absolute_path(action.path, folder), action.target, folder)
-                )
+            for action in actions:
+                path = absolute_path(action.path, folder)
+                moved.update(self._add_shell(event, action.kind, path, action.target, folder))
         for path, patch in diffs:
             whole = absolute_path(path, folder)
             if whole not in moved:
@@ -262,7 +257,7 @@ class FileFold:
         call = event.call
         after = _patched(call, name, tracked.text)
         version = self._version(event, tracked, SHELL)
-        version.added, version.removed = line_counts(patch)
+        version.counts = line_counts(patch)
         version.source = APPLIED if after is not None else None
         version.step = lambda text: _patched(call, name, text)
         self._settle(tracked, version, after, None)
@@ -280,8 +275,7 @@ class FileFold:
                 version = self._version(event, tracked, RENAME if kind == MOVED else DELETE)
                 version.whole = version.exact = True
                 version.other = other
-                if tracked.text is not None and kind != MOVED:
-                    version.removed = tracked.text.text.count("\n") + (not tracked.text.text.endswith("\n"))
+                version.counts = (0, 0) if kind == MOVED else None
                 tracked.history.versions.append(version)
             if other is not None:
                 explained.update(self._add_renamed(event, tracked, other))
@@ -312,6 +306,10 @@ class FileFold:
             return  # an update of a snapshot repeats what it had
         self._seen.add(key)
         tracked = self._tracked(self._backup_path(backup))
+        state = (backup.name, backup.time, len(tracked.history.versions))
+        if tracked.backup == state:
+            return
+        tracked.backup = state
         if backup.name is None:
             if tracked.exists is not False and tracked.history.versions and not tracked.history.versions[-1].gone:
                 self._add_outside(event, tracked, None, BACKUP, None)
@@ -331,16 +329,10 @@ def _first_change(history: FileHistory) -> tuple[float, int]:
     return (first.time.timestamp() if first.time is not None else 0, first.record)
 
 
-def _paths(given: dict[str, Any]) -> list[str]:
-    names = ("file_path", "notebook_path", "path", "filePath")
-    return [path for name in names if (path := as_str(given.get(name)))]
-
-
-def _has_diff(call: Call) -> bool:
-    return b'"bashEditDiff"' in call.bodies.records.body(call.answer)
-
-
 def _diffs(call: Call) -> list[tuple[str, Any]]:
+    """Return the files that a command changed with their patches, as newer clients record them."""
+    if call.is_error or b'"bashEditDiff"' not in call.bodies.records.body(call.answer):
+        return []
     files = map(as_dict, as_list(as_dict(as_dict(call.data).get("bashEditDiff")).get("files")))
     return [(path, file.get("hunks")) for file in files if (path := as_str(file.get("filePath")))]
 
@@ -376,9 +368,3 @@ def _shown(call: Call | None, attachment: dict[str, Any] | None) -> FileText | N
 def _copy(read: ReadBackup, name: str) -> FileText | None:
     data = read(name)
     return FileText.from_bytes(data) if data is not None else None
-
-
-def _differing(before: str, after: str) -> tuple[int, int]:
-    """Return how many lines were added and removed between two texts."""
-    lines = [line for hunk in compute_hunks(before, after) for line in hunk.lines]
-    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)

@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from reread.base.coerce import as_dict, as_int, as_list, as_str
-from reread.history.changes import PATHS, use_of
+from reread.history.changes import given_paths, result_of, use_of
 from reread.history.file_text import normalized_text
 from reread.model.conversation import Call
 from reread.tools.outcome import DONE
@@ -31,20 +31,15 @@ class FileExcerpt(NamedTuple):
     """True if it is the whole file."""
 
 
-def read_path(call: Call) -> str | None:
-    """Return the path that a call read; None if it failed."""
-    if call.answer < 0 or call.is_error:
-        return None
-    given = use_of(call)
-    return next((text for name in PATHS if (text := as_str(given.get(name)))), None)
-
-
 def read_of(call: Call) -> FileExcerpt | None:
     """Return what a call shows of a text file; None if it failed, or shows no text."""
-    if call.state != DONE:
+    if call.is_error or call.denied:
         return None
-    given, data = use_of(call), as_dict(call.data)
-    path = next((text for name in PATHS if (text := as_str(given.get(name)))), "")
+    data = result_of(call)
+    if not data and call.state != DONE:
+        return None
+    given = use_of(call)
+    path = next(iter(given_paths(given)), "")
     if data:
         shown = _shown(path, data)
         if shown is not None or data.get("type") != "text":

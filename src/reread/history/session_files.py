@@ -5,15 +5,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
+from reread.base.gc_pause import gc_paused
 from reread.base.times import timestamp_ms
 from reread.history.file_fold import FileFold, ReadBackup
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Agent, Call, Conversation, Message
+from reread.model.record_kinds import TURN_STARTERS
 
 
 def file_histories(main: Conversation, agents: Mapping[str, Agent], read_backup: ReadBackup) -> dict[str, FileHistory]:
     """Return the files that a session changed, by path, with their versions."""
-    histories = FileFold(main, agents, read_backup).histories()
+    with gc_paused():
+        histories = FileFold(main, agents, read_backup).histories()
     turns, times = TurnNumbers(main), MessageTimes(main)
     for history in histories.values():
         for version in history.versions:
@@ -38,19 +41,30 @@ class TurnNumbers:
 
     def __init__(self, main: Conversation) -> None:
         self._main = main
-        self._active = {message.index: turn.index for turn in main.turns for message in turn.messages}
-        self._branches: dict[int, dict[int, int]] = {}
+        self._numbers = {message.index: turn.index for turn in main.turns for message in turn.messages}
+        self._own: dict[int, list[Message]] | None = None
 
     def of(self, message: Message) -> int | None:
         """Return the number of a message's turn, from 1."""
-        if message.index in self._active:
-            return self._active[message.index]
-        found = self._branches.get(message.branch)
-        if found is None:
-            turns = self._main.branch(message.branch).turns
-            found = {message.index: turn.index for turn in turns for message in turn.messages}
-            self._branches[message.branch] = found
-        return found.get(message.index)
+        if message.index not in self._numbers:
+            self._number_branch(message.branch)
+        return self._numbers.get(message.index)
+
+    def _number_branch(self, id: int) -> None:
+        """Number the turns of a branch, which go on from where it leaves another."""
+        if self._own is None:
+            self._own = {}
+            for message in self._main.messages:
+                self._own.setdefault(message.branch, []).append(message)
+        waiting = [id]
+        while (parent := self._main.branch(waiting[-1]).parent) is not None and parent not in waiting:
+            waiting.append(parent)
+        for branch in reversed(waiting):
+            fork = self._main.message_at(self._main.branch(branch).fork)
+            number = self._numbers.get(fork.index, 0) if fork is not None else 0
+            for message in self._own.get(branch, ()):
+                number += message.kind in TURN_STARTERS
+                self._numbers.setdefault(message.index, max(number, 1))
 
 
 class MessageTimes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from reread.base.paths import path_name
@@ -23,7 +25,8 @@ class ShellAction(NamedTuple):
     target: str | None = None
 
 
-def shell_actions(command: str) -> list[ShellAction]:
+@lru_cache(4096)
+def shell_actions(command: str) -> Sequence[ShellAction]:
     """Return what a command that succeeded did to paths; empty unless every part of it is plain."""
     if len(command) > LONGEST or not command.lstrip().startswith(("mv ", "rm ", "git ")) or UNPLAIN.search(command):
         return []

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
-from reread.history.changes import CHANGING
+from reread.history.changes import CHANGING, given_paths
+from reread.history.paths import absolute_path
 from reread.history.reads import READ
+from reread.model.bodies import written_blocks
 from reread.model.conversation import Agent, Call, Conversation
 
 BASH = "Bash"
@@ -43,13 +45,22 @@ class FileEvent(NamedTuple):
     agent: str | None = None
     record: int = -1
     branch: int = 0
+    folder: str | None = None
+    """The working directory of a call."""
+    paths: tuple[str, ...] = ()
+    """The files that a call names, from the root."""
+    command: str = ""
+    given: dict[str, Any] | None = None
+    """The input of a call that changes a file."""
 
 
 def file_events(main: Conversation, agents: Mapping[str, Agent]) -> Iterator[FileEvent]:
     """Yield what was recorded of files. Each thread keeps its order; threads are merged by time."""
-    threads: list[Iterable[FileEvent]] = [_in_order(_main_events(main))]
-    for number, agent in enumerate(agents.values(), 1):
-        threads.append(_in_order(_call_events(agent, number, agent.id)))
+    folder = main.metadata.cwds[0] if main.metadata.cwds else None
+    working = [agent for agent in agents.values() if any(call.name in TOOLS for call in agent.calls)]
+    threads: list[Iterable[FileEvent]] = [_in_order(_main_events(main, folder, timed=bool(working)))]
+    for number, agent in enumerate(working, 1):
+        threads.append(_in_order(_call_events(agent, number, agent.id, folder, timed=True)))
     return heapq.merge(*threads, key=lambda event: event[:3])
 
 
@@ -62,8 +73,8 @@ def _in_order(events: Iterable[FileEvent]) -> list[FileEvent]:
     return out
 
 
-def _main_events(main: Conversation) -> Iterator[FileEvent]:
-    yield from _call_events(main, 0, None)
+def _main_events(main: Conversation, folder: str | None, *, timed: bool) -> Iterator[FileEvent]:
+    yield from _call_events(main, 0, None, folder, timed=timed)
     for record in main.marks.files:
         native = main.bodies.native(record)
         if native.get("type") == ATTACHMENT:
@@ -74,15 +85,34 @@ def _main_events(main: Conversation) -> Iterator[FileEvent]:
             yield _backup_event(main, record, native)
 
 
-def _call_events(conversation: Conversation, thread: int, agent: str | None) -> Iterator[FileEvent]:
+def _call_events(
+    conversation: Conversation, thread: int, agent: str | None, folder: str | None, *, timed: bool
+) -> Iterator[FileEvent]:
+    """Yield the calls of a thread; their times only if there are other threads to be merged."""
+    bodies = conversation.bodies
     for call in conversation.calls:
-        if call.name in TOOLS and call.answer >= 0:
-            stamp = as_str(conversation.bodies.native(call.answer).get("timestamp"))
-            record = call.answer if agent is None else -1
-            branch = call.message.branch
-            yield FileEvent(
-                timestamp_ms(stamp) or 0, thread, call.answer, call, agent=agent, record=record, branch=branch
-            )
+        if call.name not in TOOLS or call.answer < 0:
+            continue
+        native = bodies.native(call.use)
+        blocks = written_blocks(native)
+        given = as_dict(as_dict(blocks[call.place]).get("input")) if call.place < len(blocks) else {}
+        cwd = as_str(native.get("cwd")) or folder
+        command = as_str(given.get("command")) or "" if call.name == BASH else ""
+        named = () if command else tuple(absolute_path(path, cwd) for path in given_paths(given))
+        stamp = bodies.records[call.answer].envelope.timestamp if timed else None
+        yield FileEvent(
+            time=timestamp_ms(stamp) or 0,
+            thread=thread,
+            place=call.answer,
+            call=call,
+            agent=agent,
+            record=call.answer if agent is None else -1,
+            branch=call.message.branch,
+            folder=cwd,
+            paths=named,
+            command=command,
+            given=given if call.name in CHANGING else None,
+        )
 
 
 def _backup_event(main: Conversation, record: int, native: dict[str, Any]) -> FileEvent:

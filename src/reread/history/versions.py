@@ -52,10 +52,8 @@ class FileVersion(msgspec.Struct, eq=False, kw_only=True):
     """True if line ends and encoding are known too, and so the very bytes."""
     before_known: bool = False
     """True if the whole text before it is known, or that there was no file."""
-    added: int = 0
-    """Lines added."""
-    removed: int = 0
-    """Lines removed."""
+    counts: tuple[int, int] | None = None
+    """Lines added and removed; counted in the texts if nothing states them."""
     other: str | None = None
     """The path that the file was renamed from or to."""
     load_before: Load | None = None
@@ -69,6 +67,23 @@ class FileVersion(msgspec.Struct, eq=False, kw_only=True):
     def own(self) -> bool:
         """True if a call of the session made it."""
         return self.action not in NOT_OWN
+
+    @property
+    def added(self) -> int:
+        """Lines added."""
+        return self._counted()[0]
+
+    @property
+    def removed(self) -> int:
+        """Lines removed."""
+        return self._counted()[1]
+
+    def _counted(self) -> tuple[int, int]:
+        if self.counts is None:
+            lines = [line for hunk in self.hunks for line in hunk.lines]
+            added, removed = (sum(line.startswith(mark) for line in lines) for mark in "+-")
+            self.counts = (added, removed)
+        return self.counts
 
     @property
     def gone(self) -> bool:

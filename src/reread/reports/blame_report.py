@@ -56,8 +56,9 @@ def blame(
     first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))
     roots = [root] if isinstance(root, str | Path) else root
     with closing(FileIndexReader()) as reader:
-        index = reader.read(layout.session_files(roots), progress=progress)
-        name = next((name for name in (str(file), os.path.realpath(file)) if any(index.traces_of(name))), str(file))
+        index = reader.read(layout.session_paths(roots), progress=progress)
+        real = os.path.realpath(file)
+        name = real if real != str(file) and not index.has(str(file)) else str(file)
         origins = LineBlame(index.traces_of, name).of(line_numbers(text))
     return [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]
 

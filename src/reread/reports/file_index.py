@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from reread.accounting.collect import Inputs
-from reread.base import jsontext
 from reread.base.paths import comparable_path
 from reread.base.text import as_title
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues
-from reread.disk.layout import expand_path
+from reread.disk.layout import expand_path, jsonl_files
 from reread.errors import RereadError
 from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
@@ -54,6 +52,11 @@ class FileIndex(NamedTuple):
         """Yield the sessions that changed a file whose path passes a test."""
         yield from (session for session, paths in self.paths.items() if any(map(test, paths)))
 
+    def has(self, path: str) -> bool:
+        """True if a session changed this file."""
+        wanted = comparable_path(path)
+        return any(self.sessions_of(lambda other: comparable_path(other) == wanted))
+
     def traces_of(self, path: str) -> list[tuple[str, Sequence[TracedVersion]]]:
         """Return the versions of a file in each session that changed it."""
         wanted = comparable_path(path)
@@ -86,19 +89,18 @@ class FileIndexReader:
         self._paths = DerivedValues(PATHS, format=FORMAT)
         self._traces = DerivedValues(TRACES, format=FORMAT)
 
-    def read(self, sessions: Iterable[Path], *, progress: Progress | None = None) -> FileIndex:
+    def read(self, sessions: Iterable[str], *, progress: Progress | None = None) -> FileIndex:
         """Return what these sessions did to files; sessions that cannot be read are left out."""
-        names = [str(session) for session in sessions]
+        names = list(sessions)
         known = self._paths.values(names)
         found: dict[str, list[str]] = {}
         fresh: list[tuple[Derived, Derived]] = []
         for name in names:
             with suppress(RereadError, OSError):
-                path = Path(name)
-                state = _state(path)
+                state = _state(name)
                 files = _known(known.get(name), state)
                 if files is None:
-                    files, both = _derive(path, state)
+                    files, both = _derive(Path(name), state)
                     fresh.append(both)
                 if files.paths:
                     found[name] = files.paths
@@ -121,10 +123,16 @@ class FileIndexReader:
             pass
 
 
-def _state(path: Path) -> bytes:
-    inputs = Inputs()
-    inputs.add_session(path)
-    return hashlib.blake2b(jsontext.dumps(inputs.state), digest_size=16).digest()
+def _state(path: str) -> bytes:
+    """Return a hash of the state of a session's file, and of the files in its own folder.
+
+    Agents' files beside it, as older clients wrote them, are left out: the session's file grows when an agent ends.
+    """
+    states = [FileState.at(path)]
+    folder = path.removesuffix(".jsonl")
+    if folder != path and os.path.isdir(folder):
+        states += [FileState.at(agent) for agent, _ in sorted(jsonl_files(folder))]
+    return hashlib.blake2b(repr(states).encode(), digest_size=16).digest()
 
 
 def _known(value: bytes | None, state: bytes) -> SessionFiles | None:

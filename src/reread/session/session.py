@@ -21,7 +21,7 @@ from reread.base.times import parse_timestamp
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.catalog.summaries import captures_of
 from reread.disk import layout
-from reread.disk.backups import read_backup
+from reread.disk.backups import BackupFiles
 from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse, NotFound, Unreadable
@@ -293,14 +293,11 @@ class Session:
         main, agents = self.conversation, self.agents
         state = (len(main.records), *(len(agent.records) for agent in agents.values()))
         if self._files[0] != state:
-            self._files = (state, file_histories(main, agents, self._read_backup))
+            sessions = [self, *self.transcripts]
+            folders = [BackupFiles(one.path, one.ids) for one in sessions if one.path is not None]
+            read = lambda name: next((data for one in folders if (data := one.read(name)) is not None), None)  # noqa: E731
+            self._files = (state, file_histories(main, agents, read))
         return self._files[1]
-
-    def _read_backup(self, name: str) -> bytes | None:
-        """Return the content of a copy that the client made of a file; None if it is gone."""
-        sessions = [self, *self.transcripts]
-        found = (read_backup(one.path, one.ids, name) for one in sessions if one.path is not None)
-        return next((data for data in found if data is not None), None)
 
     @property
     def usage(self) -> Usage:
