@@ -98,7 +98,7 @@ def build(plan: Plan) -> Iterator[Row]:
         set_up_peer(tree, data)
         other.append(measure.run([str(agentsview()), "sync"]))
     ours, theirs = min(run.cpu for run in own), min(run.cpu for run in other)
-    raw, index = size_of(tree, "*.jsonl"), size_of(CACHE)
+    raw, index = size_of(tree, "*.jsonl"), sum(map(size_of, CACHE.glob("search-*/")))
     peer = f"agentsview {PEER}: {theirs:.1f} s, {size_of(DATA.root / 'agentsview-data') / raw:.1%}"
     yield Row(f"index of {raw / 1e6:.0f} MB", f"{ours:.1f} s CPU", peer, f"{ours / theirs:.2f} ×", "≤ 0.35 ×")
     yield Row("its size", f"{index / 1e6:.1f} MB", f"the JSONL: {raw / 1e6:.0f} MB", f"{index / raw:.1%}", "≤ 8 %")
