@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reread.render.colours import readable_colours
-from reread.render.sanitize import coloured_output, csv_cell, safe, safe_json, terminal_text
+from reread.render.sanitize import coloured_output, csv_cell, safe, safe_json, safe_line, terminal_text
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,10 @@ def test_invisible_characters_become_visible() -> None:
     assert safe_json('"\U000e0041\x9b"') == '"\\udb40\\udc41\\u009b"'
 
 
+def test_a_line_stays_one_line() -> None:
+    assert safe_line("a\nb\tc\x1b") == "a\\x0ab\\x09c\\x1b"
+
+
 def test_cells_are_never_formulas() -> None:
+    assert csv_cell("\uff1d1+1") == "'\uff1d1+1" and csv_cell("a\n=1") == "a\\x0a=1"
     assert [csv_cell(text) for text in ("=1+1", " @x", "-2", "plain")] == ["'=1+1", "' @x", "'-2", "plain"]

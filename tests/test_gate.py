@@ -16,6 +16,7 @@ from pathlib import Path
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
+from making import answer, jsonl, reply, result, told, use, user
 from poison import poisoned_lines
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
@@ -36,6 +37,11 @@ VERBS = [
     ["usage", "--json"],
     ["check"],
     ["check", "--drift"],
+    ["search", "the"],
+    ["search", "the", "--json"],
+    ["stats"],
+    ["stats", "--csv"],
+    ["secrets"],
 ]
 SESSION_VERBS = [
     ["show", "--no-pager"],
@@ -155,3 +161,24 @@ def test_tables_contain_no_formulas(root: Path) -> None:
     ).stdout
     for row in csv.reader(io.StringIO(out)):
         assert row[0].lstrip()[:1] not in tuple("=+-@")
+
+
+FORGED = "FORGED 9 files, 0 records: 0 errors"
+
+
+def test_a_name_cannot_forge_a_line(tmp_path: Path) -> None:
+    name = f"x\n{FORGED}\t"
+    response = reply("hi", use("t", name, file_path=name), id="m", sessionId=name)
+    response["message"] |= {"model": name, "usage": {"input_tokens": 5, "output_tokens": 7}}
+    other = reply("inner", isSidechain=True, agentId=name, sessionId=name)
+    prompt = user("needle", sessionId=name, cwd=f"/{name}", gitBranch=name, version=name)
+    folder = tmp_path / "projects/-a"
+    folder.mkdir(parents=True)
+    path = folder / f"f\n{FORGED}.jsonl"
+    path.write_bytes(jsonl(*told(prompt, response, answer(result("t", "done")), other)))
+    lists = [*VERBS, ["search", "needle"], ["usage", "--by", "session,model,project"], ["stats", "--list"]]
+    for words in (*lists, ["show", str(path), "--no-pager"]):
+        out = run(tmp_path, *words)
+        check_output(out)
+        starts = ("FORGED", "  FORGED")  # what a tool was given is shown further in, with all its lines
+        assert not [line for line in out.splitlines() if COLOUR.sub("", line).startswith(starts)], words

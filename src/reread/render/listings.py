@@ -12,7 +12,7 @@ from reread.base.text import cell_width, pad, plural, truncate
 from reread.catalog.summaries import Header
 from reread.redaction.spans import CERTAIN, SORTS
 from reread.render.format import model_text
-from reread.render.sanitize import safe
+from reread.render.sanitize import safe_line
 from reread.reports.check_report import CheckReport
 from reread.reports.secrets_report import Secret, SecretsReport
 
@@ -46,7 +46,7 @@ def header_lines(
         by_project.setdefault(header.project, []).append(header)
     for project, group in by_project.items():
         guess = " (guessed from the folder name)" if group[0].project_guessed else ""
-        yield [(STRONG, safe(project)), (QUIET, guess)]
+        yield [(STRONG, safe_line(project)), (QUIET, guess)]
         yield from map(table.line, group)
 
 
@@ -56,7 +56,7 @@ class _SessionTable:
     def __init__(self, headers: Sequence[Header], ids: Mapping[str, str], width: int | None, flat: bool) -> None:
         self._ids = ids
         self._indent = "" if flat else GAP
-        self._id = _widest(safe(ids[header.path]) for header in headers)
+        self._id = _widest(safe_line(ids[header.path]) for header in headers)
         self._project = min(MAX_PROJECT, _widest(map(_project_name, headers))) if flat else 0
         self._title, self._facts = _widest(map(_title, headers)), _widest(map(_facts, headers))
         if width is None:
@@ -75,7 +75,7 @@ class _SessionTable:
         title = truncate(_title(header), self._title)
         project = truncate(_project_name(header), self._project) if self._project else ""
         return [
-            (NAME, self._indent + pad(safe(self._ids[header.path]), self._id)),
+            (NAME, self._indent + pad(safe_line(self._ids[header.path]), self._id)),
             (QUIET, f"{GAP}{date_text(header.updated):{WHEN}}{GAP}{size_text(header.size):>{SIZE}}{GAP}"),
             (STRONG, f"{pad(project, self._project)}{GAP}" if self._project else ""),
             (PLAIN, pad(title, self._title) if facts else title),
@@ -90,15 +90,15 @@ def _widest(texts: Iterable[str]) -> int:
 def _facts(header: Header) -> str:
     kept = "kept, gone" if header.gone else "kept" * header.kept
     facts = ("captured" * header.captured, kept, header.git_branch, model_text(header.model))
-    return safe(GAP.join(fact for fact in facts if fact))
+    return safe_line(GAP.join(fact for fact in facts if fact))
 
 
 def _project_name(header: Header) -> str:
-    return safe(path_name(header.project))
+    return safe_line(path_name(header.project))
 
 
 def _title(header: Header) -> str:
-    return safe(" ".join(header.title.split()))
+    return safe_line(" ".join(header.title.split()))
 
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:
@@ -129,7 +129,7 @@ def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]
     for file in report.files:
         for finding in file.findings:
             if verbose or finding.level != "info":
-                yield safe(f"{file.path}:{finding.line}: {finding.level}: {finding.text} [{finding.code}]")
+                yield safe_line(f"{file.path}:{finding.line}: {finding.level}: {finding.text} [{finding.code}]")
     totals = report.totals
     found = ((totals.errors, "error"), (totals.warnings, "warning"), (totals.infos, "note"))
     counts = ", ".join(plural(count, noun) for count, noun in found)
@@ -143,7 +143,7 @@ def drift_lines(report: CheckReport) -> Iterator[str]:
     totals = report.totals
     unknown = {**totals.unknown_types, **totals.unknown_fields, **totals.changed_types}
     for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
-        yield safe(f"{count:8,}  {name}")
+        yield safe_line(f"{count:8,}  {name}")
     if not unknown:
         read = f"{plural(totals.records, 'record')} of {plural(totals.files, 'file')}"
         yield f"No unknown types, tools or fields in {read}."
@@ -158,11 +158,11 @@ def secret_lines(report: SecretsReport) -> Iterator[list[Span]]:
         for first, *others in by_value.values():
             more = f" and {plural(len(others), 'more place')}" if others else ""
             yield [
-                (PLAIN, safe(f"{file.path}:{first.line}: ")),
+                (PLAIN, safe_line(f"{file.path}:{first.line}: ")),
                 (STRONG if first.sort == CERTAIN else PLAIN, f"{first.sort}: {first.kind}"),
-                (PLAIN, safe(f" {first.mask}{more}")),
+                (PLAIN, safe_line(f" {first.mask}{more}")),
             ]
             if first.context:
-                yield [(QUIET, safe(f"    {truncate(first.context, MAX_CONTEXT)}"))]
+                yield [(QUIET, safe_line(f"    {truncate(first.context, MAX_CONTEXT)}"))]
     counts = ", ".join(f"{count:,} {sort}" for sort, count in report.totals.items())
     yield [(PLAIN, f"{plural(report.scanned, 'file')}: {counts}")]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 from reread.render.colours import readable_colours
 
+FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
+"""What a spreadsheet takes for the beginning of a formula; wide forms of these characters, too."""
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands: titles, links, clipboard
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control and application program commands
@@ -17,9 +20,11 @@ _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction
-    r"\u2028\u2029\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # line separators and what nobody sees
+    r"\u00ad\u180e\ufff9-\ufffb"  # soft hyphens, separators and annotations
+    r"\u2028\u2029\u200b\u2060-\u2065\u206a-\u206f\ufeff\U000e0000-\U000e007f"  # line separators and what nobody sees
     r"\ud800-\udfff]"
 )
+_BREAK = re.compile(r"[\n\t]")
 _OWN_CODES = re.compile(
     r"\x1b\[[0-9;]*m"  # colours
     r"|\x1b\]1337;File=[a-z0-9=;]*:[A-Za-z0-9+/=]*\x07|\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\"  # pictures
@@ -30,6 +35,11 @@ _OWN_CODES = re.compile(
 def safe(text: str) -> str:
     """Text with control characters and direction overrides made visible."""
     return _CONTROL.sub(_visible, _unix_line_ends(text))
+
+
+def safe_line(text: str) -> str:
+    """Safe text within one line: a name cannot end the line, and so cannot forge another."""
+    return _BREAK.sub(_visible, safe(text))
 
 
 def safe_json(text: str) -> str:
@@ -75,8 +85,8 @@ def terminal_text(text: str) -> str:
 
 def csv_cell(text: str) -> str:
     """Text for a cell of CSV that a spreadsheet takes for text, not for a formula."""
-    line = safe(text)
-    return f"'{line}" if line.lstrip()[:1] in ("=", "+", "-", "@", "|", "%") else line
+    line = safe_line(text)
+    return f"'{line}" if unicodedata.normalize("NFKC", line.lstrip()[:1]) in FORMULA_STARTS else line
 
 
 def _unix_line_ends(text: str) -> str:

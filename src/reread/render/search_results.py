@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from reread.base.format import date_text, number_text
 from reread.base.text import plural, truncate
 from reread.index.hits import Hit, group_by_session
+from reread.recording.resume_command import quote_command
 from reread.render.sanitize import plain_output
 
 TITLE = 80
@@ -48,7 +48,7 @@ def _hit_lines(hit: Hit, command: Sequence[str]) -> Iterator[StyledLine]:
     facts = [date_text(hit.time), name, hit.file or "", f"agent {hit.agent}" if hit.agent else ""]
     yield [
         StyledText("  " + _line(" · ".join(fact for fact in facts if fact))),
-        StyledText(f"  {shlex.join(read_command(hit, command))}", "quiet"),
+        StyledText(f"  {quote_command(read_command(hit, command))}", "quiet"),
     ]
     before, after = _line(hit.before[-AROUND:]), _line(hit.after[:AROUND])
     match = truncate(_line(hit.match), MATCH)

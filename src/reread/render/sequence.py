@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -100,8 +101,8 @@ SequenceItem: TypeAlias = MessagePart | QuietMark | TurnStart | ResponseEnd | Re
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
     """The main thread of a session, with the commands that show its other branches."""
-    command = f"reread show {session.id if session.shown_as else shell_name(session.path, session.id)} --branch"
-    return conversation_sequence(session.conversation, selection, command)
+    name = shlex.quote(session.id) if session.shown_as else shell_name(session.path, session.id)
+    return conversation_sequence(session.conversation, selection, f"reread show {name} --branch")
 
 
 def conversation_sequence(

@@ -10,7 +10,7 @@ import msgspec
 
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.text import one_line, plural, truncate
-from reread.render.sanitize import csv_cell, safe
+from reread.render.sanitize import csv_cell, safe_line
 from reread.render.usage_table import LOUD, PLAIN, STRONG, WIDTH, ColumnTable, Styled, label
 from reread.reports.stats_report import CallPlace, Stats, StatsReport
 
@@ -52,7 +52,7 @@ def _notes(report: StatsReport) -> Iterator[Styled]:
         cost = money_text(report.unplaced_cost_usd)
         yield PLAIN, f"Not included: {cost} that the client counted and no response in a transcript states."
     if report.unread:
-        yield LOUD, safe(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
+        yield LOUD, safe_line(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
 
 
 def call_lines(calls: Sequence[CallPlace], *, width: int = WIDTH) -> Iterator[Styled]:
@@ -61,12 +61,12 @@ def call_lines(calls: Sequence[CallPlace], *, width: int = WIDTH) -> Iterator[St
     for place in calls:
         if place.session != last:
             last = place.session
-            yield STRONG, truncate(safe(f"{place.session[:SHORT_ID]} {one_line(place.title)}"), width)
+            yield STRONG, truncate(safe_line(f"{place.session[:SHORT_ID]} {one_line(place.title)}"), width)
         call = place.call
         words = [f"line {call.line}", call.tool, call.failure or call.state, call.file or ""]
         if call.agent is not None:
             words.append(f"agent {call.agent}")
-        yield PLAIN, truncate(f"  {safe('  '.join(word for word in words if word))}", width)
+        yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
 
 
 def _call_figures(stats: Stats) -> list[str]:

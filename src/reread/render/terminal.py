@@ -32,7 +32,7 @@ from reread.render.format import (
 )
 from reread.render.highlight import rendered_markdown
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.sanitize import plain_text, safe
+from reread.render.sanitize import plain_text, safe, safe_line
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BACKGROUND,
@@ -107,13 +107,13 @@ class TerminalView:
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its totals."""
         items = session_sequence(session, self.selection)
-        yield Text(safe(session.title or "(no title)"), style="bold")
-        yield Text(safe(" · ".join(_facts(session))), style="quiet")
+        yield Text(safe_line(session.title or "(no title)"), style="bold")
+        yield Text(safe_line(" · ".join(_facts(session))), style="quiet")
         for item in items:
             yield from self.item(item)
         for agent, reason in agents_at_end(session, self.selection):
             yield Text()
-            yield Text(safe(f"◇ agent {agent.id} {agent.type or ''}: {reason}"))
+            yield Text(safe_line(f"◇ agent {agent.id} {agent.type or ''}: {reason}"))
             yield from self._nested(agent)
         if self.selection.shows_totals:
             yield from _totals(session)
@@ -150,7 +150,7 @@ class TerminalView:
     def notice(self, part: p.MessageText | p.CommandOutput) -> Iterator[RenderableType]:
         """A notice from the client, or the output of a local command."""
         style = NOTICES.get(part.message.kind, "quiet")
-        label = safe(notice_label(part.message))
+        label = safe_line(notice_label(part.message))
         yield from self._short_text(f"· {label}: ", notice_text(part, full=self.selection.full) or "(empty)", style)
 
     def thinking(self, part: p.MessageThinking) -> Iterator[RenderableType]:
@@ -179,9 +179,9 @@ class TerminalView:
     def mark(self, part: p.SessionStart | p.ClientSetup | p.TurnEnd) -> Iterator[RenderableType]:
         """Another session, a setup or the end of a turn, on one line; with `full`, everything recorded of it."""
         if isinstance(part, p.SessionStart):
-            yield Rule(Text(safe(session_start_text(part.session)), style="odd"), style="odd")
+            yield Rule(Text(safe_line(session_start_text(part.session)), style="odd"), style="odd")
         elif isinstance(part, p.ClientSetup):
-            yield Text(safe(f"· {setup_text(part.fields, part.before)}"), style="quiet")
+            yield Text(safe_line(f"· {setup_text(part.fields, part.before)}"), style="quiet")
         else:
             result = turn_result(part.line, dict(part.record))
             yield Text(safe(f"· {result_text(result)}"), style="failed" if result.is_error else "quiet")
@@ -201,16 +201,16 @@ class TerminalView:
         yield from self._nodes.indented(nodes)
         for agent in call.agents:
             if is_shown_at_end(agent):
-                yield Text(safe(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
+                yield Text(safe_line(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
             else:
                 yield from self._nested(agent)
 
     def compaction(self, part: p.CompactionPoint) -> Iterator[RenderableType]:
         """A horizontal rule with the figures, and the summary below it; one line if only old results were cleared."""
         if part.compaction.micro:
-            yield Text(safe(f"· {compaction_title(part.compaction)}"), style="quiet")
+            yield Text(safe_line(f"· {compaction_title(part.compaction)}"), style="quiet")
             return
-        yield Rule(Text(safe(compaction_title(part.compaction)), style="odd"), style="odd")
+        yield Rule(Text(safe_line(compaction_title(part.compaction)), style="odd"), style="odd")
         if part.summary:
             yield from self._short_text("  ", safe(part.summary).strip(), "quiet")
 
@@ -218,9 +218,9 @@ class TerminalView:
         """The ways on from here, each with the command that shows it."""
         for choice in item.choices:
             state = " (shown)" if choice.shown else ""
-            yield Text(safe(f"⑂ branch {choice.branch}{state}: {choice.title}"), style="odd")
+            yield Text(safe_line(f"⑂ branch {choice.branch}{state}: {choice.title}"), style="odd")
             if choice.command and not choice.shown:
-                yield Text(safe(f"  {choice.command}"), style="quiet")
+                yield Text(safe_line(f"  {choice.command}"), style="quiet")
 
     def quiet(self, item: QuietMark) -> Iterator[RenderableType]:
         """What was folded away, counted."""
@@ -238,7 +238,7 @@ class TerminalView:
         if usage.responses:
             words.append(usage_text(usage))
         words += [*sorted(message.flags), more_fields(item.left_out)]
-        yield Text("  " + safe(" · ".join(word for word in words if word)), style="quiet")
+        yield Text("  " + safe_line(" · ".join(word for word in words if word)), style="quiet")
 
     def node(self, node: Node) -> Iterator[RenderableType]:
         """One node of a call."""

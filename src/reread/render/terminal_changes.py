@@ -11,7 +11,7 @@ from rich.text import Text
 from reread.base.coerce import as_dict
 from reread.model import parts as p
 from reread.records.decode import Record
-from reread.render.sanitize import safe
+from reread.render.sanitize import safe, safe_line
 from reread.render.sequence import is_drawn
 from reread.render.terminal import TerminalView
 from reread.session.changes import Change
@@ -44,7 +44,7 @@ def _change_lines(change: Change, view: TerminalView) -> Iterator[RenderableType
     if change.agent is not None:
         name = change.agent.type or change.agent.id
         for item in drawn:
-            yield Padding(Group(Text(f"◇ {safe(name)}", style="quiet"), item), (0, 0, 0, 4))
+            yield Padding(Group(Text(f"◇ {safe_line(name)}", style="quiet"), item), (0, 0, 0, 4))
     else:
         yield from drawn
 

@@ -12,7 +12,7 @@ from reread.accounting.prices import Price, Prices, Tier, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.render.format import model_text
-from reread.render.sanitize import csv_cell, safe
+from reread.render.sanitize import csv_cell, safe_line
 from reread.reports.usage_report import FIGURES, figures
 
 WIDTH = 80
@@ -79,7 +79,7 @@ def usage_notes(report: UsageReport) -> Iterator[Styled]:
         yield LOUD, unread_note(report)
     if totals.unpriced_models:
         names = ", ".join(totals.unpriced_models)
-        yield LOUD, safe(f"No price for {names}: tokens are counted, cost is not.")
+        yield LOUD, safe_line(f"No price for {names}: tokens are counted, cost is not.")
     if totals.lower_bound:
         has = "has" if totals.unconfirmed_responses == 1 else "have"
         share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
@@ -110,7 +110,7 @@ def hidden_note(report: UsageReport) -> str:
 
 def unread_note(report: UsageReport) -> str:
     """Return a note on the files that could not be read."""
-    return safe(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
+    return safe_line(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
 
 
 def label(name: str, value: str | None, titles: Mapping[str, str] | None = None) -> str:
@@ -119,10 +119,10 @@ def label(name: str, value: str | None, titles: Mapping[str, str] | None = None)
         return f"(no {name.replace('_', ' ')})"
     if name == "session":
         title = " ".join((titles or {}).get(value, "").split())
-        return safe(f"{value[:SHORT_ID]} {title}").strip()
+        return safe_line(f"{value[:SHORT_ID]} {title}").strip()
     if name == "model":
-        return safe(model_text(value))
-    return safe(value)[:16].replace("T", " ") if name == "block" else safe(value)
+        return safe_line(model_text(value))
+    return safe_line(value)[:16].replace("T", " ") if name == "block" else safe_line(value)
 
 
 def _cut(text: str, width: int) -> str:
@@ -182,7 +182,7 @@ def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
     yield STRONG, f"{'model':24}" + "".join(f"{header:>9}" for header in headers)
     for name, model in table.models.items():
         price = price_on(model, day)
-        yield PLAIN, pad(safe(name), 24) + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
+        yield PLAIN, pad(safe_line(name), 24) + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
         if price.long is not None:
             yield PLAIN, f"{f'  prompt over {price.long.over:,}':24}" + _prices(price.long)
     yield (
