@@ -1297,3 +1297,10 @@ def test_a_prompt_far_back_leaves_a_branch_where_something_was_said_and_none_whe
     begun = [user("one", uuid="a"), {"type": "system", "subtype": "x", "content": "c", "uuid": "b", "parentUuid": "a"}]
     assert len(read(*begun, *between, user("two", uuid="z", parentUuid="b")).branches) == 101 - 1
     assert len(read(*begun, *between, user("two", uuid="z", parentUuid="a")).branches) == 101
+
+
+def test_a_denial_in_a_stream_belongs_to_its_call_and_is_no_error() -> None:
+    session = reread.open(Path(__file__).parent / "real" / "2.1.325" / "deny" / "stream.jsonl")
+    assert "error" not in {message.kind for message in session.messages}
+    attached = [[session.records[index].native.get("subtype") for index in call.attached] for call in session.calls]
+    assert attached == [["permission_denied"], ["permission_denied"]]

@@ -346,6 +346,9 @@ class Fold:
         if subtype in hooks.QUIET_TESTS and self._is_quiet(index, subtype):
             self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID))
             return
+        if subtype == "permission_denied" and self._denied_call(index) is not None:
+            self._add(ATTACHED, self._attaching.to_call(index, self._denied_call(index)))
+            return
         role = "system"
         if subtype == "local_command":
             text = as_str(self.conversation.records[index].native.get("content")) or ""
@@ -357,6 +360,11 @@ class Fold:
             add_boundary(message, micro=subtype.startswith("micro"), after=self._last_message)
         elif subtype == "task_notification":
             self._notify_call(message, as_str(self.conversation.records[index].native.get("tool_use_id")))
+
+    def _denied_call(self, index: int) -> str | None:
+        """Return the id of the call that a record says was denied, if it is known; its result says it, too."""
+        id = as_str(self.conversation.records[index].native.get("tool_use_id"))
+        return id if id in self.conversation.calls_by_id else None
 
     def _fold_setup(self, index: int, envelope: RecordEnvelope) -> None:
         """Note how the client was set up, unless it was set up so before: a stream says it at each turn."""

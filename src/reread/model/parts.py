@@ -43,6 +43,7 @@ QUIET_TYPES = {
     "mcp_resource": FILE,
     "opened_file_in_ide": SELECTION,
     "pdf_reference": FILE,
+    "permission_denied": "denial",
     "selected_lines_in_ide": SELECTION,
 }
 """What attached records are counted as by their type; those of hooks are hooks, all others context."""

@@ -46,7 +46,6 @@ SYSTEM_KINDS: dict[str, str | None] = {
     "local_command_output": "output",
     "microcompact_boundary": "compaction",
     "mirror_error": STATE,
-    "permission_denied": "error",
     "plugin_install": STATE,
     "scheduled_task_fire": "notification",
     "session_state_changed": STATE,

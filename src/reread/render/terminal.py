@@ -76,6 +76,8 @@ THEME = Theme(
 )
 SHORT_TEXT = 3
 """Lines of thinking, a notice or a summary shown without `full`."""
+SPARED = 2
+"""So many lines more are shown rather than counted."""
 SHORT_LINE = 400
 """Characters of a line of these shown without `full`."""
 LARGE = 32 << 20
@@ -161,10 +163,11 @@ class TerminalView:
     def _short_text(self, prefix: str, text: str, style: str) -> Iterator[RenderableType]:
         """The first lines of a safe text, indented by two."""
         lines = text.split("\n")
+        most = SHORT_TEXT if len(lines) > SHORT_TEXT + SPARED else SHORT_TEXT + SPARED
         shown = (
             lines
             if self.selection.full
-            else [one_line(line, SHORT_LINE) if len(line) > SHORT_LINE else line for line in lines[:SHORT_TEXT]]
+            else [one_line(line, SHORT_LINE) if len(line) > SHORT_LINE else line for line in lines[:most]]
         )
         yield Text(prefix + "\n  ".join(shown), style=style)
         yield from hidden_lines(len(lines) - len(shown), 2)
