@@ -24,6 +24,8 @@ from reread.disk.kept import kept_path
 from reread.disk.regular import open_regular
 from reread.errors import Misuse
 from reread.reader.export_formats import FORMATS
+from reread.reader.session_view import SessionView
+from reread.server.library import SessionLibrary
 
 REAL = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -167,6 +169,18 @@ def test_a_kept_session_is_found_by_path_and_in_another_folder(claude: Path, tmp
     assert len(list(reread.sessions(root=tmp_path / "elsewhere"))) == 2
     assert cli("show", f"{path}.zst").output == cli("show", ONE[:6]).output
     assert cli("check", ONE).exit_code == 0
+
+
+def test_the_reader_lists_a_kept_session_and_shows_its_source(claude: Path) -> None:
+    reread.keep()
+    shutil.rmtree(claude / "projects" / "-p" / ONE)
+    (claude / f"projects/-p/{ONE}.jsonl").unlink()
+    library = SessionLibrary(count=False)
+    rows = {row.id: row for row in library.listing().sessions}
+    assert {id: (row.kept, row.gone) for id, row in rows.items()} == {ONE: (True, True), TWO: (True, False)}
+    view = SessionView(reread.open(library.find(rows[ONE].key)), ONE)
+    assert view.overview().path == str(Archive().folder / f"projects/-p/{ONE}.jsonl.zst")
+    library.close()
 
 
 def test_sessions_with_one_id_in_two_projects_are_two(claude: Path) -> None:
@@ -374,7 +388,9 @@ def views(path: Path) -> dict[str, object]:
     session = reread.open(path)
     forms = ("markdown", "json", "html", "jsonl")
     texts = {
-        form: reread.export(session, form).replace(str(path.parent).encode(), b"") for form in forms if form in FORMATS
+        form: reread.export(session, form).replace(str(path.parent).encode(), b"").replace(b".jsonl.zst", b".jsonl")
+        for form in forms
+        if form in FORMATS
     }
     header = read_header(path)
     return {

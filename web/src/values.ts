@@ -474,6 +474,8 @@ export interface LibraryRow {
   updated: string | null;
   size: number;
   captured: boolean;
+  kept: boolean;
+  gone: boolean;
   live: boolean;
   models: string[];
   turns: number | null;

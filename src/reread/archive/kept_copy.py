@@ -52,6 +52,8 @@ class KeptCopy(NamedTuple):
     """What is wrong with the frames: nothing is appended to them."""
     doubt: str = ""
     """Why the frames, although they can be read, may not be those that were kept."""
+    map_is_behind: bool = False
+    """True if the map lacks only its last lines, as after a run that was killed."""
 
     @property
     def raw_size(self) -> int:
@@ -78,8 +80,10 @@ def examine(path: str, generation: int, *, decode: bool = False) -> KeptCopy:
             return KeptCopy(path, generation, *_rebuild(read, size), "its frames are not those of its map")
         frames = _with_following(mapped, read, size)
         if decode:
-            decoded, *_, damage = _rebuild(read, frames[-1].packed_end if frames else 0)
-            return KeptCopy(path, generation, decoded, size, written == map_bytes(decoded), damage)
+            frames, *_, damage = _rebuild(read, frames[-1].packed_end if frames else 0)
+            right = map_bytes(frames)
+            behind = written is not None and written != right and right.startswith(written)
+            return KeptCopy(path, generation, frames, size, written == right, damage, map_is_behind=behind)
         return KeptCopy(path, generation, frames, size, written == map_bytes(frames))
 
 

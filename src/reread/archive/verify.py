@@ -70,10 +70,10 @@ def verify(archive: Path, progress: Callable[[int], None] | None = None) -> Iter
 def _problems(copy: KeptCopy) -> Iterator[KeptProblem]:
     if copy.damage or copy.doubt:
         yield KeptProblem("error", copy.path, copy.damage or copy.doubt)
-    elif copy.size != copy.packed_size:
+    elif copy.map_is_behind or copy.size != copy.packed_size:
         unfinished = copy.size - copy.packed_size
         yield KeptProblem("info", copy.path, f"a run was interrupted: {unfinished} bytes after the last whole frame")
-    elif not copy.map_is_right:
+    if not copy.map_is_right and not copy.map_is_behind and not copy.damage and not copy.doubt:
         text = "its map is missing or damaged; the frames are whole by their checksums"
         yield KeptProblem("info" if not os.path.lexists(copy.path + MAP_SUFFIX) else "error", copy.path, text)
 

@@ -118,6 +118,11 @@ class FileSource:
         except OSError as error:
             raise Unreadable.at(self.path or "", error) from error
 
+    @property
+    def kept_as(self) -> str | None:
+        """The file with the frames that are read; None if the file itself is."""
+        return self._file.path if isinstance(self._file, KeptFile) else None
+
     def identity(self) -> object:
         """Return a value that changes if another file replaces this one."""
         status = status_of(self._file)

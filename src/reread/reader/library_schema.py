@@ -25,6 +25,10 @@ class LibraryRow(Value, frozen=True):
     size: int = 0
     captured: bool = False
     """Whether it is a captured stream and not a transcript."""
+    kept: bool = False
+    """Whether `reread keep` has a copy of it."""
+    gone: bool = False
+    """Whether only that copy is left."""
     live: bool = False
     """Whether it is being written."""
     models: list[str] = []
@@ -47,6 +51,8 @@ class LibraryRow(Value, frozen=True):
             updated=header.updated,
             size=header.size,
             captured=header.captured,
+            kept=header.kept,
+            gone=header.gone,
             models=[header.model] if header.model else [],
         )
 

@@ -164,5 +164,5 @@ def unread_text(lines: int) -> str:
 
 
 def shown_path(session: Session) -> str | None:
-    """The path of a session's file; of a copy, the one that it stands for. None if it came as bytes."""
-    return session.shown_as or (str(session.path) if session.path is not None else None)
+    """The path of a session's file, or where it is kept; of a copy, the one that it stands for. None for bytes."""
+    return session.shown_as or session.kept_as or (str(session.path) if session.path is not None else None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from reread.catalog.summaries import Header, read_headers, with_transcript
+from reread.catalog.summaries import Header, KeptMarks, read_headers, with_transcript
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
@@ -196,7 +196,7 @@ class SessionLibrary:
                 changed.append(known)
             entries[known.path] = known
         taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
-        for header in read_headers(unread, () if self._entries else files.folders):
+        for header in map(KeptMarks().mark, read_headers(unread, () if self._entries else files.folders)):
             path, states = Path(header.path), unread[header.path]
             known = self._entries.get(path)
             key = known.key if known is not None else session_key(path, taken)

@@ -72,6 +72,11 @@ class Session:
         return self.source.path
 
     @property
+    def kept_as(self) -> str | None:
+        """The file in an archive that it is read from, if its own is gone."""
+        return self.source.kept_as if isinstance(self.source, FileSource) else None
+
+    @property
     def loader(self) -> Loader:
         """The main file and the conversation read from it; it is read when first asked for."""
         if self._loader is None:

@@ -36,6 +36,11 @@ function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEnt
         </bdi>
         {repeats > 1 && <span className="label num">× {repeats}</span>}
         {session.captured && <span className="label">captured</span>}
+        {session.gone && (
+          <span className="label" title="Claude Code has deleted it; this is the copy that reread keeps">
+            kept
+          </span>
+        )}
         {showProject && (
           <span className="muted row-project">
             <PlainText text={folder(session.project)} />

@@ -1,0 +1,128 @@
+"""Measure keeping: speed, size and unchanged runs beside restic and borg on the same tree, and reading in place."""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import measure
+from measure import Row
+
+DATA = measure.data()
+KEPT = DATA.root / "kept"
+OURS = [sys.executable, "-m", "reread", "keep", "--quiet", "--to", str(KEPT)]
+SECRET = {"RESTIC_PASSWORD": "bench", "BORG_PASSPHRASE": "bench", "BORG_BASE_DIR": str(DATA.root / "borg-base")}
+REAL = os.environ.get("REREAD_REAL_CLIENT")
+
+
+class Plan(measure.Plan):
+    """The plan of a run."""
+
+    @property
+    def files(self) -> int:
+        return 200 if self.quick else 2000
+
+
+def size_of(folder: Path, pattern: str = "*") -> int:
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def peers(tree: Path) -> dict[str, tuple[Path, list[str], list[str]]]:
+    """The other programs that are installed: their repository, how it is made, and how a tree is saved in it."""
+    restic, borg = DATA.root / "restic", DATA.root / "borg"
+    known = {
+        "restic": (
+            restic,
+            ["restic", "-q", "-r", str(restic), "init"],
+            ["restic", "-q", "-r", str(restic), "backup", str(tree)],
+        ),
+        "borg": (
+            borg,
+            ["borg", "init", "-e", "none", str(borg)],
+            ["borg", "create", "-C", "zstd,3", f"{borg}::{{utcnow}}-{{pid}}", str(tree)],
+        ),
+    }
+    return {name: known[name] for name in known if shutil.which(name)}
+
+
+def sync(plan: Plan) -> Iterator[Row]:
+    """Keep a tree, and keep it again; the others do the same."""
+    tree = DATA.tree(plan.files)
+    raw = size_of(tree)
+    os.environ |= {"CLAUDE_CONFIG_DIR": str(tree), **SECRET}
+    shutil.rmtree(KEPT, ignore_errors=True)
+    first, again = measure.run(OURS), min(measure.run(OURS).cpu for _ in range(3))
+    figures: dict[str, tuple[float, float, int]] = {}
+    for name, (folder, make, save) in peers(tree).items():
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(make, check=True, capture_output=True)
+        cost = measure.run(save).cpu
+        figures[name] = cost, min(measure.run(save).cpu for _ in range(2)), size_of(folder)
+
+    def beside(which: int, form: str) -> str:
+        return ", ".join(f"{name} {form.format(values[which])}" for name, values in figures.items())
+
+    speed = raw / first.cpu / 1e6
+    yield Row(f"keep {raw / 1e6:.0f} MB in {plan.files:,} files", f"{first.cpu:.2f} s CPU", beside(0, "{:.2f} s"))
+    yield Row("speed on one core", f"{speed:.0f} MB/s", goal="≥ 200 MB/s")
+    yield Row("keep it again, unchanged", f"{again:.2f} s CPU", beside(1, "{:.2f} s"), goal="≤ 0.2 s for 2,000 files")
+    packed = size_of(KEPT)
+    sizes = ", ".join(f"{name} {values[2] / raw:.1%}" for name, values in figures.items())
+    yield Row("size", f"{packed / 1e6:.1f} MB", sizes, f"{packed / raw:.1%}", "≤ 14 %")
+
+
+def real(plan: Plan) -> Iterator[Row]:
+    """The size of sessions that the real client wrote."""
+    if REAL is None:
+        return
+    shutil.rmtree(KEPT, ignore_errors=True)
+    subprocess.run([*OURS, str(Path(REAL) / "data")], check=True)
+    kept = list(KEPT.rglob("*.jsonl.zst"))
+    from reread.disk.kept import stat_file
+
+    raw = sum(stat_file(str(path)).st_size for path in kept)
+    packed = sum(path.stat().st_size for path in kept)
+    yield Row(
+        f"{len(kept):,} real transcripts",
+        f"{packed / 1e6:.1f} MB of {raw / 1e6:.1f} MB",
+        "",
+        f"{packed / raw:.1%}",
+        "≤ 14 %",
+    )
+
+
+def body(plan: Plan) -> Iterator[Row]:
+    """Read bodies of a kept session, anywhere in it."""
+    path = DATA.large(quick=plan.quick)
+    shutil.rmtree(KEPT, ignore_errors=True)
+    cost = measure.run([*OURS, str(path)])
+    import reread
+
+    size = path.stat().st_size
+    session = reread.open(next(KEPT.rglob("*.jsonl.zst")))
+    count = len(session.records)
+    chosen = random.Random(1).sample(range(count), min(count, 2000))
+    times = measure.nanoseconds(lambda index: session.records[index].value, chosen)
+    p50, p95 = (measure.quantile(times, share) / 1e6 for share in (0.5, 0.95))
+    yield Row(
+        f"keep a session of {size / 1e6:.0f} MB", f"{cost.cpu:.2f} s CPU", "", f"{size / cost.cpu / 1e6:.0f} MB/s"
+    )
+    yield Row("a body from it, kept", f"p50 {p50:.2f} ms, p95 {p95:.2f} ms", goal="p95 ≤ 5 ms")
+    with path.open("ab") as file:
+        file.write(b'{"type":"user"}\n')
+    try:
+        yield Row("one line was appended to it", f"{measure.run([*OURS, str(path)]).cpu:.2f} s CPU")
+    finally:
+        os.truncate(path, size)
+
+
+ROWS = {"sync": sync, "real": real, "body": body}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    measure.report_chosen(ROWS, parser, Plan())
