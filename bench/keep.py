@@ -6,8 +6,10 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import measure
 from measure import Row
@@ -76,23 +78,48 @@ def sync(plan: Plan) -> Iterator[Row]:
 
 
 def real(plan: Plan) -> Iterator[Row]:
-    """The size of sessions that the real client wrote."""
+    """Sessions that the real client wrote: as they are, most of them small, and joined to the usual size."""
     if REAL is None:
         return
-    shutil.rmtree(KEPT, ignore_errors=True)
-    subprocess.run([*OURS, str(Path(REAL) / "data")], check=True)
-    kept = list(KEPT.rglob("*.jsonl.zst"))
-    from reread.disk.kept import stat_file
-
-    raw = sum(stat_file(str(path)).st_size for path in kept)
-    packed = sum(path.stat().st_size for path in kept)
+    found = sorted(Path(REAL).glob("data/*/*/projects/**/*.jsonl"))
+    raw, packed = _kept_size(found, DATA.root / "real-small")
     yield Row(
-        f"{len(kept):,} real transcripts",
-        f"{packed / 1e6:.1f} MB of {raw / 1e6:.1f} MB",
+        f"{len(found):,} real transcripts of {raw / len(found) / 1e3:.0f} kB",
+        f"{packed / 1e6:.1f} MB",
+        "",
+        f"{packed / raw:.1%}",
+    )
+    joined, pool = DATA.root / "real-joined", random.Random(1)
+    if not joined.exists():
+        for number in range(75 if plan.quick else 755):
+            content = b""
+            while len(content) < 660_000:
+                content += pool.choice(found).read_bytes()
+            path = joined / f"projects/-p/{number:08}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    shutil.rmtree(KEPT, ignore_errors=True)
+    cost = measure.run([*OURS, str(joined)]).cpu
+    raw, packed = size_of(joined), size_of(KEPT)
+    yield Row(
+        f"joined to {raw / 1e6:.0f} MB in files of 0.66 MB",
+        f"{packed / 1e6:.1f} MB",
         "",
         f"{packed / raw:.1%}",
         "≤ 14 %",
     )
+    yield Row("speed on one core", f"{raw / cost / 1e6:.0f} MB/s", goal="≥ 200 MB/s")
+
+
+def _kept_size(found: list[Path], folder: Path) -> tuple[int, int]:
+    """Keep copies of some files; return their size, and the size of what is kept."""
+    for number, path in enumerate(found):
+        target = folder / f"projects/-p/{number:08}.jsonl"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    shutil.rmtree(KEPT, ignore_errors=True)
+    measure.run([*OURS, str(folder)])
+    return size_of(folder), size_of(KEPT, "*.zst")
 
 
 def body(plan: Plan) -> Iterator[Row]:
@@ -106,18 +133,25 @@ def body(plan: Plan) -> Iterator[Row]:
     session = reread.open(next(KEPT.rglob("*.jsonl.zst")))
     count = len(session.records)
     chosen = random.Random(1).sample(range(count), min(count, 2000))
-    times = measure.nanoseconds(lambda index: session.records[index].value, chosen)
+    times = [_cpu(session, index) for index in chosen]
     p50, p95 = (measure.quantile(times, share) / 1e6 for share in (0.5, 0.95))
     yield Row(
         f"keep a session of {size / 1e6:.0f} MB", f"{cost.cpu:.2f} s CPU", "", f"{size / cost.cpu / 1e6:.0f} MB/s"
     )
-    yield Row("a body from it, kept", f"p50 {p50:.2f} ms, p95 {p95:.2f} ms", goal="p95 ≤ 5 ms")
+    yield Row("a body from it, kept", f"p50 {p50:.2f} ms, p95 {p95:.2f} ms CPU", goal="p95 ≤ 5 ms")
     with path.open("ab") as file:
         file.write(b'{"type":"user"}\n')
     try:
         yield Row("one line was appended to it", f"{measure.run([*OURS, str(path)]).cpu:.2f} s CPU")
     finally:
         os.truncate(path, size)
+
+
+def _cpu(session: Any, index: int) -> int:
+    """Nanoseconds of CPU that a body takes."""
+    start = time.process_time_ns()
+    _ = session.records[index].value
+    return time.process_time_ns() - start
 
 
 ROWS = {"sync": sync, "real": real, "body": body}

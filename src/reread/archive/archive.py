@@ -15,9 +15,8 @@ from reread.archive.retention import Stake, at_stake
 from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
 from reread.archive.sync import FileOutcome, Progress, Sync
 from reread.archive.sync_state import FOLDER, SyncState
-from reread.archive.verify import KeptEntry, KeptProblem, kept_files, verify
+from reread.archive.verify import KeptEntry, KeptProblem, kept_files, kept_sizes, verify
 from reread.base import jsontext
-from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.disk.atomic import write_atomic
 from reread.disk.lock import lock
@@ -136,17 +135,25 @@ class Archive:
 
         `report` is that of a run over all of them; without it, files are compared by size and times.
         """
-        folders = [folder for folder in layout.config_folders() if os.path.isdir(folder)]
         if report is None:
             report = KeepReport(str(self.folder), True, tuple(Sync(self.folder).pending(self._source_files((), None))))
         lost = ("skipped", "failed") if not report.dry_run else ("skipped", "failed", "new", "grown", "rewritten")
-        unkept = {file.path for file in report.files if file.outcome in lost}
-        return [at_stake(folder, unkept) for folder in folders]
+        stakes: list[Stake] = []
+        for folder in layout.config_folders():
+            top = os.path.join(folder, layout.PROJECTS, "")
+            below = [file for file in report.files if file.path.startswith(top) and _is_session(file.name)]
+            if os.path.isdir(folder):
+                unkept = (file.path for file in below if file.outcome in lost)
+                stakes.append(at_stake(folder, (file.path for file in below), unkept))
+        return stakes
 
     def size(self) -> tuple[int, int]:
         """Return how many sessions are kept, and how many bytes all files take."""
-        total = sum(os.lstat(path).st_size for path, _, _ in kept_files(self.folder))
-        return sum(1 for _ in layout.session_paths([self.folder])) if os.path.isdir(self.folder) else 0, total
+        sessions = total = 0
+        for folder, name, size in kept_sizes(self.folder):
+            total += size
+            sessions += _is_session(os.path.join(folder, name))
+        return sessions, total
 
     def _remember(self) -> None:
         """List this archive, so that its sessions are found by id."""
@@ -169,6 +176,8 @@ class Archive:
 
     def _test(self, session: str) -> Callable[[str], bool]:
         """Return a test for the names of the files of a session."""
+        from reread.catalog.resolve import resolve_session
+
         path = resolve_session(session, root=self.folder)
         if not path.is_relative_to(self.folder):
             raise NotFound(
@@ -208,6 +217,8 @@ class Archive:
             if os.path.isdir(path):
                 yield path, files_below(layout.require_folder(path))
             else:
+                from reread.catalog.resolve import resolve_session  # not needed to keep everything
+
                 name = source if isinstance(source, str) else Path(source)
                 found = resolve_session(name, root=[*roots] if roots else layout.config_folders())
                 if not os.path.lexists(found):
@@ -240,6 +251,12 @@ class Archive:
             yield
         finally:
             os.close(descriptor)
+
+
+def _is_session(name: str) -> bool:
+    """True for the name of a session's transcript in an archive."""
+    folder, name = os.path.split(name)
+    return layout.is_session_filename(name) and layout.SESSION_SUBFOLDERS.isdisjoint(folder.split(os.sep))  # noqa: PTH206
 
 
 def keep(

@@ -12,7 +12,6 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.disk import layout
 from reread.disk.regular import read_settings
 
 SETTING = "cleanupPeriodDays"
@@ -64,19 +63,6 @@ def _managed_settings() -> list[Path]:
     return [*dropped, folder / "managed-settings.json"]
 
 
-def deleted_within(paths: Iterable[str | Path], days: float, soon: float = SOON_DAYS) -> list[Path]:
-    """Return the transcripts that a retention of some days deletes within the next days."""
-    limit = time.time() - (days - soon) * DAY
-    found: list[Path] = []
-    for path in map(Path, paths):
-        try:
-            if path.lstat().st_mtime < limit:
-                found.append(path)
-        except OSError:
-            continue
-    return found
-
-
 class Stake(msgspec.Struct, frozen=True):
     """What a configuration folder is about to lose."""
 
@@ -87,9 +73,17 @@ class Stake(msgspec.Struct, frozen=True):
     """Sessions that are deleted within a week and are not kept as they are now."""
 
 
-def at_stake(config: Path, unkept: set[str]) -> Stake:
-    """Return what Claude Code deletes within a week; `unkept` are the files that are not kept as they are now."""
-    paths = list(layout.session_paths([config])) if os.path.isdir(config) else []
+def at_stake(config: Path, sessions: Iterable[str], unkept: Iterable[str]) -> Stake:
+    """Return what Claude Code deletes within a week, of its sessions and of those not kept as they are now."""
     kept_for = retention(config)
-    soon = [str(path) for path in deleted_within(paths, kept_for.days) if str(path) in unkept]
-    return Stake(str(config), kept_for, len(paths), tuple(soon))
+    limit = time.time() - (kept_for.days - SOON_DAYS) * DAY
+    soon = [path for path in unkept if _modified(path) < limit]
+    return Stake(str(config), kept_for, sum(1 for _ in sessions), tuple(soon))
+
+
+def _modified(path: str) -> float:
+    """Return when a file was modified; now if it is gone."""
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return time.time()

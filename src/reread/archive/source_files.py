@@ -29,6 +29,8 @@ class SourceFile(NamedTuple):
     """Its path in the archive: relative, as below Claude Code's folder."""
     session: str
     """The id of its session; empty for an agent of the old layout, which only its records tell."""
+    status: os.stat_result | None = None
+    """Its status when it was found; None if it was gone."""
     skipped: str = ""
     """Why it is not kept; empty if it is."""
 
@@ -99,7 +101,7 @@ def _container(folder: str, name: str, depth: int, seen: set[str]) -> Iterator[S
     entries = list(_entries(folder))
     names = {entry.name for entry in entries}
     for entry in entries:
-        below = os.path.join(name, entry.name)
+        below = f"{name}{os.sep}{entry.name}"
         if entry.is_dir(follow_symlinks=False) or (depth == 0 and entry.is_dir()):
             if entry.name in SESSION_SUBFOLDERS:
                 continue
@@ -124,7 +126,7 @@ def _session_folder(folder: str, name: str) -> Iterator[SourceFile]:
     """Yield the files in a session's own folder."""
     session = os.path.basename(folder)
     for entry in _entries(folder):
-        below = os.path.join(name, entry.name)
+        below = f"{name}{os.sep}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             if entry.name in KEPT_SUBFOLDERS:
                 yield from _all_below(entry.path, below, session)
@@ -134,7 +136,7 @@ def _session_folder(folder: str, name: str) -> Iterator[SourceFile]:
 
 def _all_below(folder: str, name: str, session: str) -> Iterator[SourceFile]:
     for entry in _entries(folder):
-        below = os.path.join(name, entry.name)
+        below = f"{name}{os.sep}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             yield from _all_below(entry.path, below, session)
         else:
@@ -153,8 +155,9 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
 def _checked(path: str, name: str, session: str) -> SourceFile:
     """Return a file to keep, or one to skip if it is a link or no regular file."""
     try:
-        mode = os.lstat(path).st_mode
+        status = os.lstat(path)
     except OSError:  # gone in the meantime: whoever opens it will see
         return SourceFile(path, name, session)
+    mode = status.st_mode
     skipped = LINK if stat.S_ISLNK(mode) else "" if stat.S_ISREG(mode) else SPECIAL
-    return SourceFile(path, name, session, skipped)
+    return SourceFile(path, name, session, status, skipped)

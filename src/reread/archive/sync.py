@@ -72,6 +72,7 @@ class Sync:
 
     def __init__(self, archive: Path, *, progress: Progress | None = None) -> None:
         self.archive = archive
+        self._top = os.path.join(archive, "")
         self._state = SyncState(archive)
         self._progress = progress or _ignore
 
@@ -81,10 +82,9 @@ class Sync:
             if file.skipped:
                 yield FileOutcome(file.path, file.name, file.session, "skipped", note=file.skipped)
                 continue
-            try:
-                status = os.lstat(file.path)
-            except OSError as error:
-                yield self._failed(file, error)
+            status = file.status
+            if status is None:
+                yield FileOutcome(file.path, file.name, file.session, "failed", note="it is gone")
                 continue
             row = self._state.get(file.path)
             if self._is_unchanged(file, row, status):
@@ -128,22 +128,22 @@ class Sync:
         return FileOutcome(file.path, file.name, file.session, "failed", note=where + reason)
 
     def _path(self, file: SourceFile, generation: int) -> str:
-        return generation_path(os.path.join(self.archive, file.name), generation)
+        return generation_path(f"{self._top}{file.name}", generation)
 
     def _is_unchanged(self, file: SourceFile, row: SyncRow | None, status: os.stat_result) -> bool:
         """True if neither the file nor what is kept of it has changed since the last run."""
-        if row is None or row.source != SourceState.of(status) or row.name != os.fsencode(file.name):
+        if row is None or not row.source.is_that_of(status) or row.name != os.fsencode(file.name):
             return False
         try:
             kept = os.lstat(self._path(file, row.generation))
         except OSError:
             return False
-        return row.kept == KeptState.of(kept)
+        return row.kept.is_that_of(kept)
 
     def _keep(self, file: SourceFile) -> FileOutcome:
         row = self._state.get(file.path)
-        status = os.lstat(file.path)
-        if self._is_unchanged(file, row, status):
+        status = file.status
+        if status is not None and self._is_unchanged(file, row, status):
             return self._repacked(file, row) if row is not None and _is_quiet(row) else _unchanged(file, status.st_size)
         descriptor = open_no_link(file.path)
         try:

@@ -47,6 +47,22 @@ def kept_files(archive: Path, below: Iterable[str] = ("",)) -> Iterator[tuple[st
                     yield os.path.join(folder, name), os.path.normpath(original), parsed[1]
 
 
+def kept_sizes(archive: Path) -> Iterator[tuple[str, str, int]]:
+    """Yield the folder of each kept file below an archive, the name of its original and its size."""
+    todo = [str(archive)]
+    while todo:
+        folder = todo.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name.endswith(SUFFIX) and (parsed := parse_kept_name(entry.name)) is not None:
+                yield folder, parsed[0] if parsed[1] == 1 else "", entry.stat(follow_symlinks=False).st_size
+            elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                todo.append(entry.path)
+
+
 def verify(archive: Path, progress: Callable[[int], None] | None = None) -> Iterator[KeptEntry | KeptProblem]:
     """Read every kept file; yield each that is as it was written, and every problem."""
     found: set[str] = set()

@@ -30,7 +30,7 @@ _GENERATION = re.compile(r"\.gen([1-9]\d{0,8})$")
 
 def kept_name(name: str, generation: int = 1) -> str:
     """Return the name under which a generation of a file is kept."""
-    if generation == 1 and not _GENERATION.search(name):
+    if generation == 1 and (".gen" not in name or not _GENERATION.search(name)):
         return name + SUFFIX
     return f"{name}.gen{generation}{SUFFIX}"
 
@@ -46,9 +46,8 @@ def parse_kept_name(name: str) -> tuple[str, int] | None:
 
 
 def generation_path(path: str | Path, generation: int) -> str:
-    """Return where a generation of a file is kept; the name of a file decides, not that of its folder."""
-    folder, name = os.path.split(str(path))
-    return os.path.join(folder, kept_name(name, generation))
+    """Return where a generation of a file is kept."""
+    return kept_name(str(path), generation)  # only the end of a path matters
 
 
 def kept_path(path: str | Path) -> str | None:
