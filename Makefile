@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk fuzz check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk fuzz mutants check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -23,6 +23,10 @@ test-sdk: $(VENV)/.tested-with-sdk
 fuzz: $(VENV)/.tested-with
 	REREAD_FUZZ=$(or $(RUNS),20000) REREAD_FUZZ_SEED=$(or $(SEED),1000) $(BIN)/python -m pytest tests/test_fuzz.py --timeout 0 -o faulthandler_timeout=0
 	REREAD_LINEAR=20 $(BIN)/python -m pytest tests/test_linear.py -k structures --timeout 0 -o faulthandler_timeout=0
+
+# Break each guard against hostile input in turn: a test has to notice.
+mutants: $(VENV)/.tested-with
+	$(BIN)/python scripts/mutants.py
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
+from reread.cli._output import PrintableStream
 from reread.render.colours import readable_colours
 from reread.render.sanitize import coloured_output, csv_cell, safe, safe_json, safe_line, terminal_text
 
@@ -52,6 +55,14 @@ def test_nothing_but_colours_and_pictures_is_printed() -> None:
 def test_invisible_characters_become_visible() -> None:
     assert safe("a\u200b\U000e0041\u2028") == "a\\u200b\\U000e0041\\u2028"
     assert safe_json('"\U000e0041\x9b"') == '"\\udb40\\udc41\\u009b"'
+
+
+def test_nothing_else_passes_standard_output() -> None:
+    buffer = io.BytesIO()
+    stream = PrintableStream(buffer, encoding="utf-8")
+    stream.write("\x1b[1mbold\x1b[0m \x1b]0;title\x07\u202e")
+    stream.flush()
+    assert buffer.getvalue().decode() == "\x1b[1mbold\x1b[0m \\x1b]0;title\\x07\\u202e"
 
 
 def test_a_line_stays_one_line() -> None:

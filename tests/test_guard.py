@@ -99,3 +99,18 @@ def test_a_failure_is_one_line_on_the_console(path: str, status: int, caplog: py
     (record,) = caplog.records
     assert record.exc_info is None
     assert record.getMessage() == f"GET '{path}' failed: ValueError('a\\x1b[2Jb')"
+
+
+def test_an_answer_that_has_begun_is_not_begun_again() -> None:
+    sent: list[str] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message["type"])
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    headers = [(b"host", b"127.0.0.1:7373")]
+    scope = {"type": "http", "method": "GET", "path": "/late", "query_string": b"", "headers": headers}
+    run_async(Guard(broken, port=7373)(scope, receive, send))
+    assert sent == ["http.response.start"]

@@ -193,3 +193,8 @@ def test_short_texts_are_plain_text() -> None:
         for page in as_html(f"- {inline(text)}\n\n*{inline(text)}*\n\n{inline(text)}"):
             assert not {tag[2] for tag in TAG.finditer(page)} - MARKDOWN_TAGS, (text, page)
             assert "<pre" not in page and "<table" not in page and "<h" not in page, (text, page)
+
+
+def test_the_title_of_a_fold_is_one_line_of_text() -> None:
+    first, *_ = folded("a\n</details><b>\u202e", ["x"])
+    assert first == "<details><summary>a &lt;/details&gt;&lt;b&gt;\\u202e</summary>"

@@ -321,33 +321,38 @@ def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
     live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch, slow: str
 ) -> None:
     site, path = live
-    other = path.with_name("other.jsonl")
-    other.write_bytes(path.read_bytes())
+    slow_paths = [path, *(path.with_name(f"slow-{n}.jsonl") for n in range(9))]
+    for one in (*slow_paths, path.with_name("other.jsonl")):
+        one.write_bytes(path.read_bytes())
     started, may_end = threading.Event(), threading.Event()
 
     def slowed(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: Any, *args: Any) -> Any:
-            if self.key == path.stem:
+            if self.key != "other":
                 started.set()
                 assert may_end.wait(20)
             return function(self, *args)
 
         return call
 
-    assert len(site.get("/api/library")["sessions"]) == 2
+    assert len(site.get("/api/library")["sessions"]) == 11
     if slow == "reading":
         monkeypatch.setattr(OpenSession, "_read", slowed(OpenSession._read))
     else:
         monkeypatch.setattr(SessionView, "overview", slowed(SessionView.overview))
     statuses: list[int] = []
-    address = f"/api/sessions/{path.stem}"
-    requests = [threading.Thread(target=lambda: statuses.append(site.status(address))) for _ in range(80)]
+    names = [one.stem for one in slow_paths] * 8 if slow == "reading" else [path.stem] * 80
+
+    def ask(name: str) -> None:
+        statuses.append(site.status(f"/api/sessions/{name}"))
+
+    requests = [threading.Thread(target=ask, args=(name,)) for name in names]
     for request in requests:
         request.start()
     assert started.wait(20)
     wait_until(lambda: sum(request.is_alive() for request in requests) == 80)
     assert site.get("/api/sessions/other")["items"] == 2
-    assert len(site.get("/api/library")["sessions"]) == 2
+    assert len(site.get("/api/library")["sessions"]) == 11
     assert not statuses
     may_end.set()
     for request in requests:
@@ -975,3 +980,11 @@ def test_a_port_in_use_is_reported_in_one_line() -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 2
     assert re.fullmatch(rf"reread: Cannot listen on 127\.0\.0\.1:{port}: .*\n", done.stderr)
+
+
+def test_a_head_that_does_not_end_is_refused(demo: Site) -> None:
+    with ExitStack() as stack:
+        client = connected(demo, stack)
+        client.settimeout(5)
+        client.sendall(f"GET / HTTP/1.1\r\nHost: {demo.host}\r\nX: ".encode() + b"a" * 20_000)
+        assert client.recv(100).startswith(b"HTTP/1.1 400")
