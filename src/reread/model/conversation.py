@@ -16,10 +16,10 @@ from reread.accounting.billing import Usage, UsageRow, row_usage, total
 from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_int, as_str
 from reread.base.times import timestamp_ms
+from reread.model.between_messages import Marks
 from reread.model.bodies import Bodies
 from reread.model.call import CallContent
 from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
-from reread.model.marks import Marks
 from reread.model.message import MessageContent
 from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
