@@ -156,14 +156,18 @@ def appending(copy: KeptCopy) -> Generator[Write]:
 
 
 @contextmanager
-def new_file(path: str, *, replace: bool = False) -> Generator[Write]:
-    """Write a file that gets its name when it is whole; an exception leaves nothing."""
+def new_file(path: str, *, replace: bool = False, flush: bool = True) -> Generator[Write]:
+    """Write a file that gets its name when it is whole; an exception leaves nothing.
+
+    Without `flush`, a power failure may lose it.
+    """
     temporary = os.path.join(os.path.split(path)[0], TEMPORARY + secrets.token_hex(6))
     descriptor = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         try:
             yield lambda data: write_all(descriptor, data)
-            os.fsync(descriptor)
+            if flush:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         if not replace and os.path.lexists(path):
@@ -178,7 +182,7 @@ def new_file(path: str, *, replace: bool = False) -> Generator[Write]:
 def write_map(path: str, frames: Sequence[ZstdFrame], *, appended: int = 0) -> None:
     """Write the map of a kept file; only the last lines if `appended` says that the others are there."""
     if not appended:
-        with new_file(path + MAP_SUFFIX, replace=True) as write:
+        with new_file(path + MAP_SUFFIX, replace=True, flush=False) as write:  # it can be made again
             write(map_bytes(frames))
         return
     descriptor = open_no_link(path + MAP_SUFFIX, os.O_WRONLY | os.O_APPEND)

@@ -87,7 +87,7 @@ def keep(
     total = 0 if dry_run or not sys.stderr.isatty() else archive.pending_bytes(*sessions, root=roots)
     with progress("keeping", total) as step:
         report = archive.keep(*sessions, root=roots, dry_run=dry_run, progress=step)
-    stakes = archive.stakes(report if not sessions and not roots else None)
+    stakes = archive.stakes(report if not sessions and not roots else None) if as_json or not quiet else []
     if as_json:
         print_json(_report_value(archive, report, stakes))
     else:

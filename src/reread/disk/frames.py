@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
@@ -28,6 +29,9 @@ _SIZE_BYTES = (0, 2, 4, 8)
 _RLE, _RESERVED = 1, 3
 """Types of blocks: one byte that is repeated, and one that no file has."""
 _LINE = re.compile(rb"(0|[1-9]\d{0,18}) ([1-9]\d{0,18}) ([0-9a-f]{64}) ([0-9a-f]{64})\n")
+
+_compressors = threading.local()
+"""The compressor for each level; no two threads may use one at once."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads `length` bytes at `offset`."""
@@ -89,7 +93,9 @@ def pack(data: bytes, level: int) -> bytes:
     from reread.disk.zstd import CompressionParameter, ZstdCompressor
 
     options: dict[int, int] = {CompressionParameter.compression_level: level, CompressionParameter.checksum_flag: 1}
-    compressor = ZstdCompressor(options=options)
+    if not hasattr(_compressors, str(level)):  # making one takes as long as packing half a megabyte
+        setattr(_compressors, str(level), ZstdCompressor(options=options))
+    compressor: ZstdCompressor = getattr(_compressors, str(level))
     return compressor.compress(data, mode=ZstdCompressor.FLUSH_FRAME)
 
 

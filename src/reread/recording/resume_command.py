@@ -51,6 +51,12 @@ def resumption(path: Path) -> Resumption:
     is ignored: a file from elsewhere must not choose what runs.
     """
     header = read_header(path)
+    if not os.path.lexists(path):
+        target = layout.config_folders()[0]
+        raise Misuse(
+            f"Cannot resume {header.id!r}: Claude Code has deleted it; restore it with"
+            f" `reread keep --restore {shlex.quote(header.id)} -o {shlex.quote(str(target))}`."
+        )
     stored = StoredConversation(path)
     if header.captured:
         ids, runs = stored.session_ids, stored.runs
