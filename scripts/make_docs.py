@@ -58,7 +58,7 @@ ORDER = {
         "types.Commit",
         "types.PullRequest",
     ),
-    "Sharing": ("export",),
+    "Sharing": ("export", "redact", "Redaction", "types.SensitiveText", "types.Occurrence", "types.RemovalManifest"),
     "Keeping": (
         "keep",
         "Archive",
@@ -91,7 +91,7 @@ ORDER = {
         "types.Records",
         "types.Lines",
     ),
-    "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Unreadable", "Unwritable"),
+    "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Undecided", "Unreadable", "Unwritable"),
 }
 """The public names by what they are for, and the types that they give."""
 INTERNAL = frozenset(

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from reread.archive.archive import Archive, keep
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
-    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
+    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Undecided, Unreadable, Unwritable
     from reread.index.find import search
     from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
     from reread.model.ledger import Fate
     from reread.reader.export_formats import export
+    from reread.reader.redacted_export import Redaction, redact
     from reread.recording.player import replay
     from reread.recording.recorder import capture
     from reread.records.decode import Decoder, Record
@@ -49,10 +50,12 @@ _MODULES = {
     "Misuse": "errors",
     "NotFound": "errors",
     "Record": "records.decode",
+    "Redaction": "reader.redacted_export",
     "RereadError": "errors",
     "Session": "session.session",
     "Store": "catalog.store",
     "Turn": "model.conversation",
+    "Undecided": "errors",
     "Unreadable": "errors",
     "Unwritable": "errors",
     "Usage": "accounting.billing",
@@ -66,6 +69,7 @@ _MODULES = {
     "follow": "session.follow",
     "keep": "archive.archive",
     "open": "session.session",
+    "redact": "reader.redacted_export",
     "replay": "recording.player",
     "search": "index.find",
     "sessions": "catalog.summaries",
@@ -92,10 +96,12 @@ __all__ = [
     "Misuse",
     "NotFound",
     "Record",
+    "Redaction",
     "RereadError",
     "Session",
     "Store",
     "Turn",
+    "Undecided",
     "Unreadable",
     "Unwritable",
     "Usage",
@@ -109,6 +115,7 @@ __all__ = [
     "follow",
     "keep",
     "open",
+    "redact",
     "replay",
     "search",
     "sessions",

@@ -5,7 +5,8 @@ RereadError
 ├── Ambiguous     an id prefix that matches several sessions
 ├── Unreadable    the system refused to read: no permission, a folder, a file that vanished
 ├── Unwritable    the system refused to write: a full disk, no permission
-└── Misuse        an invalid argument or combination of options
+├── Misuse        an invalid argument or combination of options
+└── Undecided     a session cannot be shared before somebody has decided about what was found in it
 """
 
 from __future__ import annotations
@@ -69,6 +70,15 @@ class Unwritable(RereadError):
     def at(cls, path: str | Path, error: OSError) -> Unwritable:
         """Return the error for a path that could not be written."""
         return cls(f"Cannot write {path}: {error.strerror or error}.", path=str(path))
+
+
+class Undecided(RereadError):
+    """Somebody has to decide about findings before a session is shared."""
+
+    def __init__(self, message: str, *, findings: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
+        """The findings that nobody decided about."""
 
 
 class Misuse(RereadError):

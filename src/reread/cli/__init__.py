@@ -18,9 +18,9 @@ from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.base.version import __version__
 from reread.cli._options import root_options
 from reread.cli._output import guard_output
-from reread.errors import RereadError
+from reread.errors import RereadError, Undecided
 
-OK, FAILED, INTERRUPTED = 0, 2, 130
+OK, FAILED, UNDECIDED, INTERRUPTED = 0, 2, 3, 130
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
@@ -28,7 +28,7 @@ HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats"),
-    "Keep and share": ("keep", "capture", "resume", "replay", "export", "secrets"),
+    "Keep and share": ("keep", "capture", "resume", "replay", "export", "share", "secrets"),
     "Set up": ("completion",),
 }
 """The verbs under the headings of the help."""
@@ -52,6 +52,7 @@ SYNONYMS = {
     "record": "capture",
     "continue": "resume",
     "play": "replay",
+    "redact": "share",
 }
 """Words of other programs for a verb."""
 
@@ -116,7 +117,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread files                   list the files that it changed
     reread blame src/app.py        see which session wrote each line
     reread export -o it.md         write it to a file
-    reread secrets latest          list the secrets in it
+    reread share -o it.html        write it without secrets, to show it to others
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread stats --by failure      see what failed, and how often
@@ -151,7 +152,7 @@ def main() -> None:
         code = OK
     except (click.ClickException, RereadError, OSError, MemoryError) as error:
         _print_error(error)
-        code = FAILED
+        code = UNDECIDED if isinstance(error, Undecided) else FAILED
     flush_or_discard(sys.stdout)
     flush_or_discard(sys.stderr)
     gc.freeze()  # the system frees a large session faster than the interpreter does

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +17,25 @@ from reread.cli._options import (
     merged_roots,
     open_session,
     project_option,
+    refuse_without,
     root_options,
     selection_from,
     selection_options,
 )
 from reread.cli._output import print_notice, progress
+from reread.cli._redaction import decision_options, start_redaction, summary_of, write_undecided
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
+    from reread.reader.redacted_export import Redaction
     from reread.render.selection import Selection
+    from reread.session.session import Session
 
 FORMATS_BY_SUFFIX = {
     ".html": "html",
     ".htm": "html",
     ".json": "json",
+    ".jsonl": "jsonl",
     ".md": "markdown",
     ".markdown": "markdown",
     ".txt": "markdown",
@@ -45,12 +51,15 @@ STDOUT = "-"
     "html",
     "markdown",
     "json",
+    "jsonl",
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @click.option(
     "-o", "--output", default="-", metavar="FILE|DIR", help="Write to this file or folder (default: standard output)."
 )
 @click.option("--no-images", is_flag=True, help="Omit images from HTML pages.")
+@click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
+@decision_options
 @selection_options
 @root_options
 @click.pass_context
@@ -60,39 +69,69 @@ def export(
     project: tuple[str, ...],
     form: str | None,
     output: str,
+    redact: bool,
+    review: Path | None,
+    replace_likely: bool,
+    texts: tuple[str, ...],
+    images: bool,
+    no_agents: bool,
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
     """Export a session to a file, or several to a folder of pages.
 
     An HTML page contains the reader and the session, and needs no network. Several sessions, or a folder of them,
-    become a folder of pages with an index; pages of unchanged sessions are not written again.
+    become a folder of pages with an index; pages of unchanged sessions are not written again. With --redact, secrets
+    and personal details are replaced; if something is left to decide, nothing is written, and the exit code is 3.
 
     \b
     reread export latest -o session.html
     reread export latest --turns -3 --no-thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
+    reread export latest --redact --review review.json -o session.html
     reread export ~/.claude -f html -o ./sessions
     """
+    for option in ("--review", "--replace-likely", "--replace", "--images", "--no-agents"):
+        refuse_without(ctx, option, "--redact", "it is about what is replaced")
     first, *others = sessions or (LATEST,)
     several = bool(others) or os.path.isdir(os.path.expanduser(first))
     form = form or (FORMATS_BY_SUFFIX.get(Path(output).suffix.lower()) if not several else None)
-    selection = selection_from(ctx, options)
+    selection = selection_from(ctx, {**options, "no_images": not images} if redact else options)
+
+    def redaction_of(session: Session) -> Redaction:
+        return start_redaction(
+            session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents
+        )
+
     if several:
         if project:
             raise Misuse("Cannot use --project with several sessions: it chooses the newest session of a project.")
-        return _export_site(ctx, sessions, form, output, root, selection)
+        return _export_site(ctx, sessions, form, output, root, selection, redaction_of if redact else None)
     from reread.base.gc_pause import gc_paused
-    from reread.reader.export_formats import FORMATS, write_document
+    from reread.reader.export_formats import FORMATS, write_companions, write_document
 
     form = _checked_format(ctx, form, output)
     session = open_session(ctx, first, root, project)
+    if redact:
+        from msgspec import structs
+
+        redaction = redaction_of(session)
+        if redaction.undecided:
+            write_undecided(redaction, review)
+        document = redaction.export(form, to=None if output == STDOUT else Path(output), **structs.asdict(selection))
+        click.echo(summary_of(redaction), err=True)
+        if output == STDOUT:
+            sys.stdout.buffer.write(document)
+        return None
     pieces = FORMATS[form](session, selection)
     if output == STDOUT:
         return sys.stdout.buffer.writelines(pieces)
     with gc_paused():
-        return write_document(session, pieces, Path(output))
+        write_document(session, pieces, Path(output))
+        if form == "jsonl":
+            write_companions(session, Path(output))
+    return None
 
 
 def _checked_format(ctx: click.Context, form: str | None, output: str) -> str:
@@ -118,6 +157,7 @@ def _export_site(
     output: str,
     root: tuple[Path, ...],
     selection: Selection,
+    redaction_of: Callable[[Session], Redaction] | None,
 ) -> None:
     from reread.catalog.resolve import resolve_session
     from reread.disk.layout import expand_path, sessions_below
@@ -138,7 +178,14 @@ def _export_site(
     if not paths:
         raise Misuse(f"No sessions in {', '.join(sessions)}; name a session or a folder that contains some.")
     with progress("writing", len(paths)) as step:
-        site = write_site(paths, Path(output), selection, progress=step)
+        if redaction_of is None:
+            site = write_site(paths, Path(output), selection, progress=step)
+        else:
+            from reread.reader.redacted_site import write_redacted_site
+            from reread.session.session import open  # noqa: A004
+
+            redactions = [redaction_of(open(path)) for path in paths]
+            site = write_redacted_site(redactions, Path(output), selection, progress=step)
     for fault in site.faults:
         print_notice(fault)
     click.echo(f"{safe(site.index)}: {site.written} written, {site.unchanged} unchanged", err=True)

@@ -9,12 +9,14 @@ from typing import IO, Any
 
 from reread.disk.atomic import write_atomic
 from reread.disk.kept import stat_file
-from reread.disk.regular import PRIVATE_FILE
+from reread.disk.regular import PRIVATE_FILE, make_private_folder
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
 from reread.session.session import Session, open  # noqa: A004
+
+CHUNK = 1 << 20
 
 Format = Callable[[Session, Selection], Iterator[bytes]]
 
@@ -29,7 +31,17 @@ def _html(session: Session, selection: Selection) -> Iterator[bytes]:
     return session_html(session, selection)
 
 
-FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": session_json}
+def _jsonl(session: Session, selection: Selection) -> Iterator[bytes]:
+    """The session's own file, byte for byte."""
+    if selection.is_excerpt or not selection.every_kind:
+        raise Misuse("Cannot select parts of a session in jsonl, which is its own file; use -f json.")
+    at = 0
+    while data := session.source.read(at, CHUNK):
+        yield data
+        at += len(data)
+
+
+FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": session_json, "jsonl": _jsonl}
 """Every format by name."""
 
 
@@ -73,3 +85,18 @@ def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> Non
         write_atomic(path, pieces, mode=copy_mode(session))
     except OSError as error:
         raise Unwritable.at(path, error) from error
+
+
+def write_companions(session: Session, path: Path) -> None:
+    """Write the files of a session's agents and its spilled results beside a copy of its own file."""
+    if session.path is None:
+        return
+    beside, target = session.path.with_suffix(""), path.with_suffix("")
+    names = [agent.relative_to(beside) for agent in session.agent_files().values() if agent.is_relative_to(beside)]
+    names += [name.with_suffix(".meta.json") for name in names]
+    spilled = beside / "tool-results"
+    names += [file.relative_to(beside) for file in sorted(spilled.iterdir())] if os.path.isdir(spilled) else []
+    for name in names:
+        if os.path.isfile(beside / name):
+            make_private_folder((target / name).parent)
+            write_atomic(target / name, [(beside / name).read_bytes()])

@@ -67,18 +67,20 @@ def write_site(
     folder: Path,
     selection: Selection = EVERYTHING,
     *,
+    open_session: Callable[[Path], Session] = lambda path: Session(FileSource(path)),
     progress: Callable[[int], None] = lambda _: None,
 ) -> SiteResult:
     """Write a page for each session and an index of all; pages of deleted sessions are kept."""
     try:
-        return _SiteWriter(folder, selection).write(sessions, progress)
+        return _SiteWriter(folder, selection, open_session).write(sessions, progress)
     except OSError as error:
         raise Unwritable.at(folder, error) from error
 
 
 class _SiteWriter:
-    def __init__(self, folder: Path, selection: Selection) -> None:
+    def __init__(self, folder: Path, selection: Selection, open_session: Callable[[Path], Session]) -> None:
         self.folder = folder
+        self.open_session = open_session
         self.selection = selection
         self.scripts = {"reader.js": reader_file("export.js"), "reader.css": reader_file("export.css")}
         self.scripts |= {NOTICES: reader_file(NOTICES)}
@@ -115,16 +117,16 @@ class _SiteWriter:
 
     def _write_page(self, key: str, path: Path, assets: Assets) -> bool:
         """Write a session's page unless it exists and the session is unchanged."""
-        session = Session(FileSource(path))
+        session = self.open_session(path)
         known, page = self.manifest.pages.get(key), self.folder / f"{key}.html"
-        state = repr(session.usage_inputs.state)
-        if known is not None and known.state == state and page.exists():
+        state = repr(session.usage_inputs.state) if session.shown_as is None else ""
+        if known is not None and state and known.state == state and page.exists():
             return False
         self.mode &= copy_mode(session)
         pieces = session_html(session, self.selection, assets=assets, home=INDEX)
         self._write_file(page.name, pieces, copy_mode(session))
         row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
-        self.manifest.pages[key] = SitePage(_path_text(path), state, row)
+        self.manifest.pages[key] = SitePage(session.shown_as or _path_text(path), state, row)
         return True
 
     def _write_assets(self) -> None:

@@ -169,6 +169,10 @@ class Redactor:
             return finding.decision
         return None if span.sort == LIKELY else REPLACE
 
+    def is_replaced(self, span: Span) -> bool:
+        """True if a span is to be replaced or decided about."""
+        return self._decision(span) != KEEP
+
     def replacement(self, span: Span) -> str | None:
         """Return what a span is replaced by; None if it is kept. What nobody decided about is replaced."""
         if span.kind == BINARY:

@@ -80,6 +80,11 @@ from reread.records.decode import Records
 from reread.records.envelope import CacheCreationFields, ServerToolFields, UsageFields
 from reread.records.lines import Lines
 from reread.records.types import Entry
+from reread.redaction.decisions import DecisionStore
+from reread.redaction.findings import Occurrence, SensitiveText
+from reread.redaction.manifest import RemovalManifest, Removed
+from reread.redaction.omissions import Omitted
+from reread.redaction.rewrite import Dropped
 from reread.reports.blame_report import BlamedLine
 from reread.reports.diff_report import DiffSide, FileDifference, SessionDiff
 from reread.reports.file_report import FileAt
@@ -123,8 +128,10 @@ __all__ = [
     "ContextFill",
     "ConversationWriter",
     "CostComparison",
+    "DecisionStore",
     "DiffSide",
     "Document",
+    "Dropped",
     "Entry",
     "Fallback",
     "FallbackModel",
@@ -152,6 +159,8 @@ __all__ = [
     "Metadata",
     "ModelName",
     "Node",
+    "Occurrence",
+    "Omitted",
     "OutputFile",
     "Price",
     "PricedModel",
@@ -162,10 +171,13 @@ __all__ = [
     "Rates",
     "Records",
     "RedactedThinking",
+    "RemovalManifest",
+    "Removed",
     "RestoredFile",
     "ResultBlock",
     "Retention",
     "SearchResult",
+    "SensitiveText",
     "ServerToolFields",
     "ServerToolUse",
     "SessionDiff",

@@ -1,0 +1,85 @@
+"""Options and steps that verbs which share sessions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reread.cli._output import print_notice
+
+if TYPE_CHECKING:
+    from reread.reader.redacted_export import Redaction
+    from reread.session.session import Session
+
+REVIEW = click.Path(dir_okay=False, path_type=Path)
+
+
+def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --review, --replace-likely, --replace, --images and --no-agents."""
+    for option in reversed(
+        [
+            click.option(
+                "--review",
+                type=REVIEW,
+                metavar="FILE",
+                help="Read decisions from this file; write what is left to decide to it.",
+            ),
+            click.option("--replace-likely", is_flag=True, help="Also replace what only may be a secret."),
+            click.option(
+                "--replace", "texts", multiple=True, metavar="TEXT", help="Replace this text everywhere. Repeatable."
+            ),
+            click.option("--images", is_flag=True, help="Keep images, which cannot be scanned for what they show."),
+            click.option("--no-agents", is_flag=True, help="Leave out the conversations of agents."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def start_redaction(
+    session: Session, *, review: Path | None, replace_likely: bool, texts: tuple[str, ...], images: bool, agents: bool
+) -> Redaction:
+    """Scan a session, and decide what the options decide."""
+    from reread.reader.redacted_export import Redaction
+    from reread.redaction.decisions import read_review
+
+    redaction = Redaction(session, images=images, agents=agents)
+    for text in texts:
+        redaction.replace_text(text)
+    if review is not None:
+        redaction.decide_all(read_review(review))
+    if replace_likely:
+        redaction.replace_undecided()
+    return redaction
+
+
+def write_undecided(redaction: Redaction, review: Path | None) -> None:
+    """Write what is left to decide to the review file, and list it."""
+    from reread.redaction.decisions import write_review
+
+    if review is not None:
+        likely = [finding for finding in redaction.findings if finding.sort == "likely"]
+        write_review(review, redaction.session.id, likely)
+        print_notice(f"Wrote {len(likely)} findings to {review}; decide about each, and run the same command again.")
+    for finding in redaction.undecided:
+        place = finding.places[0]
+        print_notice(f"{place.file}:{place.line}: {finding.kind} {finding.mask}")
+
+
+def summary_of(redaction: Redaction) -> str:
+    """Return what was replaced, kept and left out, in a line."""
+    counts: dict[str, int] = {}
+    for finding in redaction.findings:
+        key = "kept" if finding.decision == "keep" else finding.sort
+        counts[key] = counts.get(key, 0) + 1
+    omitted = redaction.omitted
+    left_out = [
+        f"{count:,} {noun}"
+        for count, noun in ((omitted.images, "images"), (omitted.signatures, "signatures"), (omitted.ids, "ids"))
+        if count
+    ]
+    values = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "nothing"
+    return f"found {values}" + (f"; left out {', '.join(left_out)}" if left_out else "")

@@ -1,0 +1,95 @@
+"""What a shared document says about what was removed, and the private map that undoes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import msgspec
+
+from reread.base.version import __version__
+from reread.errors import NotFound
+from reread.redaction.decisions import DecisionStore
+from reread.redaction.findings import KEEP, SensitiveText
+from reread.redaction.finished import rewrite_document
+from reread.redaction.omissions import Omitted
+from reread.redaction.redactor import Redactor
+from reread.redaction.rewrite import Dropped
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """One value that was replaced or kept; never the value itself."""
+
+    sort: str
+    kind: str
+    replacement: str | None
+    """None if it was kept."""
+    count: int
+
+
+class RemovalManifest(msgspec.Struct, frozen=True):
+    """What was removed from a session before it was shared."""
+
+    reread: str
+    session: str
+    format: str
+    document: str
+    """The SHA-256 of the document, or of all files of a folder."""
+    removed: list[Removed]
+    kept: list[Removed]
+    """What was found and kept because someone decided so."""
+    omitted: Omitted
+    """Pictures, signatures and ids that were left out."""
+    dropped: Dropped
+    """Lines that could not be read and were left out."""
+
+
+def make_manifest(redactor: Redactor, form: str, document: bytes) -> RemovalManifest:
+    """Return the manifest of a finished document."""
+    findings = redactor.findings
+    return RemovalManifest(
+        reread=__version__,
+        session=redactor.session.id,
+        format=form,
+        document=digest_of(document),
+        removed=[_removed(finding, redactor.replaced[finding.id]) for finding in findings if finding.decision != KEEP],
+        kept=[Removed(each.sort, each.kind, None, each.count) for each in findings if each.decision == KEEP],
+        omitted=redactor.omitted,
+        dropped=redactor.dropped,
+    )
+
+
+def _removed(finding: SensitiveText, count: int) -> Removed:
+    return Removed(finding.sort, finding.kind, finding.replacement, count)
+
+
+def digest_of(document: bytes) -> str:
+    """Return what identifies a finished document."""
+    return hashlib.sha256(document).hexdigest()
+
+
+def keep_private_map(redactor: Redactor, document: bytes) -> None:
+    """Keep what each replacement stood for, on this machine and for its owner only."""
+    originals: dict[str, str] = {}
+    for finding in redactor.findings:
+        value = redactor.value_of(finding.id)
+        if value is not None and finding.decision != KEEP:
+            originals.setdefault(finding.replacement, value)
+    redactor.store.keep_map(digest_of(document), msgspec.json.encode(originals))
+
+
+def undo(document: bytes, store: DecisionStore | None = None) -> bytes:
+    """Return a document with what was replaced put back; raise NotFound if it was not made on this machine."""
+    content = (store or DecisionStore()).read_map(digest_of(document))
+    if content is None:
+        raise NotFound("No private map for this file: it was changed, or not made on this machine.")
+    originals: dict[str, str] = msgspec.json.decode(content, type=dict[str, str])
+    escape = document.lstrip()[:1] in (b"{", b"[", b"<")
+
+    def change(data: bytes) -> bytes:
+        for replacement, value in sorted(originals.items(), key=lambda item: -len(item[0])):
+            new = json.dumps(value, ensure_ascii=False)[1:-1] if escape else value
+            data = data.replace(replacement.encode(), new.encode("utf-8", "replace"))
+        return data
+
+    return rewrite_document(document, change)

@@ -1,0 +1,238 @@
+"""A shared session has nothing in any of its bytes that was to be removed, and nothing is shared undecided."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import planted
+import pytest
+from command import run
+
+import reread
+from reread.reader.redacted_export import Redaction
+from reread.redaction.decisions import DecisionStore, read_review
+from reread.redaction.finished import finished_texts
+from reread.redaction.manifest import undo
+
+FORMATS = ("html", "markdown", "json", "jsonl")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DecisionStore:
+    return DecisionStore(tmp_path / "store")
+
+
+def everything(document: bytes) -> str:
+    """Return all bytes of a document, and all that is packed into it."""
+    return document.decode("utf-8", "replace") + "".join(finished_texts(document))
+
+
+def likely_session(folder: Path) -> Path:
+    """Write a session with two likely secrets, one of them in two places."""
+    made = planted.Planting()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{planted.ID}.jsonl"
+    records = [
+        made.prompt('use password = "hunter2!x" and db_password: "s3cr3t-99z"'),
+        made.answer(planted.text("I used hunter2!x as you said.")),
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_no_needle_is_in_any_byte_of_any_format(tmp_path: Path, store: DecisionStore):
+    native, needles = planted.plant(tmp_path / "a")
+    printed, streamed = planted.stream(tmp_path)
+    for path, hidden in ((native, needles), (printed, streamed)):
+        redaction = Redaction(reread.open(path), store=store)
+        again = Redaction(reread.open(path), store=store)
+        for form in FORMATS:
+            document = redaction.export(form)
+            text = everything(document)
+            assert [place for place, needle in hidden.items() if needle in text] == [], form
+            assert "wilhelmina" not in text.lower() and "harbor-post" not in text, form
+            assert str(tmp_path) not in text, form
+            assert again.export(form) == document, f"{form}: the same export twice has the same bytes"
+
+
+def test_agents_and_their_answers_are_in_the_export_and_clean(tmp_path: Path, store: DecisionStore):
+    path, needles = planted.plant(tmp_path)
+    document = json.loads(Redaction(reread.open(path), store=store).export("json"))
+    assert list(document["agents"]) == ["a1b2c3"]
+    assert "[redacted-github-token-" in json.dumps(document["agents"]["a1b2c3"])
+    without = json.loads(Redaction(reread.open(path), store=store, agents=False).export("json"))
+    assert without["agents"] == {}
+    assert not [place for place, needle in needles.items() if needle in json.dumps([document, without])]
+
+
+def test_jsonl_keeps_lines_and_shape_and_its_companions_are_clean(tmp_path: Path, store: DecisionStore):
+    path, needles = planted.plant(tmp_path / "a")
+    target = tmp_path / "out" / "shared.jsonl"
+    target.parent.mkdir()
+    Redaction(reread.open(path), store=store).export("jsonl", to=target)
+    before, after = path.read_bytes().splitlines(), target.read_bytes().splitlines()
+    assert len(before) == len(after)
+    whole = [n for n, line in enumerate(before) if line.startswith(b"{") and line.endswith(b"}")]
+    for n in whole:
+        assert json.loads(after[n]).keys() == json.loads(before[n]).keys()
+    files = [file for file in target.parent.rglob("*") if file.is_file()]
+    assert {file.name for file in files} >= {"agent-a1b2c3.jsonl", "agent-a1b2c3.meta.json", "toolu_7.txt"}
+    for file in files:
+        text = everything(file.read_bytes())
+        assert [place for place, needle in needles.items() if needle in text] == [], file
+    assert len(reread.open(target).agents) == 1
+
+
+def test_a_plain_jsonl_export_is_the_file_itself(tmp_path: Path):
+    path, _ = planted.plant(tmp_path / "a")
+    assert reread.export(path, "jsonl") == path.read_bytes()
+    done = run("export", str(path), "-o", str(tmp_path / "copy.jsonl"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "copy.jsonl").read_bytes() == path.read_bytes()
+    assert (tmp_path / "copy" / "tool-results" / "toolu_7.txt").exists()
+    assert run("export", str(path), "-f", "jsonl", "--turns", "1").returncode == 2
+
+
+def test_one_value_is_one_finding_and_one_replacement(tmp_path: Path, store: DecisionStore):
+    redaction = Redaction(reread.open(likely_session(tmp_path)), store=store)
+    assert [(finding.sort, finding.decision) for finding in redaction.undecided] == [("likely", None)] * 2
+    first = redaction.undecided[0]
+    redaction.decide(first, "replace")
+    redaction.decide(redaction.undecided[0].id, "keep")
+    text = redaction.export("markdown").decode()
+    assert "hunter2" not in text and text.count(first.replacement) == 2
+    assert "s3cr3t-99z" in text
+
+
+def test_nothing_is_written_as_long_as_something_is_undecided(tmp_path: Path, store: DecisionStore):
+    redaction = Redaction(reread.open(likely_session(tmp_path)), store=store)
+    target = tmp_path / "out.html"
+    with pytest.raises(reread.Undecided) as caught:
+        redaction.export("html", to=target)
+    assert len(caught.value.findings) == 2
+    assert not target.exists() and not list(tmp_path.glob("out*"))
+
+
+def test_keep_everywhere_holds_in_other_sessions_and_stores_no_secret(tmp_path: Path, store: DecisionStore):
+    redaction = Redaction(reread.open(likely_session(tmp_path / "a")), store=store)
+    for finding in redaction.undecided:
+        redaction.decide(finding, "keep", everywhere=True)
+    other = Redaction(reread.open(likely_session(tmp_path / "b")), store=DecisionStore(store.folder))
+    assert other.undecided == []
+    for file in store.folder.rglob("*"):
+        assert not file.is_file() or (b"hunter2" not in file.read_bytes() and file.stat().st_mode & 0o077 == 0)
+
+
+def test_a_text_of_ones_own_is_replaced_everywhere(tmp_path: Path, store: DecisionStore):
+    path, _ = planted.plant(tmp_path)
+    redaction = Redaction(reread.open(path), store=store)
+    redaction.replace_text("Deploy with")
+    assert "Deploy with" not in everything(redaction.export("html"))
+
+
+def test_the_manifest_says_what_was_removed_and_the_private_map_puts_it_back(tmp_path: Path, store: DecisionStore):
+    path, needles = planted.plant(tmp_path / "a")
+    for form in FORMATS:
+        target = tmp_path / f"x.{form}"
+        document = Redaction(reread.open(path), store=store).export(form, to=target)
+        text = (tmp_path / f"x.{form}.manifest.json").read_text()
+        manifest = json.loads(text)
+        assert manifest["omitted"]["images"] == 1 and manifest["dropped"]["lines"] == 2
+        assert {entry["kind"] for entry in manifest["removed"]} >= {"github-token", "email", "user"}
+        assert not [place for place, needle in needles.items() if needle in text]
+        assert needles["prompt"] in everything(undo(document, store)), form
+    with pytest.raises(reread.NotFound):
+        undo(document + b"x", store)
+
+
+def test_what_only_the_finished_document_shows_is_replaced_too(tmp_path: Path, store: DecisionStore):
+    """A page that writes two fields side by side can make a secret of what neither of them is."""
+    redaction = Redaction(reread.open(likely_session(tmp_path)), store=store)
+    redaction.replace_undecided()
+    assert redaction.left_in([b"nothing here"]) == []
+    assert redaction.left_in([planted.needle("late").encode()]) == ["github-token"]
+    packed = redaction.export("html").replace(b"</body>", planted.needle("late").encode() + b"</body>")
+    assert redaction.left_in([packed]) == ["github-token"]
+
+
+def test_a_site_is_redacted_as_a_whole(tmp_path: Path):
+    _, needles = planted.plant(tmp_path / "a")
+    out = tmp_path / "site"
+    home = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    done = run("export", str(tmp_path / "a"), "--redact", "-f", "html", "-o", str(out), home=tmp_path, env=home)
+    assert done.returncode == 0, done.stderr
+    files = [file for file in out.rglob("*") if file.is_file()]
+    assert {"index.html", "site.json"} <= {file.name for file in files}
+    for file in files:
+        text = everything(file.read_bytes())
+        assert [place for place, needle in needles.items() if needle in text] == [], file
+        assert "wilhelmina" not in text and (str(tmp_path) not in text), file
+
+
+def test_the_verb_exits_with_3_and_takes_decisions_from_a_review(tmp_path: Path):
+    path, out, review = likely_session(tmp_path / "a"), tmp_path / "x.md", tmp_path / "review.json"
+    words = ("export", str(path), "--redact", "--review", str(review), "-o", str(out))
+    env = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    done = run(*words, home=tmp_path, env=env)
+    assert done.returncode == 3 and not out.exists(), done.stderr
+    assert "hunter2" not in review.read_text() and "hunter2" not in done.stderr
+    content = json.loads(review.read_text())
+    content["findings"][0]["decision"], content["findings"][1]["decision"] = "replace", "keep"
+    review.write_text(json.dumps(content))
+    assert len(read_review(review)) == 2
+    done = run(*words, home=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "hunter2" not in out.read_text() and "s3cr3t-99z" in out.read_text()
+    done = run("export", str(path), "--redact", "--replace-likely", "-f", "json", home=tmp_path, env=env)
+    assert done.returncode == 0 and "hunter2" not in done.stdout and "s3cr3t-99z" not in done.stdout
+    assert run("export", str(path), "--review", "x").returncode == 2
+
+
+def test_share_asks_for_one_key_a_finding(tmp_path: Path):
+    path, out = likely_session(tmp_path / "a"), tmp_path / "x.md"
+    text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["r", "k"])
+    assert code == 0, text
+    assert "1/2" in text and "2/2" in text and "hunter2" not in text
+    assert "hunter2" not in out.read_text() and "s3cr3t-99z" in out.read_text()
+    out.unlink()
+    text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["r", "q"])
+    assert code == 3 and not out.exists(), text
+
+
+def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int]:
+    """Run a verb in a terminal, and press a key each time it asks for one."""
+    leader, follower = pty.openpty()
+    env = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "XDG_DATA_HOME": str(home / "data")}
+    command = [sys.executable, "-m", "reread", *words]
+    process = subprocess.Popen(
+        command, stdin=follower, stdout=follower, stderr=follower, env=env, start_new_session=True
+    )
+    os.close(follower)
+    shown, end, pressed = "", time.monotonic() + 60, 0.0
+    try:
+        while time.monotonic() < end:
+            if select.select([leader], [], [], 0.2)[0]:
+                try:
+                    data = os.read(leader, 4096)
+                except OSError:  # the program has closed its terminal
+                    break
+                shown += data.decode("utf-8", "replace")
+            elif process.poll() is not None:
+                break
+            *asked, answer = shown.split("[q]uit")
+            is_waiting = bool(asked) and "\n" not in answer and len(asked) <= len(keys)
+            if is_waiting and time.monotonic() - pressed > 1:  # what is typed before it listens is lost
+                os.write(leader, keys[len(asked) - 1].encode())
+                pressed = time.monotonic()
+        return shown, process.wait(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(leader)
