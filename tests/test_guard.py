@@ -20,7 +20,12 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def request(
-    *headers: tuple[str, str], path: str = "/", query_string: bytes = b"", page: Any = page, **options: Any
+    *headers: tuple[str, str],
+    path: str = "/",
+    query_string: bytes = b"",
+    page: Any = page,
+    method: str = "GET",
+    **options: Any,
 ) -> tuple[int, Headers]:
     """Send a request to a guarded page; return the status and the headers of the response."""
     sent: list[Message] = []
@@ -32,7 +37,7 @@ def request(
         sent.append(message)
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query_string, "headers": raw}
+    scope = {"type": "http", "method": method, "path": path, "query_string": query_string, "headers": raw}
     run_async(Guard(page, **{"port": 7373, **options})(scope, receive, send))
     return sent[0]["status"], Headers(raw=sent[0]["headers"])
 
@@ -114,3 +119,16 @@ def test_an_answer_that_has_begun_is_not_begun_again() -> None:
     scope = {"type": "http", "method": "GET", "path": "/late", "query_string": b"", "headers": headers}
     run_async(Guard(broken, port=7373)(scope, receive, send))
     assert sent == ["http.response.start"]
+
+
+def test_only_the_own_page_may_send_decisions_and_only_about_sharing() -> None:
+    own, other = ("origin", "http://127.0.0.1:7373"), ("origin", "http://evil.example")
+    json, form = ("content-type", "application/json"), ("content-type", "text/plain")
+    address = "/api/sessions/abc/share"
+    assert request(HOST, own, json, path=address, method="POST")[0] == 200
+    assert request(HOST, own, json, path=address, method="POST", token="t")[0] == 401
+    assert request(HOST, other, json, path=address, method="POST")[0] == 403
+    assert request(HOST, json, path=address, method="POST")[0] == 405
+    assert request(HOST, own, form, path=address, method="POST")[0] == 405
+    assert request(HOST, own, json, path="/api/sessions/abc", method="POST")[0] == 405
+    assert request(HOST, own, json, path=address, method="DELETE")[0] == 405

@@ -525,6 +525,27 @@ export interface LibrarySearch {
   pending: number;
 }
 
+/** Something that must not be shared, or somebody has to decide about. */
+export interface ShareFinding {
+  id: string;
+  sort: string;
+  kind: string;
+  mask: string;
+  replacement: string;
+  count: number;
+  file: string;
+  line: number;
+  context: string;
+  decision: string | null;
+}
+
+/** What was found in a session that is to be shared. */
+export interface ShareReview {
+  findings: ShareFinding[];
+  undecided: number;
+  preview: string | null;
+}
+
 export type Node =
   | Prose
   | Code

@@ -11,7 +11,9 @@ from reread.redaction.spans import CERTAIN, PERSONAL, SORTS, Span
 
 MAX_PLACES = 200
 """How many places of one value are kept; the others are counted."""
-CONTEXT = 32
+CONTEXT = 48
+FIELD_END = "\x1f"
+"""What separates the strings of a record in its text."""
 REPLACE, KEEP = "replace", "keep"
 
 
@@ -83,7 +85,10 @@ class Findings:
 
 def masked_context(text: str, span: Span, others: Iterable[Span]) -> str:
     """Return the text around a span with everything found in it masked."""
-    start, end = max(0, span.start - CONTEXT), min(len(text), span.end + CONTEXT)
+    start = max(span.start - CONTEXT, text.rfind(FIELD_END, 0, span.start) + 1)
+    end = min(span.end + CONTEXT, len(text))
+    following = text.find(FIELD_END, span.end, end)
+    end = following if following >= 0 else end
     pieces: list[str] = []
     done = start
     for other in others:

@@ -16,8 +16,10 @@ _ESCAPE = re.compile(
 )
 """A character written as an escape of JSON, a shell, a URL or HTML."""
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
-_HIDING = re.compile(r"\\+u\{?00|\\+x[2-7]|%[2-7][0-9A-Fa-f]|%25|&#|\\/|[A-Za-z0-9+/]{60}\\+n")
+_HIDING = re.compile(r"\\+u\{?00|\\+x[2-7]|%[2-7][0-9A-Fa-f]|%25|&#|\\/")
 """Escapes that can be part of a secret."""
+_ENCODED_BREAK = re.compile(r"[A-Za-z0-9+/]{60}\\+n")
+"""The escaped end of a line of base64."""
 _COLOUR = re.compile(r"(?:\x1b\[[0-9;]{0,16}[A-Za-z])++")
 _LINE_END = r"[ \t\"'`\\+|│]{0,4}\r?\n[ \t]*+(?:\d{1,7}[→:|\t])?"
 _NEXT = r"(?=[\w+/=.:~$-])"
@@ -121,10 +123,16 @@ def without_colours(text: str) -> View | None:
     return _substitute(text, _COLOUR, lambda _: "") if "\x1b[" in text else None
 
 
+def _encoded_break(text: str, start: int) -> re.Match[str] | None:
+    return _ENCODED_BREAK.search(text, start) if text.find("\\n", start) >= 0 else None
+
+
 def unescaped(text: str) -> Iterator[tuple[int, View]]:
     """Yield each line in which escapes may hide a secret, with them decoded, once and again; and where it begins."""
+    if not ("\\" in text or "%" in text or "&#" in text):
+        return
     done = 0
-    while (found := _HIDING.search(text, done)) is not None:
+    while (found := _HIDING.search(text, done) or _encoded_break(text, done)) is not None:
         start = max(done, text.rfind("\n", 0, found.start()) + 1)
         done = text.find("\n", found.end())
         done = len(text) if done < 0 else done

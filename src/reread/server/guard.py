@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import re
 import secrets
 from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
@@ -15,6 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 METHODS = ("GET", "HEAD")
+REVIEW = re.compile(r"/api/sessions/[^/]+/share")
+"""The one address that takes a POST: decisions about what is shared. They change no session."""
 OWN_FETCH_SITES = ("same-origin", "none")
 """`Sec-Fetch-Site` of a request from the reader's own page, or of an address that the user typed."""
 TOKEN = "token"
@@ -84,7 +87,7 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             return _forbidden("Unknown host; open the address that `reread serve` printed.")
-        if scope["method"] not in METHODS:
+        if scope["method"] not in METHODS and not _is_decision(scope, headers):
             return PlainTextResponse("The reader changes nothing; use GET.", 405, {"allow": ", ".join(METHODS)})
         if any(origin != f"http://{hosts[0].lower()}" for origin in headers.getlist("origin")):
             return _forbidden("Another site sent this request.")
@@ -110,6 +113,12 @@ class Guard:
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), (self.token or "").encode())
+
+
+def _is_decision(scope: Scope, headers: Headers) -> bool:
+    """True if the reader's own page sends a decision: a form of another site cannot send JSON, nor hide its origin."""
+    is_json = headers.get("content-type", "") == "application/json"
+    return scope["method"] == "POST" and bool(REVIEW.fullmatch(scope["path"])) and is_json and "origin" in headers
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:

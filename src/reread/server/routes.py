@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from reread.base import jsontext
 from reread.disk.kept import file_exists
-from reread.errors import Misuse, NotFound, RereadError
+from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.html_export import STATIC, session_html
 from reread.reader.search import ItemFilter, filter_items, search_session
@@ -29,6 +29,7 @@ from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 from reread.server.library_stats import library_calls, library_stats
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
+from reread.server.sharing import ShareReviews
 from reread.server.threads import ThreadShare
 from reread.session.session import open  # noqa: A004
 
@@ -233,7 +234,8 @@ SESSION_ROUTES: dict[str, Handler] = {
 
 def make_app(library: SessionLibrary) -> Starlette:
     """Return the server's application, without the guard."""
-    open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
+    reviews = ShareReviews(library.find)
+    open_sessions = OpenSessions(reviews.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
     library_threads, search_threads, usage_threads = ThreadShare(8), ThreadShare(4), ThreadShare(4)
 
@@ -275,6 +277,27 @@ def make_app(library: SessionLibrary) -> Starlette:
     async def stats_calls(request: Request) -> Response:
         return json_response(await usage_threads.run(library_calls, library, dict(request.query_params)))
 
+    async def share(request: Request) -> Response:
+        key = request.path_params["key"]
+        if request.method != "POST":
+            return json_response(await usage_threads.run(reviews.review, key))
+        try:
+            body = jsontext.loads(await request.body())
+        except ValueError:
+            raise Misuse("Invalid request; send JSON.") from None
+        return json_response(await usage_threads.run(reviews.change, key, body))
+
+    def make_document(request: Request) -> Response:
+        params = Parameters(request)
+        chosen = {"thinking": not params.flag("no_thinking")} if params.flag("no_thinking") else {}
+        form = params.text("form") or "html"
+        document, media_type, name = reviews.document(request.path_params["key"], form, **chosen)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(document, media_type=media_type, headers=headers)
+
+    async def share_document(request: Request) -> Response:
+        return await usage_threads.run(make_document, request)
+
     async def library_events(request: Request) -> Response:
         await search_threads.run(library_search.prepare)  # a browser is here, and may search
         return event_stream(library.bus.stream(Listener(None)))
@@ -292,6 +315,8 @@ def make_app(library: SessionLibrary) -> Starlette:
         Route("/api/stats/calls", stats_calls),
         Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
+        Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
+        Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
         *_static_routes(),
     ]
@@ -327,7 +352,8 @@ def event_stream(events: AsyncIterator[bytes]) -> Response:
 
 
 async def _error_response(request: Request, error: Exception) -> Response:
-    return json_response({"error": str(error)}, 400 if isinstance(error, Misuse) else 404)
+    status = 400 if isinstance(error, Misuse) else 409 if isinstance(error, Undecided) else 404
+    return json_response({"error": str(error)}, status)
 
 
 async def _unknown_path(request: Request, error: Exception) -> Response:

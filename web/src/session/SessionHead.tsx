@@ -15,6 +15,7 @@ import { About } from "./About";
 import { ContextChart } from "./ContextChart";
 import { AgentFigures } from "./InlineAgent";
 import { nextFrame } from "./scrollTo";
+import { SharePane } from "./SharePane";
 
 /** Usage is loaded again after this many new items. */
 const USAGE_STEP = 20;
@@ -24,6 +25,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   useVersion(store);
   const { overview, source, thread } = store;
   const [about, setAbout] = useState(false);
+  const [sharing, setSharing] = useState(false);
   const loaded = useAsync("usage", () => nextFrame().then(() => source.usage(thread)), Math.floor(store.total / USAGE_STEP));
   const usage = loaded.state === "ready" ? loaded.value : null;
   const exportUrl = source.exportUrl(thread);
@@ -56,6 +58,11 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
               Export
             </a>
           )}
+          {exportUrl && !overview.agent && (
+            <button type="button" className="link-button" aria-expanded={sharing} onClick={() => setSharing(!sharing)}>
+              Share
+            </button>
+          )}
           <button type="button" className="link-button" onClick={() => print()}>
             Print
           </button>
@@ -65,6 +72,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
         </p>
       </div>
       <Notices overview={overview} usage={usage} />
+      {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
       {about && <About usage={usage} />}
       <ContextChart bars={usage?.context ?? null} turns={overview.turns} />
     </header>

@@ -1,0 +1,51 @@
+"""The values of the review before a session is shared; the TypeScript types are generated from these."""
+
+from __future__ import annotations
+
+from reread.reader.schema import Value
+from reread.redaction.findings import SensitiveText
+
+
+class ShareFinding(Value, frozen=True):
+    """Something that must not be shared, or somebody has to decide about."""
+
+    id: str
+    sort: str
+    """`certain`, `likely` or `personal`."""
+    kind: str
+    mask: str
+    replacement: str
+    count: int
+    file: str
+    line: int
+    """The line of its first place; 0 if it is not in a line."""
+    context: str
+    """The text around it, masked."""
+    decision: str | None
+    """`replace`, `keep`, or None if nobody decided."""
+
+    @classmethod
+    def of(cls, found: SensitiveText) -> ShareFinding:
+        """Return the value of a finding, with its first place."""
+        first = found.places[0]
+        return cls(
+            id=found.id,
+            sort=found.sort,
+            kind=found.kind,
+            mask=found.mask,
+            replacement=found.replacement,
+            count=found.count,
+            file=first.file,
+            line=first.line,
+            context=first.context,
+            decision=found.decision,
+        )
+
+
+class ShareReview(Value, frozen=True):
+    """What was found in a session that is to be shared."""
+
+    findings: list[ShareFinding]
+    undecided: int
+    preview: str | None = None
+    """The key under which the reader shows the session as others will see it."""

@@ -1,0 +1,45 @@
+"""The review before a session is shared, in the reader."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import planted
+from playwright.sync_api import expect
+
+Tab = Callable[..., Any]
+
+
+def test_findings_are_decided_previewed_and_downloaded(
+    tab: Tab, serve: Callable[..., str], axe: Callable[[Any], list[str]], tmp_path: Path
+) -> None:
+    made = planted.Planting()
+    records = [
+        made.prompt(f'use password = "hunter2!x" and {made("prompt")} for Project Harbor'),
+        made.answer(planted.text("I used hunter2!x for Project Harbor in /home/wilhelmina/shop.")),
+    ]
+    path = tmp_path / f"{planted.ID}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    page = tab(serve("serve", path))
+    page.locator(".message").first.wait_for()
+    page.get_by_role("button", name="Share", exact=True).click()
+    pane = page.get_by_role("region", name="Share")
+    expect(pane).to_contain_text("1 finding to decide about")
+    assert "hunter2" not in pane.inner_text() and made.needles["prompt"] not in pane.inner_text()
+    assert axe(page) == []
+    likely = pane.locator("details").first
+    likely.get_by_role("button", name="Replace").click()
+    expect(likely).to_contain_text("[redacted-password-1]")
+    pane.get_by_label("Replace a text of your own").fill("Project Harbor")
+    pane.locator("form").get_by_role("button", name="Replace").click()
+    expect(pane).to_contain_text("Secrets (2)")
+    with page.expect_download() as download:
+        pane.get_by_role("link", name="Download").click()
+    document = Path(download.value.path()).read_text()
+    assert "hunter2" not in document and "reread-index" in document
+    pane.get_by_role("button", name="Preview").click()
+    address = pane.get_by_role("link", name="Open the preview").get_attribute("href")
+    page.goto(page.url.split("#")[0] + str(address))
+    expect(page.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
+    assert "wilhelmina" not in page.locator("body").inner_text()

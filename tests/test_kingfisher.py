@@ -1,0 +1,50 @@
+"""Kingfisher as a second scanner; these tests are skipped if it is not installed."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from pathlib import Path
+
+import planted
+import pytest
+
+import reread
+from reread.reader.redacted_export import Redaction
+from reread.redaction.decisions import DecisionStore
+from reread.redaction.engines import installed_engines
+from reread.redaction.kingfisher import OFFLINE, find_kingfisher, kingfisher_secrets
+
+needs_kingfisher = pytest.mark.skipif(find_kingfisher() is None, reason="Kingfisher is not installed")
+
+
+def made_up(prefix: str, size: int, letters: str = string.ascii_letters + string.digits) -> str:
+    return prefix + "".join(random.Random(prefix).choices(letters, k=size))
+
+
+def test_nothing_leaves_the_machine():
+    assert {"--no-validate", "--no-update-check"} <= set(OFFLINE)
+
+
+def test_without_it_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("reread.redaction.engines.find_kingfisher", lambda: None)
+    assert installed_engines() == []
+
+
+@needs_kingfisher
+def test_it_finds_secrets_in_decoded_texts():
+    token = made_up("ghp" + "_", 36)
+    found = {span.value: span for span in kingfisher_secrets([f"key = {token}", "nothing here"])}
+    assert token in found and found[token].sort in ("certain", "likely")
+
+
+@needs_kingfisher
+def test_what_it_finds_is_replaced_or_to_be_decided(tmp_path: Path):
+    token = made_up("dop" + "_v1_", 64, "0123456789abcdef")
+    made = planted.Planting()
+    path = tmp_path / f"{planted.ID}.jsonl"
+    path.write_text(json.dumps(made.prompt(f"use {token}")) + "\n")
+    redaction = Redaction(reread.open(path), store=DecisionStore(tmp_path / "store"))
+    redaction.replace_undecided()
+    assert token.encode() not in redaction.export("markdown")

@@ -1,0 +1,150 @@
+/** The review before a session is shared: each finding in its place, a decision about each, the preview, the file. */
+
+import { useEffect, useState, type FormEvent } from "react";
+import { plural } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { toError } from "../kit/toError";
+import { sessionHref } from "../route";
+import { changeReview, FORMATS, loadReview, shareDocumentUrl, type ShareChange } from "../sharing";
+import type { ShareFinding, ShareReview } from "../values";
+
+const SORTS: [sort: string, title: string, note: string][] = [
+  ["likely", "To decide", "These may be secrets. Replace or keep each of them."],
+  ["certain", "Secrets", "In the format of a vendor, or texts of your own. They are replaced."],
+  ["personal", "Personal details", "Names, folders, hosts, mail addresses, remotes. They get pseudonyms."],
+];
+
+export function SharePane({ session, onClose }: { session: string; onClose(): void }) {
+  const [review, setReview] = useState<ShareReview | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [form, setForm] = useState<string>(FORMATS[0]);
+  const take = (answer: Promise<ShareReview>) =>
+    answer.then(
+      (next) => (setReview(next), setError(null), next),
+      (fault: unknown) => (setError(toError(fault).message), null),
+    );
+  useEffect(() => void take(loadReview(session)), [session]);
+  const change = (wanted: ShareChange) => take(changeReview(session, wanted));
+  return (
+    <section className="share-pane" aria-label="Share">
+      <div className="share-head">
+        <h2>Share</h2>
+        <button type="button" className="link-button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      {error !== null && <p role="alert">{error}</p>}
+      {review === null && error === null && <p>Looking for secrets and personal details …</p>}
+      {review !== null && (
+        <>
+          {SORTS.map(([sort, title, note]) => (
+            <Findings key={sort} title={title} note={note} session={session} change={change}
+              findings={review.findings.filter((finding) => finding.sort === sort)} />
+          ))}
+          <OwnText onReplace={(text) => void change({ action: "text", text })} />
+          <p className="share-actions">
+            {review.preview ? (
+              <a href={sessionHref({ session: review.preview })} target="_blank" rel="noreferrer">
+                Open the preview
+              </a>
+            ) : (
+              <button type="button" onClick={() => void change({ action: "preview" })}>
+                Preview what others will see
+              </button>
+            )}
+            <label>
+              Format{" "}
+              <select value={form} onChange={(event) => setForm(event.target.value)}>
+                {FORMATS.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            {review.undecided === 0 ? (
+              <a className="share-download" href={shareDocumentUrl(session, form)} download>
+                Download
+              </a>
+            ) : (
+              <span>{plural(review.undecided, "finding")} to decide about before the file can be made.</span>
+            )}
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+interface FindingsProps {
+  title: string;
+  note: string;
+  session: string;
+  findings: ShareFinding[];
+  change(wanted: ShareChange): Promise<unknown>;
+}
+
+function Findings({ title, note, session, findings, change }: FindingsProps) {
+  if (findings.length === 0) return null;
+  return (
+    <details open={findings.some((finding) => finding.decision === null)}>
+      <summary>
+        {title} ({findings.length})
+      </summary>
+      <p className="share-note">{note}</p>
+      <ul className="share-findings">
+        {findings.map((finding) => (
+          <li key={finding.id}>
+            <p className="share-what">
+              <b>{finding.kind}</b> <code>{finding.mask}</code>{" "}
+              {finding.line > 0 && <a href={sessionHref({ session }, { line: finding.line })}>line {finding.line}</a>}
+              {finding.count > 1 && ` and ${plural(finding.count - 1, "more place")}`}
+            </p>
+            {finding.context && (
+              <p className="share-context" dir="auto">
+                <PlainText text={finding.context} />
+              </p>
+            )}
+            <Decision finding={finding} change={change} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Decision({ finding, change }: { finding: ShareFinding; change(wanted: ShareChange): Promise<unknown> }) {
+  const decide = (decision: "replace" | "keep", everywhere = false) =>
+    void change({ action: "decide", id: finding.id, decision, everywhere });
+  return (
+    <p className="share-decision">
+      <button type="button" aria-pressed={finding.decision === "replace"} onClick={() => decide("replace")}>
+        Replace
+      </button>
+      <button type="button" aria-pressed={finding.decision === "keep"} onClick={() => decide("keep")}>
+        Keep
+      </button>
+      <button type="button" onClick={() => decide("keep", true)}>
+        Keep everywhere
+      </button>
+      {finding.decision === "replace" && <code>{finding.replacement}</code>}
+    </p>
+  );
+}
+
+function OwnText({ onReplace }: { onReplace(text: string): void }) {
+  const [text, setText] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim()) onReplace(text);
+    setText("");
+  };
+  return (
+    <form className="share-text" onSubmit={submit}>
+      <label>
+        Replace a text of your own <input value={text} onChange={(event) => setText(event.target.value)} />
+      </label>
+      <button type="submit" disabled={!text.trim()}>
+        Replace
+      </button>
+    </form>
+  );
+}
