@@ -1,19 +1,15 @@
 """Redaction: how fast texts are scanned, what is found of planted secrets, and what real code is taken for one.
 
-    python bench/redaction.py            # 20 MB of a generated session, 20 MB of code
+python bench/redaction.py            # 20 MB of a generated session, 20 MB of code
 """
 
 from __future__ import annotations
 
 import random
-import sys
 import sysconfig
 import time
 from collections import Counter
 from pathlib import Path
-
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
 
 from planting import HIDING_PLACES, secrets
 
@@ -24,6 +20,7 @@ from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import SecretScanner
 from reread.redaction.spans import leaves, replace_spans
 
+ROOT = Path(__file__).parent.parent
 CODE_MB = 20
 CODE = {
     "standard library": (Path(sysconfig.get_paths()["stdlib"]), ("*.py",)),
@@ -57,7 +54,7 @@ def scan_code() -> None:
 
 
 def scan_records() -> None:
-    sessions = [path for path in (ROOT / "src" / "reread" / "samples").rglob("*.jsonl")]
+    sessions = (ROOT / "src" / "reread" / "samples").rglob("*.jsonl")
     data = b"".join(path.read_bytes() for path in sessions)
     data *= max(1, int(20e6 / len(data)))
     personal = Personal(b"", users=["wilhelmina"])
@@ -75,7 +72,8 @@ def recall() -> None:
                 hidden = hide(text)
                 planted += 1
                 missed[place] += secret in replace_spans(hidden, scanner.find(hidden), lambda _: "")
-    print(f"planted {planted:,}, left {sum(missed.values())} ({100 - 100 * sum(missed.values()) / planted:.2f} % found)")
+    left = sum(missed.values())
+    print(f"planted {planted:,}, left {left} ({100 - 100 * left / planted:.2f} % found)")
 
 
 def compare() -> None:

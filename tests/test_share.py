@@ -100,6 +100,23 @@ def test_a_plain_jsonl_export_is_the_file_itself(tmp_path: Path):
     assert run("export", str(path), "-f", "jsonl", "--turns", "1").returncode == 2
 
 
+def test_a_session_that_is_only_kept_is_shared_with_its_agents(tmp_path: Path, store: DecisionStore):
+    path, needles = planted.plant(tmp_path / "claude")
+    kept = tmp_path / "kept"
+    done = run("keep", "--to", str(kept), home=tmp_path / "claude")
+    assert done.returncode == 0, done.stderr
+    found = next(header.path for header in reread.sessions(root=kept))
+    redaction = Redaction(reread.open(found), store=store)
+    target = tmp_path / "out" / "shared.jsonl"
+    target.parent.mkdir()
+    text = everything(redaction.export("jsonl", to=target))
+    assert len(text.splitlines()) >= len(path.read_text().splitlines())
+    assert len(reread.open(target).agents) == 1
+    files = [file for file in target.parent.rglob("*") if file.is_file()]
+    whole = "".join(everything(file.read_bytes()) for file in files)
+    assert not [place for place, needle in needles.items() if needle in whole]
+
+
 def test_one_value_is_one_finding_and_one_replacement(tmp_path: Path, store: DecisionStore):
     redaction = Redaction(reread.open(likely_session(tmp_path)), store=store)
     assert [(finding.sort, finding.decision) for finding in redaction.undecided] == [("likely", None)] * 2

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from reread.disk.atomic import write_atomic
-from reread.disk.kept import stat_file
+from reread.disk.kept import file_exists, stat_file
 from reread.disk.regular import PRIVATE_FILE, make_private_folder
+from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
@@ -35,8 +36,12 @@ def _jsonl(session: Session, selection: Selection) -> Iterator[bytes]:
     """The session's own file, byte for byte."""
     if selection.is_excerpt or not selection.every_kind:
         raise Misuse("Cannot select parts of a session in jsonl, which is its own file; use -f json.")
+    yield from _bytes_of(session.source)
+
+
+def _bytes_of(source: Source) -> Iterator[bytes]:
     at = 0
-    while data := session.source.read(at, CHUNK):
+    while data := source.read(at, CHUNK):
         yield data
         at += len(data)
 
@@ -97,6 +102,6 @@ def write_companions(session: Session, path: Path) -> None:
     spilled = beside / "tool-results"
     names += [file.relative_to(beside) for file in sorted(spilled.iterdir())] if os.path.isdir(spilled) else []
     for name in names:
-        if os.path.isfile(beside / name):
+        if file_exists(beside / name):
             make_private_folder((target / name).parent)
-            write_atomic(target / name, [(beside / name).read_bytes()])
+            write_atomic(target / name, _bytes_of(FileSource(beside / name)))

@@ -11,6 +11,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.atomic import write_atomic
+from reread.disk.kept import stat_file
 from reread.disk.regular import PRIVATE_FILE, make_private_folder
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, NotFound, Unreadable
@@ -240,7 +241,7 @@ class Redactor:
         else:
             write_atomic(path, [self._clean_file(_read_all(source), scanner)], mode=PRIVATE_FILE)
         if file.path is not None:
-            times = file.path.stat()
+            times = stat_file(file.path)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def _clean_file(self, text: str, scanner: SecretScanner) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.disk.kept import file_exists
 from reread.disk.layout import CONVERSATIONS, PROJECTS
 from reread.session.session import Session
 
@@ -64,7 +65,7 @@ def _beside(session: Session) -> Iterator[SessionFile]:
         name = f"{base}/{session.path.stem}/{path.relative_to(own).as_posix()}" if inside else f"{base}/{path.name}"
         yield SessionFile(path, name, role="agent", session=id)
         meta = path.with_suffix(".meta.json")
-        if os.path.isfile(meta):
+        if file_exists(meta):
             yield SessionFile(meta, str(Path(name).with_suffix(".meta.json")), TEXT, "meta")
     yield from _spilled(own, base, session.path.stem)
 
