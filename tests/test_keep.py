@@ -1,5 +1,6 @@
 """What `reread keep` copies, how kept sessions are read, and what happens on bad days."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from reread.archive.source_files import files_below
 from reread.archive.verify import KeptProblem
 from reread.catalog.summaries import read_header
 from reread.cli import reread as command
-from reread.disk import layout
+from reread.disk import frames, layout
 from reread.disk.kept import kept_path
 from reread.disk.regular import open_regular
 from reread.errors import Misuse
@@ -293,6 +294,18 @@ def test_a_map_that_is_missing_or_wrong_is_made_again(claude: Path, content: Any
     assert "was made again" in report.problems[0].note
     assert map.read_bytes().startswith(right)
     assert cli("keep", "--verify").exit_code == 0
+
+
+def test_a_map_that_vouches_for_junk_does_not_stop_a_run(claude: Path) -> None:
+    reread.keep()
+    kept = Archive().folder / f"projects/-p/{ONE}.jsonl.zst"
+    junk = kept.read_bytes()[:-1] + b"?"
+    frame = frames.ZstdFrame(9, len(junk), bytes(32), hashlib.sha256(junk).digest())
+    kept.write_bytes(junk + b"tail")
+    Path(f"{kept}.map").write_bytes(frames.map_bytes([frame]))
+    assert reread.keep().count("rewritten") == 1
+    assert cli("keep", "--verify").exit_code == 1
+    assert kept.read_bytes() == junk + b"tail"
 
 
 def during_copy(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:

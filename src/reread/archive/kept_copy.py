@@ -78,7 +78,10 @@ def examine(path: str, generation: int, *, decode: bool = False) -> KeptCopy:
             return KeptCopy(path, generation, *_rebuild(read, size))
         if not _agree(mapped, read, size):
             return KeptCopy(path, generation, *_rebuild(read, size), "its frames are not those of its map")
-        frames = _with_following(mapped, read, size)
+        try:
+            frames = _with_following(mapped, read, size)
+        except BadFrame:  # a map that vouches for frames that cannot be read
+            return KeptCopy(path, generation, *_rebuild(read, size), "its map is that of damaged frames")
         if decode:
             frames, *_, damage = _rebuild(read, frames[-1].packed_end if frames else 0)
             right = map_bytes(frames)
