@@ -430,6 +430,15 @@ class TestResuming:
         with pytest.raises(Misuse, match="no Claude Code session"):
             resumption(self.conversation(tmp_path, session).path)
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+    def test_takes_a_link_to_a_file_from_elsewhere_for_what_it_is(self, tmp_path: Path) -> None:
+        theirs = self.conversation(tmp_path / "theirs", "s-1").path
+        link = layout.default_store() / "x" / theirs.name
+        link.parent.mkdir(parents=True)
+        link.symlink_to(theirs)
+        assert not resumption(link).trusted
+        assert resumption(link).program == "claude"
+
     def test_takes_the_program_only_from_the_own_store(self, tmp_path: Path) -> None:
         assert resumption(self.conversation(tmp_path / "theirs", "s-1").path).program == "claude"
         assert resumption(self.conversation(layout.default_store(), "s-1").path).program == "/elsewhere/claude"

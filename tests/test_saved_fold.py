@@ -173,6 +173,7 @@ def test_folds_stay_within_a_budget_and_are_forgotten(tmp_path: Path, monkeypatc
         assert loaded(path).save()
         os.utime(fold_path(path), (number, number))
     monkeypatch.setattr(saved_fold, "BUDGET", 2 * fold_path(paths[0]).stat().st_size + 99)
+    fold_path(paths[2]).chmod(0o644)
     assert loaded(paths[2]).save()
     assert [fold_path(path).exists() for path in paths] == [False, True, True]
     if sys.platform != "win32":
