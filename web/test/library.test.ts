@@ -25,6 +25,8 @@ const session = (title: string, project: string, tokens: number | null): Library
   updated: null,
   size: 0,
   captured: false,
+  kept: false,
+  gone: false,
   live: false,
   models: ["claude-opus-5-5"],
   turns: null,
