@@ -12,7 +12,7 @@ import msgspec
 
 from reread.accounting.billing import Usage
 from reread.model.ledger import Fate
-from reread.reader import library_schema, schema, share_schema
+from reread.reader import file_schema, library_schema, schema, share_schema
 from reread.render import json_values
 from reread.session.context_window import ContextDrop, ContextFill
 from reread.session.results import TurnResult
@@ -44,7 +44,9 @@ def main() -> int:
 
 def declarations() -> list[str]:
     """An interface for every struct, and a union type for every base class."""
-    found = [struct for module in (nodes, schema, library_schema, share_schema) for struct in structs(module)]
+    found = [
+        struct for module in (nodes, schema, library_schema, share_schema, file_schema) for struct in structs(module)
+    ]
     concrete = [struct for struct in [ContextDrop, ContextFill, *found] if struct not in (*UNIONS, schema.Value)]
     unions = [union(base, [struct for struct in found if issubclass(struct, base)]) for base in UNIONS]
     return [interface(struct) for struct in concrete] + unions

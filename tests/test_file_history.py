@@ -482,7 +482,7 @@ def test_a_backup_is_read_only_by_its_plain_name(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     (folder / "0e@v1").symlink_to(tmp_path / "secret")
     (folder / "0d@v1").mkdir()
-    backups = BackupFiles(session, ["abc", "..", "../.."])
+    backups = BackupFiles([(session, ["abc", "..", "../.."])])
     assert backups.read("0f@v1") == b"copy"
     for name in ("0e@v1", "0d@v1", "../../secret", "../abc/0f@v1", "/etc/passwd", "0f@v1\n", "0f@v2", ""):
         assert backups.read(name) is None

@@ -186,6 +186,10 @@ def test_every_route_answers_for_every_sample(demo: Site) -> None:
         assert demo.get(f"{base}/usage")["figures"]["tokens"] > 0
         assert demo.get(f"{base}/filter?kinds=text")["indices"]
         assert demo.get(f"{base}/problems")["problems"] is not None
+        for number, file in enumerate(demo.get(f"{base}/files")["files"]):
+            for version in range(len(file["versions"])):
+                assert demo.get(f"{base}/files/{number}/{version}")["nodes"]
+                assert demo.get(f"{base}/files/{number}/{version}?whole=1")["nodes"]
         for item in page["items"]:
             assert demo.get(f"{base}/place?message={item['key'].replace(' ', '%20')}")["item"] == item["index"]
             for part in item["parts"]:

@@ -88,6 +88,9 @@ class TestAccessibility:
         page = tab(session_url(demo, name), color_scheme=scheme)
         open_calls(page)
         page.get_by_role("button", name="About").click()
+        page.get_by_role("button", name="Files", exact=True).click()
+        page.locator(".changed-file").first.click()
+        page.locator(".versions .diff").first.wait_for()
         page.keyboard.press("t")
         assert axe(page) == []
 

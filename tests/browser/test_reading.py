@@ -238,6 +238,21 @@ class TestSession:
         expect(page.locator(".about")).to_contain_text("Claude Code")
         expect(page.locator(".about .figures")).to_contain_text("opus")
 
+    def test_files_and_their_versions(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"))
+        page.get_by_role("button", name="Files", exact=True).click()
+        files = page.locator(".changed-file")
+        expect(files).to_have_count(2)
+        expect(files.first).to_contain_text("src/harbor/backoff.py")
+        files.first.click()
+        expect(page.locator(".versions")).to_contain_text("Version 2 of 2")
+        expect(page.locator(".versions .diff .added").first).to_contain_text("highest =")
+        page.get_by_role("slider").fill("1")
+        expect(page.locator(".versions")).to_contain_text("Edited in turn 1")
+        page.get_by_role("button", name="Whole file").click()
+        expect(page.locator(".versions")).to_contain_text("class Backoff:")
+        assert "call=" in (page.locator(".versions").get_by_role("link", name="turn 1").get_attribute("href") or "")
+
 
 class TestUsage:
     def test_chart_table_and_caveats(self, tab: Tab, demo: str) -> None:

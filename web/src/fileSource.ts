@@ -83,7 +83,7 @@ export function fileSource(page: Document): Source {
 
   const onlySession = sessionHref({ session: index.threads[0].overview.key });
   return {
-    can: { library: false, usage: false, raw: false, live: false },
+    can: { library: false, usage: false, raw: false, live: false, files: false },
     connection: null,
     home: index.home ?? onlySession,
     onlySession,
@@ -151,6 +151,8 @@ export function fileSource(page: Document): Source {
     },
     usage: async (ref) => (await mapChunk(threadOf(ref))).usage ?? index.usage,
     problems: () => Promise.resolve(index.problems),
+    files: () => Promise.resolve({ files: [] }),
+    fileVersion: () => Promise.resolve({ nodes: [] }),
     pictureUrl: (url) => chunks.pictureUrl(url),
     exportUrl: () => null,
     watchSession: () => () => undefined,

@@ -135,7 +135,7 @@ function open(address: string, handlers: Handlers): EventSource {
 }
 
 export const httpSource: Source = {
-  can: { library: true, usage: true, raw: true, live: true },
+  can: { library: true, usage: true, raw: true, live: true, files: true },
   connection,
   home: "#/",
   onlySession: null,
@@ -153,6 +153,8 @@ export const httpSource: Source = {
   markdown: (thread, target) => getText(inThread(thread, "/markdown", { ...target })),
   usage: (thread) => getJson(inThread(thread, "/usage")),
   problems: (thread) => getJson(inThread(thread, "/problems")),
+  files: (thread) => getJson(inThread(thread, "/files")),
+  fileVersion: (thread, file, version, whole) => getJson(inThread(thread, `/files/${file}/${version}`, { whole })),
   usageReport: (by, since) => getJson(`api/usage${queryString({ by, since })}`),
   statsReport: (by, since) => getJson(`api/stats${queryString({ by, since })}`),
   countedCalls: (by, group, state, since) => getJson(`api/stats/calls${queryString({ by, group, state, since })}`),

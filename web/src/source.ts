@@ -3,6 +3,7 @@
 import type { Store } from "./kit/store";
 import type {
   CallBody,
+  ChangedFiles,
   FilterResult,
   ItemPage,
   Library,
@@ -17,6 +18,7 @@ import type {
   SearchHits,
   TimelineUpdate,
   UsageSummary,
+  VersionBody,
 } from "./values";
 
 /** One conversation of a session: the main thread or an agent's, on one branch. */
@@ -100,7 +102,7 @@ export type Connection = Store & { readonly fault: Fault | null };
 
 export interface Source {
   /** What is available besides reading one session. */
-  can: { library: boolean; usage: boolean; raw: boolean; live: boolean };
+  can: { library: boolean; usage: boolean; raw: boolean; live: boolean; files: boolean };
   /** Whether the server is gone; null if there is none. */
   connection: Connection | null;
   /** Where the logo links to. */
@@ -123,6 +125,10 @@ export interface Source {
   markdown(thread: ThreadRef, target: Target): Promise<string>;
   usage(thread: ThreadRef): Promise<UsageSummary>;
   problems(thread: ThreadRef): Promise<Problems>;
+  /** The files that the session changed. */
+  files(thread: ThreadRef): Promise<ChangedFiles>;
+  /** What a version of a file changed, or the whole file after it. */
+  fileVersion(thread: ThreadRef, file: number, version: number, whole: boolean): Promise<VersionBody>;
   usageReport(by: string, since: string | null): Promise<UsageReport>;
   statsReport(by: string, since: string | null): Promise<StatsReport>;
   /** The calls of one group of the statistics, newest first. */

@@ -546,6 +546,42 @@ export interface ShareReview {
   preview: string | null;
 }
 
+/** One version of a file, without its text. */
+export interface ChangedVersion {
+  action: string;
+  turn: number | null;
+  call: string | null;
+  agent: string | null;
+  line: number | null;
+  time: string | null;
+  added: number;
+  removed: number;
+  known: string;
+  other: string | null;
+}
+
+/** A file that a session changed. */
+export interface ChangedFile {
+  path: string;
+  added: number;
+  removed: number;
+  turns: number[];
+  agents: number;
+  outside: number;
+  gone: boolean;
+  versions: ChangedVersion[];
+}
+
+/** The files that a session changed. */
+export interface ChangedFiles {
+  files: ChangedFile[];
+}
+
+/** What a version changed, or the whole file after it, as nodes. */
+export interface VersionBody {
+  nodes: Node[];
+}
+
 export type Node =
   | Prose
   | Code

@@ -22,13 +22,14 @@ _SESSION = re.compile(r"[\w-]{1,128}", re.ASCII)
 class BackupFiles:
     """The copies that belong to a session; only those with a plain name, and no links."""
 
-    def __init__(self, session: Path, ids: Iterable[str]) -> None:
-        """Find the copies of a session file, which has these ids."""
-        top = session.parent.parent.parent / FOLDER
+    def __init__(self, owners: Iterable[tuple[Path, Iterable[str]]]) -> None:
+        """Find the copies that belong to session files, each given with the ids that it has."""
         self._paths: dict[str, str] = {}
-        for id in dict.fromkeys([session.name.split(".")[0], *ids]):
-            if _SESSION.fullmatch(id) is not None:
-                self._find(os.path.join(top, id))
+        for session, ids in owners:
+            top = session.parent.parent.parent / FOLDER
+            for id in dict.fromkeys([session.name.split(".")[0], *ids]):
+                if _SESSION.fullmatch(id) is not None:
+                    self._find(os.path.join(top, id))
 
     def _find(self, folder: str) -> None:
         with suppress(OSError):  # there are none, or they are not for us to read

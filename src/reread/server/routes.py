@@ -19,6 +19,7 @@ from reread.base import jsontext
 from reread.disk.kept import file_exists
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
+from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.html_export import STATIC, session_html
 from reread.reader.search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
@@ -199,6 +200,15 @@ def _problems(view: SessionView, params: Parameters) -> Any:
     return view.problems()
 
 
+def _files(view: SessionView, params: Parameters) -> Any:
+    return list_changed_files(view.session)
+
+
+def _file_version(view: SessionView, params: Parameters) -> Any:
+    whole = params.flag("whole")
+    return version_body(view.session, params.path["file"], params.path["version"], whole=whole)
+
+
 def _picture(view: SessionView, params: Parameters) -> Response:
     owner = "call" if params.path["owner"] == "call" else "message"
     found = view.picture(owner, params.path["index"], params.path["number"], agent=params.thread.agent)
@@ -226,6 +236,8 @@ SESSION_ROUTES: dict[str, Handler] = {
     "/markdown": _markdown,
     "/usage": _usage,
     "/problems": _problems,
+    "/files": _files,
+    "/files/{file:number}/{version:number}": _file_version,
     "/export": _export,
     "/pictures/{owner}/{index:number}/{number:number}": _picture,
 }

@@ -298,10 +298,8 @@ class Session:
         main, agents = self.conversation, self.agents
         state = (len(main.records), *(len(agent.records) for agent in agents.values()))
         if self._files[0] != state:
-            sessions = [self, *self.transcripts]
-            folders = [BackupFiles(one.path, one.ids) for one in sessions if one.path is not None]
-            read = lambda name: next((data for one in folders if (data := one.read(name)) is not None), None)  # noqa: E731
-            self._files = (state, file_histories(main, agents, read))
+            owners = [(one.path, one.ids) for one in (self, *self.transcripts) if one.path is not None]
+            self._files = (state, file_histories(main, agents, BackupFiles(owners).read))
         return self._files[1]
 
     @property

@@ -12,6 +12,7 @@ import { sessionHref } from "../route";
 import { useActions, type Action } from "../shell/actions";
 import type { Overview, UsageSummary } from "../values";
 import { About } from "./About";
+import { ChangedFiles } from "./ChangedFiles";
 import { ContextChart } from "./ContextChart";
 import { AgentFigures } from "./InlineAgent";
 import { nextFrame } from "./scrollTo";
@@ -26,11 +27,13 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   const { overview, source, thread } = store;
   const [about, setAbout] = useState(false);
   const [sharing, setSharing] = useState(false);
+  const [files, setFiles] = useState(false);
   const loaded = useAsync("usage", () => nextFrame().then(() => source.usage(thread)), Math.floor(store.total / USAGE_STEP));
   const usage = loaded.state === "ready" ? loaded.value : null;
   const exportUrl = source.exportUrl(thread);
   const download: Action[] = exportUrl === null ? [] : [{ name: "Export as one HTML file", run: () => location.assign(exportUrl) }];
-  useActions([...download, { name: "Print", run: () => print() }, { name: "About this session", run: () => setAbout(!about) }]);
+  const changes: Action[] = source.can.files ? [{ name: "Files that this session changed", run: () => setFiles(!files) }] : [];
+  useActions([...download, ...changes, { name: "Print", run: () => print() }, { name: "About this session", run: () => setAbout(!about) }]);
   return (
     <header className="session-head">
       {overview.agent && (
@@ -53,6 +56,11 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
           <button type="button" className="link-button" aria-expanded={about} onClick={() => setAbout(!about)}>
             About
           </button>
+          {source.can.files && (
+            <button type="button" className="link-button" aria-expanded={files} onClick={() => setFiles(!files)}>
+              Files
+            </button>
+          )}
           {exportUrl && (
             <a className="link-button" href={exportUrl} download title="Download this session as one HTML file">
               Export
@@ -74,6 +82,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
       <Notices overview={overview} usage={usage} />
       {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
       {about && <About usage={usage} />}
+      {files && <ChangedFiles />}
       <ContextChart bars={usage?.context ?? null} turns={overview.turns} />
     </header>
   );
