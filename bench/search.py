@@ -136,11 +136,14 @@ def query(plan: Plan) -> Iterator[Row]:
 def start(plan: Plan) -> Iterator[Row]:
     """Run the whole program."""
     tree = use(plan, built=True)
-    runs = [measure.run([*OURS, query]).cpu for _ in range(plan.rounds) for query in QUERIES]
+    shutil.rmtree(CACHE / "folds", ignore_errors=True)
+    (CACHE / "cache.sqlite").unlink(missing_ok=True)
+    first = [measure.run([*OURS, query]).cpu for query in QUERIES]
+    again = [measure.run([*OURS, query]).cpu for _ in range(plan.rounds) for query in QUERIES]
     raw = size_of(tree, "*.jsonl")
-    yield Row(
-        f"`reread search` over {raw / 1e6:.0f} MB", quantiles([cpu * 1000 for cpu in runs]) + " CPU", goal="≤ 250 ms"
-    )
+    for name, runs in (("the sessions of its hits not opened before", first), ("again", again)):
+        times = quantiles([cpu * 1000 for cpu in runs])
+        yield Row(f"`reread search` over {raw / 1e6:.0f} MB, {name}", f"{times} CPU", goal="≤ 250 ms")
 
 
 def regex(plan: Plan) -> Iterator[Row]:

@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -287,7 +288,8 @@ def search(path: Path) -> None:
     """Find every text of the file, and print the hits."""
     builder = HitBuilder()
     units = scan(And(()), unindexed(None, find_files(paths=[path])), [])
-    hits = [builder.hit(found, snippet(found.unit.text, [WORD])) for found in units]
+    with closing(builder):
+        hits = [builder.hit(found, snippet(found.unit.text, [WORD])) for found in units]
     found = [hit for hit in hits if hit is not None]
     assert len(found) == len(hits)
     jsontext.dumps([hit_value(hit) for hit in found])

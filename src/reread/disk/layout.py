@@ -295,6 +295,11 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     return {agent_id(path): path for path in reversed(paths)}
 
 
+def agent_sessions(session: Path, ids: list[str]) -> list[str]:
+    """Return those ids in a session's file whose agents are its own: a fork may hold a line of the session it left."""
+    return [session.stem] if session.stem in ids or not ids else ids
+
+
 def session_of(path: Path, folder: Path) -> Path | None:
     """Return the session's file that a file below a folder of sessions belongs to: itself, or its agent's session."""
     above = path.relative_to(folder).parts[:-1]

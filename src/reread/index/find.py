@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
@@ -215,13 +216,14 @@ def _weight(place: UnitPlace, now_ms: float) -> float:
 def _hits(builder: HitBuilder, units: Iterable[FoundUnit], mark: Mark, limit: int | None) -> Iterator[Hit]:
     """Make hits of units, each place once: a record may have been written several times."""
     seen: set[tuple[object, ...]] = set()
-    for found in units:
-        if limit is not None and len(seen) >= limit:
-            return
-        hit = builder.hit(found, mark(found))
-        if hit is None:
-            continue
-        identity = (hit.link, hit.kind, hit.before, hit.match, hit.after)
-        if identity not in seen:
-            seen.add(identity)
-            yield hit
+    with closing(builder):
+        for found in units:
+            if limit is not None and len(seen) >= limit:
+                return
+            hit = builder.hit(found, mark(found))
+            if hit is None:
+                continue
+            identity = (hit.link, hit.kind, hit.before, hit.match, hit.after)
+            if identity not in seen:
+                seen.add(identity)
+                yield hit

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -15,15 +16,28 @@ import msgspec
 from reread.base.times import parse_json_time
 from reread.catalog.summaries import Header, read_header
 from reread.disk import layout
+from reread.disk.cache import FileState
 from reread.disk.filenames import unicode_stem
 from reread.disk.kept import is_file
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, naming_file
 from reread.index.matching import Snippet
+from reread.index.places import (
+    Columns,
+    FilePlaces,
+    HitPlace,
+    PlacedCall,
+    PlacesTable,
+    SavedPlaces,
+    make_places,
+    message_turns,
+    session_states,
+)
 from reread.index.unit_reader import FoundUnit
 from reread.index.units import named_files
 from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
+from reread.session.loader import Loader
+from reread.session.saved_fold import code_format
 from reread.session.session import Session
 
 LONGEST_MARK = 100
@@ -65,15 +79,6 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the session in the reader."""
 
 
-class Location(NamedTuple):
-    """Where a record is in its session."""
-
-    conversation: Conversation | None = None
-    message: Message | None = None
-    call: Call | None = None
-    agent: str | None = None
-
-
 def session_file(path: str, session: str = "") -> str:
     """Return the session's file that an agent's file belongs to; other files are their own."""
     if not os.path.basename(path).startswith(layout.AGENT_PREFIX):
@@ -91,6 +96,8 @@ class HitBuilder:
         self._keys = keys or {}
         self._sessions: dict[str, OpenedSession] = {}
         self._headers: dict[str, Header | None] = {}
+        self._places: dict[str, SavedPlaces | None] = {}
+        self._table: PlacesTable | None = None
 
     def hit(self, found: FoundUnit, snippet: Snippet) -> Hit | None:
         """Return the hit of a unit; None if its session cannot be read."""
@@ -99,10 +106,8 @@ class HitBuilder:
         header = self.header(main)
         if header is None:
             return None
-        opened = self._open(main)
-        location = opened.locate(found) if opened is not None else Location()
-        turn, branch = opened.turn(location) if opened is not None else (None, None)
-        call = location.call
+        place = self._place(found, main)
+        call = place.call
         key = self._keys.get(main) or unicode_stem(Path(main))
         return Hit(
             session=header.id,
@@ -110,8 +115,8 @@ class HitBuilder:
             project=header.project,
             path=found.path,
             line=found.line,
-            turn=turn,
-            agent=location.agent,
+            turn=place.turn,
+            agent=place.agent,
             call=call.id if call is not None else found.unit.call or None,
             kind=found.unit.kind,
             tool=found.unit.tool or (call.name if call is not None else None),
@@ -119,9 +124,9 @@ class HitBuilder:
             before=snippet.before,
             match=snippet.match,
             after=snippet.after,
-            link=_link(key, location, branch, found.line, snippet.match),
-            file=next(iter(found.unit.files or (named_files(call.input) if call is not None else ())), None),
-            branch=branch,
+            link=_link(key, place, found.line, snippet.match),
+            file=next(iter(found.unit.files or (named_files(call.read_input()) if call is not None else ())), None),
+            branch=place.branch,
             key=key,
         )
 
@@ -132,6 +137,31 @@ class HitBuilder:
             with suppress(RereadError, OSError), naming_file(path):
                 self._headers[path] = read_header(path)
         return self._headers[path]
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        if self._table is not None:
+            self._table.close()
+            self._table = None
+
+    def _place(self, found: FoundUnit, main: str) -> HitPlace:
+        """Return the place of a unit, from the catalogue if it is known there, else from the opened session."""
+        table = self._table = self._table or PlacesTable()
+        known = self._places.pop(found.path, None) or table.read(found.path, main)
+        if len(self._places) >= OPEN_SESSIONS:
+            del self._places[next(iter(self._places))]
+        self._places[found.path] = known
+        place = known.place(found.offset, found.length, found.unit.call) if known is not None else None
+        if place is not None:
+            return place
+        opened = self._open(main)
+        if opened is None:
+            return HitPlace()
+        place = opened.place(found)
+        in_same_file = place.agent is not None and found.path == main
+        if known is None or in_same_file:
+            opened.save_places(found.path, table, agents=in_same_file)
+        return place
 
     def _open(self, path: str) -> OpenedSession | None:
         opened = self._sessions.pop(path, None)
@@ -147,82 +177,122 @@ class HitBuilder:
         return opened
 
 
+class _Location(NamedTuple):
+    """Where a record is in an opened session."""
+
+    conversation: Conversation | None = None
+    message: Message | None = None
+    call: Call | None = None
+    agent: str | None = None
+
+
+class _Agents(NamedTuple):
+    """The agents of a session."""
+
+    ids: list[str]
+    """The sessions whose agents they are."""
+    files: dict[str, FileState]
+    """The states of all its files before the agents were read."""
+    loaders: Mapping[str, Loader]
+    by_id: Mapping[str, Agent]
+
+
 class OpenedSession:
     """A session in which hits are located."""
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._state = FileState.at(path)
         self._session = Session(FileSource(Path(path)))
         self._session.loader.save()
-        self._turns: dict[int, int] | None = None
+        self._saved: set[tuple[str, bool]] = set()
 
-    def locate(self, found: FoundUnit) -> Location:
-        """Return the message, call and agent that a unit belongs to."""
+    def place(self, found: FoundUnit) -> HitPlace:
+        """Return the place of a unit."""
         location = self._at(found)
-        call_id = found.unit.call
-        if location.conversation is not None and call_id and (location.call is None or location.call.id != call_id):
+        message, call, call_id = location.message, location.call, found.unit.call
+        if location.conversation is not None and call_id and (call is None or call.id != call_id):
             call = location.conversation.find_call(call_id)
-            location = location._replace(call=call, message=call.message if call is not None else location.message)
-        return location
+            message = call.message if call is not None else message
+        turn, branch = self._turn(message) if location.agent is None else self._agent_turn(location.agent)
+        placed = PlacedCall(call.id, call.name, lambda: call.input) if call is not None else None
+        return HitPlace(location.agent, message.id if message is not None else None, placed, turn, branch)
 
-    def _at(self, found: FoundUnit) -> Location:
+    def save_places(self, path: str, table: PlacesTable, *, agents: bool) -> None:
+        """Save the places of one of its files, once; with `agents`, also those of agents in the same file."""
+        session, conversation = self._session, self._session.loader.conversation
+        if (path, agents) in self._saved:
+            return
+        self._saved.add((path, agents))
+        if path == self._path and not agents:
+            places = make_places(conversation, None, None, message_turns(conversation))
+            table.save(path, self._state, FilePlaces(code_format(), {}, [], places))
+            return
+        files, id = self._agents.files, layout.agent_id(Path(path))
+        if session.transcripts or path not in files or files.get(self._path) != self._state:
+            return
+        if path == self._path:
+            places = make_places(conversation, None, self._agent_turn, message_turns(conversation))
+        elif id in self._agents.loaders:
+            places = make_places(self._agents.loaders[id].conversation, id, self._agent_turn)
+        else:
+            return
+        table.save(path, files[path], FilePlaces(code_format(), files, self._agents.ids, places))
+
+    @cached_property
+    def _agents(self) -> _Agents:
+        session = self._session
+        ids = layout.agent_sessions(Path(self._path), session.ids)
+        return _Agents(ids, session_states(self._path, ids), session.agent_loaders, session.agents)
+
+    def _at(self, found: FoundUnit) -> _Location:
         if found.path == self._path:
             return _locate(self._session.loader.conversation, found.offset, found.length, None)
         id = layout.agent_id(Path(found.path))
-        loader = self._session.agent_loaders.get(id)
+        loader = self._agents.loaders.get(id)
         if loader is None:
-            return Location(agent=id)
+            return _Location(agent=id)
         return _locate(loader.conversation, found.offset, found.length, id)
 
-    def turn(self, location: Location) -> tuple[int | None, int | None]:
-        """Return the turn of the main thread that a location is in, and its branch if that is abandoned."""
-        message = location.message
-        if location.agent is not None:
-            message = self._call_message(location.agent)
+    @cached_property
+    def _turns(self) -> dict[int, int]:
+        """The turns of the active branch, by message."""
+        turns = self._session.loader.conversation.turns
+        return {message.index: turn.index for turn in turns for message in turn.messages}
+
+    def _turn(self, message: Message | None) -> tuple[int | None, int | None]:
+        """Return the turn of the main thread that a message is in, and its branch if that is abandoned."""
         if message is None:
             return None, None
-        if self._turns is None:
-            turns = self._session.loader.conversation.turns
-            self._turns = {message.index: turn.index for turn in turns for message in turn.messages}
         if message.index in self._turns or message.conversation is not self._session.loader.conversation:
             return self._turns.get(message.index), None
         branch = next((b for b in message.conversation.branches if b.id == message.branch), None)
         turns = branch.turns if branch is not None else []
         return next((turn.index for turn in turns if message in turn.messages), None), message.branch
 
-    def _call_message(self, agent_id: str) -> Message | None:
-        """Return the message of the main thread that started an agent, directly or through others."""
-        agent: Agent | None = self._session.agents.get(agent_id)
+    def _agent_turn(self, agent_id: str) -> tuple[int | None, int | None]:
+        """Return the turn of the main thread that started an agent, directly or through others, and its branch."""
+        agent: Agent | None = self._agents.by_id.get(agent_id)
         for _ in range(100):
             if agent is None or agent.call is None:
-                return None
+                break
             if not isinstance(agent.call.conversation, Agent):
-                return agent.call.message
+                return self._turn(agent.call.message)
             agent = agent.call.conversation
-        return None
+        return None, None
 
 
-def _locate(conversation: Conversation, offset: int, length: int, agent: str | None) -> Location:
+def _locate(conversation: Conversation, offset: int, length: int, agent: str | None) -> _Location:
     """Return where in a conversation the first record within some bytes is."""
-    index = conversation.records.index_at(offset, length)
-    for _ in range(2):
-        if index < 0:
-            return Location(conversation, agent=agent)
-        code, target = conversation.ledger.code(index), conversation.ledger.targets[index]
-        if code in (SHOWN, MERGED):
-            return Location(conversation, conversation.messages[target], agent=agent)
-        if code == PAIRED or (code == ATTACHED and target < -1):
-            call = conversation.calls[target if code == PAIRED else call_target(target)]
-            return Location(conversation, call.message, call, agent)
-        if code == ATTACHED and target >= 0:
-            return Location(conversation, conversation.messages[target], agent=agent)
-        if code == AGENT:
-            id = conversation.ledger.agents[target]
-            return _locate(conversation.inline_agents[id], offset, length, id)
-        if code not in (DUPLICATE, REAPPENDED):
-            break
-        index = target
-    return Location(conversation, agent=agent)
+    target = Columns.of(conversation).target_at(offset, length)
+    if target.agent is not None:
+        id = conversation.ledger.agents[target.agent]
+        return _locate(conversation.inline_agents[id], offset, length, id)
+    if target.call is not None:
+        call = conversation.calls[target.call]
+        return _Location(conversation, call.message, call, agent)
+    message = conversation.messages[target.message] if target.message is not None else None
+    return _Location(conversation, message, agent=agent)
 
 
 def _session_id(path: str) -> str:
@@ -230,18 +300,18 @@ def _session_id(path: str) -> str:
     return envelope.sessionId or "" if envelope is not None else ""
 
 
-def _link(key: str, location: Location, branch: int | None, line: int, match: str) -> str:
+def _link(key: str, place: HitPlace, line: int, match: str) -> str:
     """Return the address of a place in the reader, which marks the match there."""
-    params: dict[str, Any] = {"branch": branch} if branch is not None else {}
-    if location.call is not None:
-        params["call"] = location.call.id
-    elif location.message is not None:
-        params["at"] = location.message.id
+    params: dict[str, Any] = {"branch": place.branch} if place.branch is not None else {}
+    if place.call is not None:
+        params["call"] = place.call.id
+    elif place.message is not None:
+        params["at"] = place.message
     else:
         params["line"] = line
     if match and len(match) <= LONGEST_MARK and "\n" not in match:
         params["q"] = match
-    agent = f"/a/{quote(location.agent, safe='')}" if location.agent is not None else ""
+    agent = f"/a/{quote(place.agent, safe='')}" if place.agent is not None else ""
     return f"#/s/{quote(key, safe='')}{agent}?{urlencode(params)}"
 
 

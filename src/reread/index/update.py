@@ -17,6 +17,7 @@ from reread.disk.kept import is_readable
 from reread.disk.sources import FileSource, Source
 from reread.errors import NotFound, Unreadable, Unwritable, naming_file
 from reread.index.file_pass import FilePass
+from reread.index.places import forget_places
 from reread.index.store import (
     Cursor,
     IndexReader,
@@ -117,6 +118,7 @@ def _update(update: IndexUpdate, files: FileSet, progress: Progress | None) -> N
         update.delete(file_id(path))
         del update.cursors[path]
     forget_folds(gone)
+    forget_places(gone)
     unsaved = 0
     with closing(DigestUpdate()) as digests:
         for path in changed:

@@ -112,6 +112,11 @@ class Ledger(Sequence[Fate]):
         self._codes[index] = code
         self.targets[index] = target
 
+    @property
+    def codes(self) -> bytearray:
+        """The fates of all records as positions in FATES, whatever branch they are on."""
+        return self._codes
+
     def code(self, index: int) -> int:
         """Return the fate of a record as a position in FATES, whatever branch it is on."""
         return self._codes[index]

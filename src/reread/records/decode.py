@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast, overload
 
@@ -118,6 +117,11 @@ class Records(Sequence[Record]):
         self._offsets.extend(starts[number - 1 :])
         self._lengths.extend(map(len, lines))
 
+    @property
+    def offsets(self) -> array[int]:
+        """The offsets of all records."""
+        return self._offsets
+
     def line(self, index: int) -> int:
         """Return the number of the line that a record starts on."""
         return self._lines[index]
@@ -129,11 +133,6 @@ class Records(Sequence[Record]):
     def body(self, index: int) -> bytes:
         """Return the bytes of a record."""
         return self.read(self._offsets[index], self._lengths[index])
-
-    def index_at(self, offset: int, length: int) -> int:
-        """Return the first record that begins within some bytes; -1 if none does."""
-        index = bisect_left(self._offsets, offset)
-        return index if index < len(self) and self._offsets[index] < offset + length else -1
 
     def __len__(self) -> int:
         return len(self._lines)

@@ -252,8 +252,7 @@ class Session:
         """Return the files of its agents that exist now, by agent id."""
         if self.path is None:
             return {}
-        stem = self.path.stem  # a fork may still hold a line of the session it left, but not its agents
-        return layout.agent_files(self.path, [stem] if stem in self.ids or not self.ids else self.ids)
+        return layout.agent_files(self.path, layout.agent_sessions(self.path, self.ids))
 
     @property
     def agents(self) -> dict[str, Agent]:
