@@ -22,7 +22,20 @@ from reread.session.session import Session
 
 FOUND = [*SAMPLES.rglob("*.jsonl"), *(Path(__file__).parent / "real").rglob("*.jsonl")]
 FILES = sorted(path for path in FOUND if path.stat().st_size)
-COMPUTED = {"_limits", "_leads", "_turns", "_branches", "_linked", "_tool_call", "_rows", "prints", "source", "_saved"}
+COMPUTED = {
+    "_limits",
+    "_leads",
+    "_turns",
+    "_branches",
+    "_linked",
+    "_tool_call",
+    "_rows",
+    "prints",
+    "source",
+    "_saved",
+    "_saved_endings",
+    "_made",
+}
 """What is computed when it is asked for, or belongs to one opening."""
 PLAIN = (str, int, float, bytes, bytearray, array, set, type(None))
 
@@ -189,3 +202,41 @@ def test_small_sessions_are_neither_saved_nor_looked_for(tmp_path: Path, monkeyp
     assert not loaded(path).save()
     monkeypatch.setattr(loading, "read_fold", lambda *_: pytest.fail("a fold was looked for"))
     assert len(reread.open(path).messages) > 0
+
+
+def test_what_was_decoded_is_not_saved(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(jsonl(*told(user("go"), reply("an answer", use("t1", "Bash", command="ls")))))
+    loader = loaded(path)
+    blocks = loader.conversation.messages[-1].blocks
+    assert loader.save()
+    again = restored(path)
+    assert again is not None
+    assert again.conversation.messages[-1].blocks == blocks
+
+
+def test_a_restored_session_knows_which_calls_plainly_succeeded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    records = told(
+        user("go"),
+        reply(use("t1", "Read", file_path="/a"), use("t2", "Read", file_path="/b"), use("t3", "Read", file_path="/c")),
+        answer(result("t1", "text")),
+        answer(result("t2", "No such file", is_error=True)),
+    )
+    path.write_bytes(jsonl(*records))
+    monkeypatch.setattr(loading, "SMALLEST", 1)
+    loader = loaded(path)
+    assert loader.save()
+    states = [call.state for call in loader.conversation.calls]
+    assert states == ["done", "failed", "running"]
+    assert not loader.save()
+    loader.read_endings()
+    monkeypatch.setattr(loading, "MANY_ENDINGS", 1)
+    assert loader.save()
+    assert not loader.save()
+    again = restored(path)
+    assert again is not None
+    monkeypatch.setattr("reread.model.bodies.is_plainly_done", None)  # must not be needed
+    assert [call.state for call in again.conversation.calls] == states

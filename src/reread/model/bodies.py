@@ -18,6 +18,9 @@ CACHED = 16
 """How many bodies stay decoded: drawing one call asks for each of its records several times."""
 
 
+PLAINLY_DONE, SUSPECT = 1, 2
+"""What the results in a record say at a glance: that no call failed, or that one may have."""
+
 T = TypeVar("T")
 
 
@@ -72,7 +75,8 @@ class Bodies:
         self._calls = calls
         self._natives = _Recent(lambda index: self.records[index].native)
         self._contents = _Recent(lambda index: tuple(content_blocks(self.native(index))))
-        self._plainly_done = _Recent(lambda index: is_plainly_done(self.records.body(index)))
+        self._endings = bytearray()
+        """What is known of the results in each record: nothing yet, PLAINLY_DONE or SUSPECT."""
         self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
 
@@ -90,7 +94,17 @@ class Bodies:
 
     def is_plainly_done(self, index: int) -> bool:
         """True if nothing in a record with results can mean that a call failed."""
-        return self._plainly_done[index]
+        endings = self._endings
+        if index >= len(endings):
+            endings.extend(bytes(index + 1 - len(endings)))
+        if not endings[index]:
+            endings[index] = PLAINLY_DONE if is_plainly_done(self.records.body(index)) else SUSPECT
+        return endings[index] == PLAINLY_DONE
+
+    @property
+    def known_endings(self) -> int:
+        """In how many records the results were looked at."""
+        return len(self._endings) - self._endings.count(0)
 
     def written_result(self, index: int, id: str) -> Any:
         """Return the result for a call as its record has it written."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import shlex
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
@@ -160,9 +161,9 @@ def compaction_title(compaction: Compaction) -> str:
     return " · ".join(word for word in words if word)
 
 
-def _fork_lists(conversation: Conversation, shown: int, command: str) -> dict[int, ForkList]:
-    """The forks of a conversation by the index of the message after which they are."""
-    found: dict[int, ForkList] = {}
+def _fork_lists(conversation: Conversation, shown: int, command: str) -> dict[int, Callable[[], ForkList]]:
+    """What makes the forks of a conversation, by the index of the message after which they are."""
+    found: dict[int, Callable[[], ForkList]] = {}
     forks = conversation.forks
     if not forks:
         return found
@@ -177,13 +178,17 @@ def _fork_lists(conversation: Conversation, shown: int, command: str) -> dict[in
         rest = rest[bisect_right(rest, fork, key=lambda message: message.records[0]) :]
         ways = [(parent, rest, not leaves)] if rest else []
         ways += [(branch.id, by_branch.get(branch.id, []), branch.id in on_the_way) for branch in branches]
-        found[index] = ForkList(
-            [
-                ForkChoice(id, _first_words(messages), is_shown, f"{command} {id}" if command else "")
-                for id, messages, is_shown in ways
-            ]
-        )
+        found[index] = partial(_fork_list, ways, command)
     return found
+
+
+def _fork_list(ways: Iterable[tuple[int, list[Message], bool]], command: str) -> ForkList:
+    return ForkList(
+        [
+            ForkChoice(id, _first_words(messages), is_shown, f"{command} {id}" if command else "")
+            for id, messages, is_shown in ways
+        ]
+    )
 
 
 def _first_words(messages: list[Message]) -> str:
@@ -192,7 +197,7 @@ def _first_words(messages: list[Message]) -> str:
 
 
 def _with_forks(
-    messages: Iterable[Message], forks: Mapping[int, ForkList], selection: Selection
+    messages: Iterable[Message], forks: Mapping[int, Callable[[], ForkList]], selection: Selection
 ) -> Iterator[SequenceItem]:
     """Messages and forks; what is folded away is counted before the next thing that is shown."""
     quiet: list[str] = []
@@ -215,7 +220,7 @@ def _with_forks(
         yield from ends
         if message.index in forks and not selection.chooses_messages:
             yield from _mark(quiet)
-            yield forks[message.index]
+            yield forks[message.index]()
     yield from _mark(quiet)
 
 

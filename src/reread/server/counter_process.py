@@ -159,6 +159,7 @@ def main() -> None:
             path = Path(os.fsdecode(msgspec.json.decode(line, type=bytes)))
             session = Session(FileSource(path))
             counted: RowCounts | None = count_session(session)
+            session.loader.read_endings()
             session.save_fold()
         except (RereadError, OSError):
             counted = None

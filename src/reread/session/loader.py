@@ -17,6 +17,9 @@ CHUNK = 1 << 18
 PROOF = 256
 """How many bytes before the end are compared, to see that a grown file was only appended to."""
 
+MANY_ENDINGS = 1000
+"""If the results in so many more records were looked at, a fold is saved again, so that they need not be."""
+
 Progress = Callable[[int], None]
 """Called with the number of bytes read so far."""
 
@@ -32,6 +35,8 @@ class Loader:
         self._read = 0
         self._saved = 0
         """Bytes that were restored or saved."""
+        self._saved_endings = 0
+        """In how many of them the results were looked at."""
         self._proof = b""
         self._flushed = False
         """True once a last line without an end was read: then nothing can be appended to it."""
@@ -60,15 +65,26 @@ class Loader:
             restore_fold(saved, self._fold)
         self._decoder.resume(starts, saved.size)
         self._read = self._saved = saved.size
+        self._saved_endings = self.conversation.bodies.known_endings
         self._proof = saved.proof
         return True
+
+    def read_endings(self) -> None:
+        """Look at the results of all calls of a large file, so that its saved fold tells which plainly succeeded."""
+        if self._read >= SMALLEST:
+            for call in self.conversation.calls:
+                if call.answer >= 0:
+                    self.conversation.bodies.is_plainly_done(call.answer)
 
     def save(self) -> bool:
         """Save what was read, so that it can be restored; False if it cannot be, or too little of it is new."""
         path = self.source.path
-        if path is None or self._flushed or self._read - self._saved < SMALLEST or not self._decoder.is_lines:
+        if path is None or self._flushed or not self._decoder.is_lines or self._read < SMALLEST:
             return False
-        self._saved = self._read
+        endings = self.conversation.bodies.known_endings
+        if self._read - self._saved < SMALLEST and endings - self._saved_endings < MANY_ENDINGS:
+            return False
+        self._saved, self._saved_endings = self._read, endings
         return save_fold(path, self._fold, self._decoder.starts, self._read, self._proof)
 
     def load(self, progress: Progress | None = None) -> None:

@@ -41,7 +41,7 @@ NOT_STATE = frozenset(
     {
         *("messages", "calls", "calls_by_id", "messages_by_id", "compactions", "inline_agents", "_agents"),
         *("_linked", "_link_agents", "_branches", "_turns", "_tool_call", "_limits", "_leads", "_rows"),
-        *("read", "call", "parent", "path", "meta", "_lines_of_file"),
+        *("read", "call", "parent", "path", "meta", "_lines_of_file", "_made"),
     }
 )
 """Attributes that are restored by themselves, can be computed again, or belong to the source."""
