@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk fuzz mutants check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk test-share fuzz mutants check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -18,6 +18,11 @@ test: $(VENV)/.tested-with lint check-types check-web chromium
 # The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
+
+# Kingfisher, the second engine of redaction: 22 MB, and it takes seconds to start.
+test-share: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[share]'
+	$(BIN)/python -m pytest tests/test_kingfisher.py tests/test_share.py
 
 # 20,000 mutated transcripts through every verb and view, and large structures: for the night. RUNS and SEED choose others.
 fuzz: $(VENV)/.tested-with

@@ -1,6 +1,6 @@
 """Redaction: how fast texts are scanned, what is found of planted secrets, and what real code is taken for one.
 
-python bench/redaction.py            # 20 MB of a generated session, 20 MB of code
+PYTHONPATH=tests python bench/redaction.py   # 20 MB of a generated session, 20 MB of code
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def test_planted_secrets_of_all_vendors_are_found_in_every_hiding_place():
 
 def test_tokens_that_were_broken_over_lines_are_found():
     scanner, count, left = SecretScanner(), 0, list[str]()
-    for name, text, secret in secrets(3):
+    for name, text, secret in [one for seed in range(4) for one in secrets(seed)]:
         if "\n" in text or secret != text:
             continue
         for place, wrap in WRAPPINGS.items():
@@ -66,7 +66,7 @@ def test_tokens_that_were_broken_over_lines_are_found():
             pieces = [line.split("→")[-1].lstrip("+ ") for line in hidden.split("\n")]
             if any(len(piece) >= 12 and piece in text and piece in rest for piece in pieces):
                 left.append(f"{name}: {place}")
-    assert count >= 250
+    assert count >= 1000
     assert len(left) <= count * 0.02, left
 
 

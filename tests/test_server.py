@@ -799,14 +799,26 @@ def test_the_browser_gets_a_private_page_and_not_the_address(
     assert not Path(url2pathname(uri.removeprefix("file://"))).exists()
 
 
+def answers(host: str) -> bool:
+    """True once a server answers, whatever it says."""
+    connection = http.client.HTTPConnection(host, timeout=20)
+    try:
+        connection.request("GET", "/")
+        return connection.getresponse().status > 0
+    finally:
+        connection.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_page_with_the_token_is_left_behind(ending: signal.Signals, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "BROWSER": "true %s", "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "reread", "--demo", "serve", "--port", "0"]
     with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
-        assert "Serving at" in server.stdout.readline()
+        address = re.search(r"http://([^/?\s]+)", server.stdout.readline())
+        assert address is not None
         wait_until(lambda: bool(list(tmp_path.glob("reread-*.html"))))
+        assert answers(address[1])
         server.send_signal(ending)
         server.wait(10)
         assert server.stderr.read() == ""
