@@ -55,18 +55,18 @@ def test_a_table_of_another_format_is_emptied_and_the_others_are_kept(path: Path
 
 def test_usage_and_counts_share_one_file(path: Path, tmp_path: Path) -> None:
     with closing(UsageCache()), closing(CountCache()) as counts:
-        counts.put(tmp_path, STATE, RowCounts(turns=3))
-        assert counts.get(tmp_path, STATE) == RowCounts(turns=3)
+        counts.put(tmp_path, (STATE,), RowCounts(turns=3))
+        assert counts.get(tmp_path, (STATE,)) == RowCounts(turns=3)
     assert [file.name for file in path.parent.iterdir()] == [cache.NAME]
 
 
 def test_counts_that_cannot_be_decoded_are_counted_again(path: Path, tmp_path: Path) -> None:
     with closing(CountCache()) as counts:
-        counts.put(tmp_path, STATE, RowCounts())
+        counts.put(tmp_path, (STATE,), RowCounts())
         with closing(sqlite3.connect(path)) as database:
             database.execute("UPDATE session_counts SET value = x'00ff'")
             database.commit()
-        assert counts.get(tmp_path, STATE) is None
+        assert counts.get(tmp_path, (STATE,)) is None
 
 
 def test_rows_that_sqlite_cannot_hold_are_left_out(path: Path) -> None:

@@ -118,9 +118,12 @@ echo '{"type":"system","subtype":"init","cwd":"'$PWD'","session_id":"5e551017-00
 """
 
 
+SHARE = ["share", "latest", "-o", "session.html"]
+
+
 @pytest.fixture(scope="module")
-def newcomer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Someone with sessions, a source file, a `claude`, a `jq` and fish, and a captured conversation."""
+def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with sessions, kept ones too, a source file, a `claude`, a `jq` and fish, and a captured conversation."""
     home = tmp_path_factory.mktemp("home")
     (home / "bin").mkdir()
     (home / ".config" / "fish" / "completions").mkdir(parents=True)
@@ -131,11 +134,24 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shutil.copyfile(next(SAMPLES.glob("projects/*/8c1f*.jsonl")), home / "run.jsonl")
     (home / "src").mkdir()
     (home / "src" / "app.py").write_text("pass\n" * 60)
+    for words in (["capture", "-q", "--", "claude", "-p", "a recorded prompt"], ["keep", "-q"], SHARE):
+        subprocess.run(["reread", *words], env=at_home(home), cwd=home, check=True)
+    return home
+
+
+def at_home(home: Path) -> dict[str, str]:
+    """The environment of someone who lives there."""
     path = os.pathsep.join([str(home / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "REREAD_HOME": str(home / "kept")}
-    environment = {**os.environ, **own, "REREAD_CACHE": str(home / "cache"), "PATH": path}
-    subprocess.run(["reread", "capture", "-q", "--", "claude"], env=environment, cwd=home, check=True)
-    return environment
+    return {**os.environ, **own, "REREAD_CACHE": str(home / "cache"), "PATH": path}
+
+
+@pytest.fixture
+def newcomer(household: Path, tmp_path: Path) -> dict[str, str]:
+    """Someone whose home no example has changed yet."""
+    home = tmp_path / "home"
+    shutil.copytree(household, home, symlinks=True)
+    return at_home(home)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the examples are for a shell")

@@ -39,7 +39,7 @@ def output(*words: Any) -> Any:
 
 def test_files_lists_paths_counts_and_turns() -> None:
     text = output("files", recorded("hand"))
-    assert text.splitlines()[0] == "b.txt  +3 −3  turns 1, 2 · changed from outside once"
+    assert text.splitlines()[0].split() == "b.txt +3 −3 turns 1, 2 · changed from outside once".split()
     value = json.loads(output("files", recorded("agents"), "--json"))
     by_path = {file["path"].rpartition("/")[2]: file for file in value}
     assert len(by_path["b.txt"]["agents"]) == 1 and by_path["b.txt"]["added"] == 3

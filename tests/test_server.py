@@ -307,14 +307,14 @@ def test_checking_a_file_does_not_block_other_requests(
 
     def slow_check(session: Session) -> list[Any]:
         started.set()
-        assert may_end.wait(20)
+        assert may_end.wait(100)
         return []
 
     monkeypatch.setattr(Session, "problems", property(slow_check))
     base = f"/api/sessions/{path.stem}"
     request = threading.Thread(target=site.get, args=(f"{base}/problems",))
     request.start()
-    assert started.wait(20)
+    assert started.wait(100)
     assert site.get(base)["items"] == 2
     may_end.set()
     request.join(20)
@@ -334,7 +334,7 @@ def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
         def call(self: Any, *args: Any) -> Any:
             if self.key != "other":
                 started.set()
-                assert may_end.wait(20)
+                assert may_end.wait(100)
             return function(self, *args)
 
         return call
@@ -353,7 +353,7 @@ def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
     requests = [threading.Thread(target=ask, args=(name,)) for name in names]
     for request in requests:
         request.start()
-    assert started.wait(20)
+    assert started.wait(100)
     wait_until(lambda: sum(request.is_alive() for request in requests) == 80)
     assert site.get("/api/sessions/other")["items"] == 2
     assert len(site.get("/api/library")["sessions"]) == 11
@@ -570,7 +570,7 @@ def test_a_session_sends_its_progress_while_it_is_read(
     may_read, read = threading.Event(), OpenSession._read
 
     def slow_read(session: OpenSession) -> SessionView:
-        assert may_read.wait(20)
+        assert may_read.wait(100)
         return read(session)
 
     monkeypatch.setattr(OpenSession, "_read", slow_read)

@@ -232,10 +232,12 @@ def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int
         command, stdin=follower, stdout=follower, stderr=follower, env=env, start_new_session=True
     )
     os.close(follower)
+    ready = select.poll()  # `select` refuses large descriptors
+    ready.register(leader, select.POLLIN)
     shown, end, pressed = "", time.monotonic() + 60, 0.0
     try:
         while time.monotonic() < end:
-            if select.select([leader], [], [], 0.2)[0]:
+            if ready.poll(200):
                 try:
                     data = os.read(leader, 4096)
                 except OSError:  # the program has closed its terminal

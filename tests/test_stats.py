@@ -14,7 +14,7 @@ from making import answer, jsonl, reply, result, told, use, user
 import reread
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse
-from reread.reports.stats_report import STATS_GROUPS, stats_value
+from reread.reports.stats_report import GROUPS, stats_value
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_calls, library_stats
 
@@ -35,7 +35,7 @@ def real_sessions() -> list[Path]:
     return sorted(REAL.glob("*/*/**/projects/*/*.jsonl"))
 
 
-@pytest.mark.parametrize("by", STATS_GROUPS)
+@pytest.mark.parametrize("by", GROUPS)
 def test_groups_add_up_to_the_totals(by: str) -> None:
     report = stats(root=SAMPLES, by=by)
     for name in ("calls", "failed", "denied", "interrupted", "retries", "lines_added", "lines_removed"):

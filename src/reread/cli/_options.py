@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -121,14 +122,18 @@ class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
     name = "groups"
 
+    def __init__(self, module: str) -> None:
+        """Complete the groups that a module lists in `GROUPS`."""
+        self._module = module
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.accounting.group_by import GROUPS
-
+        groups: tuple[str, ...] = importlib.import_module(self._module).GROUPS
         before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{name}") for name in GROUPS if name.startswith(last)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in groups if name.startswith(last)]
 
 
-GROUPS = GroupNames()
+USAGE_GROUPS = GroupNames("reread.accounting.group_by")
+STATS_GROUPS = GroupNames("reread.reports.stats_report")
 
 
 class FolderName(click.Path):

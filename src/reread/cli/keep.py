@@ -38,7 +38,7 @@ MOST_NAMED = 10
 @click.option("--install", is_flag=True, help="Set up a timer that keeps sessions every hour; asks.")
 @click.option("--uninstall", is_flag=True, help="Remove that timer; asks.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only what went wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @json_option
 @root_options
 @click.pass_context

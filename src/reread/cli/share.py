@@ -132,12 +132,13 @@ def _echo(text: str) -> None:
 
 def _undo(path: Path, output: Path | None) -> None:
     from reread.disk.atomic import write_atomic
+    from reread.disk.regular import read_whole
     from reread.redaction.manifest import undo
 
     if output is None:
         raise Misuse("Name the file for the original, as in -o original.html.")
     try:
-        document = path.read_bytes()
+        document = read_whole(path)
     except OSError as error:
         raise Unreadable.at(path, error) from error
     write_atomic(output, [undo(document)])

@@ -9,6 +9,7 @@ import click
 
 from reread.cli._options import (
     SESSION,
+    STATS_GROUPS,
     json_option,
     merged_roots,
     project_option,
@@ -25,7 +26,14 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@click.option("--by", default="tool", show_default=True, metavar="GROUP,...", help="Group by these, with commas.")
+@click.option(
+    "--by",
+    default="tool",
+    show_default=True,
+    type=STATS_GROUPS,
+    metavar="GROUP,...",
+    help="Group by these, with commas.",
+)
 @tool_option("Count only calls of this tool. Repeatable.")
 @click.option("--state", multiple=True, type=click.Choice(STATES), help="Count only calls that ended so. Repeatable.")
 @since_option

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._options import (
-    GROUPS,
     MODEL,
     SESSION,
+    USAGE_GROUPS,
     json_option,
     merged_roots,
     project_option,
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option(
-    "--by", default="day", show_default=True, type=GROUPS, metavar="GROUP,...", help="Group by these, with commas."
+    "--by",
+    default="day",
+    show_default=True,
+    type=USAGE_GROUPS,
+    metavar="GROUP,...",
+    help="Group by these, with commas.",
 )
 @click.option(
     "--sort",

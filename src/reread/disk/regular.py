@@ -70,6 +70,12 @@ def status_of(file: io.FileIO | KeptFile) -> os.stat_result:
     return file.status() if isinstance(file, KeptFile) else os.fstat(file.fileno())
 
 
+def read_whole(path: str | Path) -> bytes:
+    """Return the content of a regular file."""
+    with open_regular(path) as file:
+        return file.readall()
+
+
 def read_settings(path: str | Path) -> bytes:
     """Return the content of a small file."""
     with open_regular(path) as file:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reread.disk.atomic import write_atomic
+from reread.disk.regular import read_whole
 from reread.errors import Undecided, Unwritable
 from reread.reader.redacted_export import MANIFEST_SUFFIX, Redaction
 from reread.reader.site_export import ASSETS, SiteResult, write_site
@@ -33,7 +34,7 @@ def write_redacted_site(
         staging = Path(temporary) / "site"
         result = write_site(list(copies), staging, selection, open_session=copies.__getitem__, progress=progress)
         files = sorted(path for path in staging.rglob("*") if path.is_file())
-        pages = {path: path.read_bytes() for path in files}
+        pages = {path: read_whole(path) for path in files}
         _refuse_leaks(redactions, [data for path, data in pages.items() if path.parent.name != ASSETS])
         _publish(pages, staging, folder)
     whole = b"".join(pages.values())

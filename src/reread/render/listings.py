@@ -51,7 +51,7 @@ def header_lines(
 
 
 class _SessionTable:
-    """The widths of the columns; if there is little room, the facts are left out, then titles are cut."""
+    """The widths of the columns; if there is little room, facts but `kept` are left out, then titles are cut."""
 
     def __init__(self, headers: Sequence[Header], ids: Mapping[str, str], width: int | None, flat: bool) -> None:
         self._ids = ids
@@ -59,19 +59,21 @@ class _SessionTable:
         self._id = _widest(safe_line(ids[header.path]) for header in headers)
         self._project = min(MAX_PROJECT, _widest(map(_project_name, headers))) if flat else 0
         self._title, self._facts = _widest(map(_title, headers)), _widest(map(_facts, headers))
+        self._facts_of = _facts
         if width is None:
             return
         room = width - len(self._indent) - self._id - WHEN - SIZE - 3 * len(GAP)
         room -= self._project + len(GAP) if flat else 0
         facts = min(self._facts, MAX_FACTS) + len(GAP)
         if room - facts < MIN_TITLE:
-            facts = 0
+            self._facts_of, kept = _kept, _widest(map(_kept, headers))
+            facts = kept + len(GAP) if kept and room - kept - len(GAP) >= MIN_TITLE // 2 else 0
         self._title = max(1, min(self._title, room - facts))
         self._facts = room - self._title - len(GAP) if facts else 0
 
     def line(self, header: Header) -> list[Span]:
         """Return one session."""
-        facts = truncate(_facts(header), self._facts) if self._facts > 0 else ""
+        facts = truncate(self._facts_of(header), self._facts) if self._facts > 0 else ""
         title = truncate(_title(header), self._title)
         project = truncate(_project_name(header), self._project) if self._project else ""
         return [
@@ -88,9 +90,12 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def _facts(header: Header) -> str:
-    kept = "kept, gone" if header.gone else "kept" * header.kept
-    facts = ("captured" * header.captured, kept, header.git_branch, model_text(header.model))
+    facts = ("captured" * header.captured, _kept(header), header.git_branch, model_text(header.model))
     return safe_line(GAP.join(fact for fact in facts if fact))
+
+
+def _kept(header: Header) -> str:
+    return "kept, gone" if header.gone else "kept" * header.kept
 
 
 def _project_name(header: Header) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
+from reread.disk.regular import read_whole
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import RereadError, naming_file
 from reread.redaction.findings import mask
@@ -105,7 +106,7 @@ def _scan(path: Path, scanner: SecretScanner, key: bytes) -> list[Secret]:
     if path.suffix == ".jsonl" or str(path) == STDIN:
         FileRedaction(_open(path), scanner, images=True).find(report)
         return found
-    text = path.read_text("utf-8", "replace")
+    text = read_whole(path).decode("utf-8", "replace")
     for span in leaves(scanner.find(text)):
         report(span, text.count("\n", 0, span.start) + 1, "")
     return found

@@ -310,7 +310,7 @@ _KEYS: dict[str, Key] = {
     "session": lambda facts, _: facts.session,
     "project": lambda facts, _: normalize_folder(facts.project) if facts.project else None,
 }
-STATS_GROUPS = (*_KEYS, *TIME_KEYS)
+GROUPS = (*_KEYS, *TIME_KEYS)
 """What statistics can be grouped by."""
 
 
@@ -319,7 +319,7 @@ def _key(name: str, clock: ZoneClock) -> Key:
         time_key = TIME_KEYS[name](clock)
         return lambda _, fact: time_key(fact)
     if name not in _KEYS:
-        raise Misuse(f"Cannot group by {name!r}; use {', '.join(STATS_GROUPS)}, or several of them with commas.")
+        raise Misuse(f"Cannot group by {name!r}; use {', '.join(GROUPS)}, or several of them with commas.")
     return _KEYS[name]
 
 
