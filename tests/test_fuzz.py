@@ -13,7 +13,7 @@ from mutations import Mutator, copy_mutated, one_of_each_kind, read_everything, 
 
 HERE = Path(__file__).parent
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
-RUNS = int(os.environ.get("REREAD_FUZZ", "240"))
+RUNS = int(os.environ.get("REREAD_FUZZ", "120"))
 FIRST = int(os.environ.get("REREAD_FUZZ_SEED", "0"))
 SECONDS = 25 if "REREAD_FUZZ" not in os.environ else float("inf")
 """After which the mutations stop, on a slow machine."""
