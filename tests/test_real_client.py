@@ -7,13 +7,13 @@ What is expected comes from `plain.py`, which knows nothing of reread.
 import json
 import os
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import plain
 import pytest
-from batches import each
+from batches import SIZE, each
 from walk import accounts, answers, holds_together, walk
 
 import reread
@@ -47,9 +47,9 @@ every_transcript = each("path", TRANSCRIPTS, ids=name)
 every_stream = each("path", STREAMS, ids=name)
 
 
-@cache
+@lru_cache(maxsize=SIZE)
 def session_of(path: Path) -> Any:
-    """A file as a session, opened once."""
+    """A file as a session; those of one batch stay open, since each has a descriptor."""
     return reread.open(path)
 
 
