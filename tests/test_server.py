@@ -334,7 +334,7 @@ def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
         def call(self: Any, *args: Any) -> Any:
             if self.key != "other":
                 started.set()
-                assert may_end.wait(100)
+                may_end.wait(100)
             return function(self, *args)
 
         return call
@@ -353,14 +353,15 @@ def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
     requests = [threading.Thread(target=ask, args=(name,)) for name in names]
     for request in requests:
         request.start()
-    assert started.wait(100)
-    wait_until(lambda: sum(request.is_alive() for request in requests) == 80)
-    assert site.get("/api/sessions/other")["items"] == 2
-    assert len(site.get("/api/library")["sessions"]) == 11
-    assert not statuses
-    may_end.set()
+    try:
+        assert started.wait(100)
+        assert site.get("/api/sessions/other")["items"] == 2
+        assert len(site.get("/api/library")["sessions"]) == 11
+        assert not statuses
+    finally:
+        may_end.set()
     for request in requests:
-        request.join(20)
+        request.join(60)
     assert statuses == [200] * 80
 
 
