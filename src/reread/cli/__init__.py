@@ -29,7 +29,7 @@ HEADINGS = {
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats"),
     "Keep and share": ("keep", "capture", "resume", "replay", "export", "share", "secrets"),
-    "Set up": ("completion",),
+    "Set up": ("mcp", "completion"),
 }
 """The verbs under the headings of the help."""
 VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)

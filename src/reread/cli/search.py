@@ -58,6 +58,12 @@ STYLES: dict[str, dict[str, Any]] = {
 @project_option
 @since_option
 @click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="SESSION",
+    help="Leave out this session, by its id or the beginning of it. Repeatable.",
+)
 @click.option("--regex", is_flag=True, help="The query is a regular expression.")
 @click.option("--newest", is_flag=True, help="Show the newest matches first instead of the best.")
 @click.option(
@@ -85,6 +91,7 @@ def search(
     project: tuple[str, ...],
     since: str | None,
     until: str | None,
+    without: tuple[str, ...],
     regex: bool,
     newest: bool,
     limit: int,
@@ -102,6 +109,7 @@ def search(
     reread search login timeout
     reread search '"connection refused" tool:bash is:error'
     reread search 'parse_config OR parseConfig' --in inputs,results --newest
+    reread search deploy --without "$CLAUDE_CODE_SESSION_ID"
     reread search --regex 'def \\w+_handler\\(' --json
     """
     from reread.index.find import NEWEST, RELEVANCE
@@ -124,6 +132,7 @@ def search(
             order=NEWEST if newest else RELEVANCE,
             limit=1 if open_first else limit,
             regex=regex,
+            without=without,
             root=roots or None,
             progress=step,
         )

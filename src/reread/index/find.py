@@ -18,7 +18,7 @@ from reread.index import scan, update
 from reread.index.compile import compile_query
 from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
-from reread.index.query import And, Errors, InProject, Node, Or, Period, named, parse_kinds, parse_query
+from reread.index.query import And, Errors, InProject, InSession, Node, Not, Or, Period, named, parse_kinds, parse_query
 from reread.index.regex import compile_pattern, required_literals, required_words
 from reread.index.store import IndexReader, UnitPlace, is_available
 from reread.index.unit_reader import FoundUnit, UnitReader
@@ -70,6 +70,7 @@ def search(
     order: str = RELEVANCE,
     limit: int | None = 100,
     regex: bool = False,
+    without: str | Sequence[str] | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     progress: update.Progress | None = None,
 ) -> Hits:
@@ -77,9 +78,9 @@ def search(
 
     A query has words, "exact phrases", prefixes (`handl*`), AND, OR, -not, parentheses and fields such as
     `tool:bash`, `is:error` or `before:tuesday`. `kinds` are prompts, text, thinking, inputs, results, notices and
-    titles. `order` is relevance or newest. With `regex`, the query is a regular expression. The result has the `total`
-    number of matches, and a `note` if something limits the answer. `progress` is called with the number of bytes that
-    were read to bring the index up to date.
+    titles. `order` is relevance or newest. With `regex`, the query is a regular expression. Sessions whose ids
+    begin as `without` says are left out. The result has the `total` number of matches, and a `note` if something limits
+    the answer. `progress` is called with the number of bytes that were read to bring the index up to date.
     """
     filters: list[Node] = []
     if project:
@@ -93,6 +94,7 @@ def search(
     if errors:
         filters.append(Errors())
     filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
+    filters += [Not(InSession(id.lower())) for id in _list(without or ()) if id]
     roots = [root] if isinstance(root, str | Path) else root
     return find(query, filters, order=order, limit=limit, regex=regex, roots=roots, progress=progress)
 

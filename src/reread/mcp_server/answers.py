@@ -1,0 +1,267 @@
+"""What the server answers: text with citations, in which everything from transcripts is quoted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import closing, suppress
+from pathlib import Path
+
+from reread.base.format import date_text, size_text
+from reread.base.text import one_line, plural
+from reread.catalog.resolve import LATEST
+from reread.catalog.summaries import Header, read_header, sessions
+from reread.disk import layout
+from reread.errors import Misuse, NotFound, RereadError
+from reread.history.versions import FileVersion
+from reread.index.find import NEWEST, RELEVANCE, search
+from reread.index.hits import Hit
+from reread.mcp_server.pages import TOKENS, Passage, answer
+from reread.mcp_server.quoting import quoted, word
+from reread.render.file_listing import diff_lines
+from reread.render.markdown import sequence_markdown
+from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
+from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
+from reread.render.usage_table import usage_lines
+from reread.reports.file_index import FileIndexReader, names_file
+from reread.reports.usage_report import usage
+from reread.session.session import Session
+from reread.session.session import open as open_session
+
+MOST = 50
+"""Hits, sessions or versions in an answer."""
+LAST_TURNS = "-5"
+WIDTH = 120
+Roots = Sequence[str | Path] | None
+
+
+def citation(session: str, turn: int | None = None) -> str:
+    """Return the address of a session or of one of its turns."""
+    return f"reread://session/{word(session)}" + (f"/turn/{turn}" if turn is not None else "")
+
+
+def search_answer(
+    query: str,
+    *,
+    project: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    kinds: str | None = None,
+    tool: str | None = None,
+    file: str | None = None,
+    errors: bool = False,
+    newest: bool = False,
+    regex: bool = False,
+    limit: int = 10,
+    tokens: int = TOKENS,
+    page: int = 1,
+    roots: Roots = None,
+    without: AbstractSet[str] = frozenset(),
+) -> str:
+    """Return the texts of all sessions that match a query."""
+    found = search(
+        query,
+        project=project,
+        since=since,
+        until=until,
+        kinds=kinds,
+        tools=tool,
+        errors=errors,
+        path=file,
+        order=NEWEST if newest else RELEVANCE,
+        limit=_limited(limit),
+        regex=regex,
+        root=roots,
+        without=tuple(without),
+    )
+    hits = list(found)
+    if not hits:
+        return "No matches. Use fewer or shorter words, or a prefix such as handl*."
+    shown = f"{plural(found.total, 'match')}, {len(hits)} shown. Read one with `read` and its session and turn."
+    limits = [Passage("What limits this answer:", quoted(found.note))] if found.note else []
+    return answer(shown, itertools.chain(limits, map(_hit, hits)), tokens=tokens, page=page)
+
+
+def _hit(hit: Hit) -> Passage:
+    facts = [citation(hit.session, hit.turn), hit.kind, f"line {hit.line}", date_text(hit.time)]
+    facts += [f"agent {word(hit.agent)}"] if hit.agent else []
+    facts += [f"branch {hit.branch}, abandoned"] if hit.branch is not None else []
+    about = " · ".join(filter(None, [hit.title, hit.project, hit.tool, hit.file]))
+    return Passage(
+        " · ".join(fact for fact in facts if fact),
+        [*quoted(one_line(about, 300)), *quoted(one_line(f"{hit.before}{hit.match}{hit.after}", 600))],
+    )
+
+
+def sessions_answer(
+    *,
+    project: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 20,
+    tokens: int = TOKENS,
+    page: int = 1,
+    roots: Roots = None,
+    without: AbstractSet[str] = frozenset(),
+) -> str:
+    """Return the newest sessions, without those that are left out."""
+    found = _others(project, since, until, roots, without)
+    shown = list(itertools.islice(found, _limited(limit)))
+    if not shown:
+        return "No sessions. Name another project or period, or none."
+    head = f"{plural(len(shown), 'session')}, newest first{'; there are more' if next(found, None) else ''}."
+    return answer(head, map(_listed, shown), tokens=tokens, page=page)
+
+
+def _others(
+    project: str | None, since: str | None, until: str | None, roots: Roots, without: AbstractSet[str]
+) -> Iterator[Header]:
+    """Yield the headers of sessions other than those that are left out, newest first."""
+    for header in sessions(project=project, since=since, until=until, root=roots):
+        if without.isdisjoint({header.id.lower(), *map(str.lower, header.sessions)}):
+            yield header
+
+
+def _listed(header: Header) -> Passage:
+    facts = [citation(header.id), date_text(header.updated), size_text(header.size), "kept only" if header.gone else ""]
+    about = [header.title, header.project, header.git_branch or "", header.model or ""]
+    return Passage(" · ".join(fact for fact in facts if fact), quoted(one_line(" · ".join(filter(None, about)), 300)))
+
+
+def turns_answer(
+    session: str = LATEST,
+    *,
+    turns: str | None = None,
+    branch: int | None = None,
+    only: str | None = None,
+    thinking: bool = False,
+    full: bool = False,
+    tokens: int = TOKENS,
+    page: int = 1,
+    roots: Roots = None,
+    without: AbstractSet[str] = frozenset(),
+) -> str:
+    """Return turns of a session as Markdown; by default the last five."""
+    opened = _open(session, roots, without)
+    if only is not None and only not in ONLY:
+        raise Misuse(f"Cannot show only {only!r}; use {', '.join(ONLY)}.")
+    wanted = Selection(
+        turns=parse_turns(turns or LAST_TURNS), branch=branch, only=only, thinking=thinking, full=full, images=False
+    )
+    chosen = selected_turns(opened.conversation, wanted)
+    head = f"{citation(opened.id)} · {plural(len(opened.turns), 'turn')}, {len(chosen)} asked for."
+    about = Passage("About it:", quoted(one_line(f"{opened.title} · {opened.project}", 300)))
+    passages = _turns(opened, turn_sequence(opened.conversation, chosen, wanted), wanted)
+    return answer(head, itertools.chain([about], passages), tokens=tokens, page=page)
+
+
+def _turns(session: Session, items: Iterator[SequenceItem], selection: Selection) -> Iterator[Passage]:
+    """Yield each turn with its citation."""
+    grouped = itertools.groupby(_numbered(items), key=lambda pair: pair[0])
+    for start, pairs in grouped:
+        turn = start.turn
+        stamp = date_text(turn.messages[0].timestamp) if turn.messages else ""
+        heading = " · ".join(filter(None, [citation(session.id, turn.index), stamp]))
+        drawn = sequence_markdown((item for _, item in pairs if not isinstance(item, TurnStart)), selection)
+        lines = (line for text in drawn for line in quoted(text))
+        yield Passage(heading, lines)
+
+
+def _numbered(items: Iterator[SequenceItem]) -> Iterator[tuple[TurnStart, SequenceItem]]:
+    """Yield each item with the start of its turn."""
+    start: TurnStart | None = None
+    for item in items:
+        start = item if isinstance(item, TurnStart) else start
+        if start is not None:
+            yield start, item
+
+
+def _open(session: str, roots: Roots, without: AbstractSet[str]) -> Session:
+    """Open a session; the latest one is never the session that asks."""
+    if session != LATEST:
+        return open_session(session.removeprefix("reread://session/").partition("/")[0], root=roots)
+    newest = next(_others(None, None, None, roots, without), None)
+    if newest is None:
+        raise NotFound("No other session found.")
+    return open_session(newest, root=roots)
+
+
+def file_answer(
+    path: str,
+    *,
+    diffs: bool = False,
+    limit: int = 20,
+    tokens: int = TOKENS,
+    page: int = 1,
+    roots: Roots = None,
+    without: AbstractSet[str] = frozenset(),
+) -> str:
+    """Return how sessions changed a file, the latest change first."""
+    test = names_file(path)
+    with closing(FileIndexReader()) as reader:
+        found = list(reader.read(layout.session_paths(roots)).sessions_of(test))
+    headers = [header for header in map(_header, found) if header is not None]
+    headers = [header for header in headers if header.id.lower() not in without]
+    headers.sort(key=lambda header: header.updated.timestamp() if header.updated else 0.0, reverse=True)
+    if not headers:
+        return "No session changed such a file. Name the end of its path."
+    most = _limited(limit)
+    changes = list(itertools.islice(_changes(headers, test), most))
+    head = f"{plural(len(headers), 'session')} changed it; the latest {plural(len(changes), 'change')}, newest first."
+    passages = (_change(header, version, diffs=diffs) for header, version in changes)
+    return answer(head, passages, tokens=tokens, page=page)
+
+
+def _header(path: str) -> Header | None:
+    with suppress(RereadError, OSError):
+        return read_header(path)
+    return None
+
+
+def _changes(headers: Sequence[Header], test: Callable[[str], bool]) -> Iterator[tuple[Header, FileVersion]]:
+    """Yield the versions of a file in each session, the latest first."""
+    for header in headers:
+        with suppress(RereadError, OSError):
+            histories = [history for name, history in open_session(header).files.items() if test(name)]
+            versions = [version for history in histories for version in history.versions]
+            yield from ((header, version) for version in sorted(versions, key=lambda v: v.record, reverse=True))
+
+
+def _change(header: Header, version: FileVersion, *, diffs: bool) -> Passage:
+    facts = [
+        citation(header.id, version.turn),
+        version.action,
+        f"+{version.added} -{version.removed}",
+        f"line {version.line}" if version.line is not None else "",
+        date_text(version.time),
+        f"agent {word(version.agent)}" if version.agent else "",
+    ]
+    lines = [f"{header.title} · {version.history.path}"]
+    if diffs:
+        lines += ["".join(text for _, text in spans) for spans in diff_lines(version.history.path, version.hunks)]
+    return Passage(" · ".join(fact for fact in facts if fact), (line for text in lines for line in quoted(text)))
+
+
+def usage_answer(
+    *,
+    by: str = "day",
+    since: str | None = None,
+    until: str | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    tokens: int = TOKENS,
+    page: int = 1,
+    roots: Roots = None,
+) -> str:
+    """Return the tokens and cost of all sessions."""
+    report = usage(by=by, since=since, until=until, project=project, model=model, root=roots)
+    head = f"{plural(len(report.rows), 'row')}."
+    lines = (line for _, text in usage_lines(report, width=WIDTH) for line in quoted(text))
+    return answer(head, [Passage("Tokens and cost:", lines)], tokens=tokens, page=page)
+
+
+def _limited(limit: int) -> int:
+    if limit < 1:
+        raise Misuse(f"Cannot show {limit}; use a limit from 1 to {MOST}.")
+    return min(limit, MOST)

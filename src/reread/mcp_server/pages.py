@@ -1,0 +1,60 @@
+"""Answers of any length in pages of a bounded number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from reread.base.text import plural
+from reread.errors import Misuse
+from reread.mcp_server.quoting import NOTE
+
+BYTES_PER_TOKEN = 3
+"""Text of transcripts has three to five bytes a token, so a page has at most as many tokens as were asked for."""
+LEAST_TOKENS, TOKENS, MOST_TOKENS = 500, 6_000, 20_000
+"""Claude Code refuses answers above 25,000 tokens unless told otherwise."""
+
+
+class Passage(NamedTuple):
+    """A citation and the lines that it is about."""
+
+    citation: str
+    lines: Iterable[str]
+
+
+def answer(head: str, passages: Iterable[Passage], *, tokens: int = TOKENS, page: int = 1) -> str:
+    """Return one page of an answer; it says how to get the next one."""
+    if page < 1:
+        raise Misuse(f"No page {page}; pages are counted from 1.")
+    room = max(LEAST_TOKENS, min(tokens, MOST_TOKENS)) * BYTES_PER_TOKEN - len(f"{head}{NOTE}".encode()) - 200
+    pages = _pages(passages, room)
+    number, lines = 0, list[str]()
+    for number, lines in enumerate(pages, 1):  # noqa: B007
+        if number == page:
+            break
+    if number < page and page > 1:
+        raise Misuse(f"No page {page}; this answer has {plural(max(number, 1), 'page')}.")
+    more = [f"There is more: ask again with page={page + 1}."] if next(pages, None) is not None else []
+    return "\n".join([head, *([NOTE, "", *lines, ""] if lines else []), *more]).rstrip()
+
+
+def _pages(passages: Iterable[Passage], room: int) -> Iterator[list[str]]:
+    """Yield the lines of each page; a passage that goes on has its citation again."""
+    page: list[str] = []
+    size = 0
+    for citation, lines in passages:
+        heading = citation
+        for line in lines:
+            needed = [heading, line] if heading else [line]
+            if page and size + _size(needed) > room:
+                yield page
+                page, size, needed = [], 0, [heading or f"{citation} (continued)", line]
+            page += needed
+            size += _size(needed)
+            heading = ""
+    if page:
+        yield page
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)
