@@ -32,6 +32,12 @@ class UsageEntry(msgspec.Struct, gc=False, array_like=True):
     reported_nanos: int | None = None
     """Cost as the client reported it, in nano-dollars."""
     unconfirmed: int = 0
+    path: str | None = None
+    """The file it belongs to; None if it stands for many responses."""
+    message: str | None = None
+    """The API's id of the message."""
+    request: str | None = None
+    """The API's id of the request."""
 
     def add(self, other: UsageEntry) -> None:
         """Add the numbers of another entry with the same origin and time."""

@@ -13,6 +13,7 @@ from reread.accounting.cost_counters import CounterDelta, CounterReading, ModelC
 from reread.accounting.counter_deltas import CounterDeltas
 from reread.accounting.dedupe import ForkPoints, ResponseCopy, copy_rank, group_copies, origin_filter
 from reread.accounting.digest import (
+    ANY_REQUEST,
     CALL_RESULT,
     PROMPT_THRESHOLDS,
     SIDECHAIN,
@@ -211,9 +212,14 @@ class _Resolver:
         origin, file, time_ms = copy.origin, copy.file, copy.response.time_ms
         cost_picos = cost(charge, time_ms, self.prices, long=long)
         project = origin.project or (file.digest.cwd if origin.streamed else None) or file.project
-        return UsageEntry(
+        entry = UsageEntry(
             time_ms, origin.session, project, origin.branch, origin.agent, charge.model, 0, *charge.counts, cost_picos
         )
+        if self.exact:
+            request = copy.response.request
+            entry.path, entry.message = file.path, copy.response.id or None
+            entry.request = None if request == ANY_REQUEST else request
+        return entry
 
     # Counters
 
@@ -227,7 +233,8 @@ class _Resolver:
             project = origin.project or digest.cwd or file.project
             for model, nanos in _costs_by_model(delta):
                 name = names.get(self._base_model(model), model)
-                yield UsageEntry(time_ms, session, project, origin.branch, None, name, reported_nanos=nanos)
+                path = file.path if self.exact else None
+                yield UsageEntry(time_ms, session, project, origin.branch, None, name, reported_nanos=nanos, path=path)
 
     def _counter_entries(
         self, file: FileDigest, session: str | None, responses: list[ResolvedResponse]

@@ -1,0 +1,94 @@
+"""Rows as Arrow: schemas, and batches of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from reread.base.jsontext import replace_surrogates
+from reread.dataset.extra import require
+from reread.dataset.rows import Row
+from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column, TableSchema
+
+pyarrow: Any = require("pyarrow")
+Array = RecordBatch = Schema = Any
+"""The types of pyarrow, which has no type stubs."""
+
+BATCH_ROWS = 1 << 14
+BATCH_BYTES = 16 << 20
+"""A batch ends with the row that reaches either of these; the bytes are those of its longer texts."""
+LONG_TEXT = 256
+LARGEST = (1 << 63) - 1
+
+_TYPES = {
+    STRING: pyarrow.string(),
+    INTEGER: pyarrow.int64(),
+    FLOAT: pyarrow.float64(),
+    BOOLEAN: pyarrow.bool_(),
+    TIME: pyarrow.timestamp("us", "UTC"),
+}
+
+
+def arrow_schema(table: TableSchema, *, text: bool = False, skip: int = 0) -> Schema:
+    """Return the Arrow schema of a table, without the first `skip` columns; its metadata has the version."""
+    fields = [
+        pyarrow.field(column.name, _TYPES[column.type], metadata={"comment": column.doc})
+        for column in table.selected(text=text)[skip:]
+    ]
+    return pyarrow.schema(fields, metadata={"reread.table": table.name, "reread.tables_version": str(VERSION)})
+
+
+def batches(table: TableSchema, rows: Iterable[Row], *, text: bool = False) -> Iterator[RecordBatch]:
+    """Yield rows of a table as batches, reading no more rows than the next batch takes."""
+    pending = RowBuffer(table, text=text)
+    for row in rows:
+        pending.add(row)
+        if pending.is_full:
+            yield pending.take()
+    if pending.rows:
+        yield pending.take()
+
+
+class RowBuffer:
+    """Rows of one table that wait to become a batch."""
+
+    def __init__(self, table: TableSchema, *, text: bool = False, skip: int = 0) -> None:
+        """Buffer rows, of which the first `skip` values are left out."""
+        self.schema = arrow_schema(table, text=text, skip=skip)
+        self.rows: list[Row] = []
+        self._columns = table.selected(text=text)[skip:]
+        self._skip = skip
+        self._bytes = 0
+
+    def add(self, row: Row) -> None:
+        """Add one row."""
+        self.rows.append(row)
+        self._bytes += sum(len(value) for value in row if type(value) is str and len(value) > LONG_TEXT)
+
+    @property
+    def is_full(self) -> bool:
+        """True if the rows should be taken before more are added."""
+        return len(self.rows) >= BATCH_ROWS or self._bytes >= BATCH_BYTES
+
+    def take(self) -> RecordBatch:
+        """Return the rows as a batch, and forget them."""
+        values = list(zip(*self.rows, strict=True))[self._skip :] if self.rows else [()] * len(self._columns)
+        arrays = [_array(column, given) for column, given in zip(self._columns, values, strict=True)]
+        self.rows, self._bytes = [], 0
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _array(column: Column, values: Iterable[Any]) -> Array:
+    if column.type == TIME:
+        values = [None if value is None else value * 1000 for value in values]
+    try:
+        return pyarrow.array(values, _TYPES[column.type])
+    except (OverflowError, UnicodeError, pyarrow.ArrowInvalid):
+        return pyarrow.array(map(_storable, values), _TYPES[column.type])
+
+
+def _storable(value: Any) -> Any:
+    """Return a value that Arrow can hold: text without lone surrogates, an integer of 64 bits."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    return max(-LARGEST, min(value, LARGEST)) if isinstance(value, int) and not isinstance(value, bool) else value

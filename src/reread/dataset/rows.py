@@ -1,0 +1,302 @@
+"""Rows of the tables, made from what one reads of a file. A row has its values in the order of the table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from reread.accounting.billing import NANOS_PER_DOLLAR
+from reread.accounting.entries import UsageEntry
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_str
+from reread.base.times import timestamp_ms
+from reread.history.versions import FileHistory, FileVersion
+from reread.model.conversation import Agent, Call, Conversation, Message
+from reread.records.blocks import Thinking
+from reread.records.decode import Record
+from reread.reports.session_facts import failure_kind
+from reread.session.merge import is_captured
+from reread.session.session import Session
+from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
+
+Row = tuple[Any, ...]
+PICOS_PER_DOLLAR = 10**12
+FILE_FIELDS = ("file_path", "notebook_path")
+"""The fields of a call's input that name a file."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class FileOrigin(NamedTuple):
+    """What the rows of one file share."""
+
+    machine: str
+    month: str | None
+    path: str
+    session: str | None
+    agent: str | None = None
+    """The agent whose own file it is."""
+
+    @property
+    def start(self) -> Row:
+        """The first values of most rows."""
+        return (self.machine, self.month, self.path, self.session)
+
+
+def month_of(time_ms: int | None) -> str | None:
+    """Return the month of a time in UTC, such as `2026-11`; None if it lies before the year 1."""
+    try:
+        return f"{_EPOCH + timedelta(milliseconds=time_ms):%Y-%m}".zfill(7) if time_ms is not None else None
+    except OverflowError:
+        return None
+
+
+def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
+    """Return the row of a session."""
+    conversation, metadata = session.loader.conversation, session.metadata
+    forked = metadata.forked_from or {}
+    return (
+        *origin.start,
+        session.title,
+        session.project,
+        _last(metadata.git_branches),
+        _last(metadata.versions),
+        _last(metadata.models),
+        _last(metadata.entrypoints),
+        _time(metadata.first_stamp),
+        _time(metadata.last_stamp),
+        size,
+        len(conversation.records),
+        len(conversation.messages),
+        len(conversation.turns),
+        len(conversation.calls),
+        len(session.agents),
+        len(conversation.branches),
+        len(conversation.compactions),
+        as_str(forked.get("sessionId")),
+        is_captured(conversation),
+    )
+
+
+def record_rows(records: Iterable[Record], origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+    """Yield a row for each record of a file or of a part of it."""
+    for record in records:
+        envelope = record.envelope
+        message = envelope.message
+        row = (
+            origin.machine,
+            origin.month,
+            origin.path,
+            record.line,
+            record.offset,
+            len(record.body),
+            envelope.sessionId or origin.session,
+            envelope.agentId or origin.agent,
+            envelope.uuid,
+            envelope.parentUuid,
+            record.type,
+            envelope.subtype,
+            _time(envelope.timestamp),
+            record.dialect,
+            message.id if message is not None else None,
+            envelope.requestId,
+            envelope.cwd,
+            envelope.gitBranch,
+            envelope.version,
+            record.fault,
+        )
+        yield (*row, record.raw.decode("utf-8", "replace")) if text else row
+
+
+def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+    """Yield a row for each message of a thread."""
+    agent, turns = _agent(conversation, origin), _turns(conversation)
+    for message in conversation.messages:
+        envelope = conversation.records[message.records[0]].envelope
+        row = (
+            *origin.start,
+            message.line,
+            envelope.uuid,
+            *agent,
+            message.index,
+            message.id,
+            message.role,
+            message.kind,
+            message.author,
+            _time(message.stamp),
+            turns.get(message.index),
+            message.branch,
+            message.index in turns,
+            message.model,
+            message.stop_reason,
+            len(message.calls),
+        )
+        yield (*row, message.text, _thinking(message)) if text else row
+
+
+def call_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+    """Yield a row for each call of a thread."""
+    agent, turns, records = _agent(conversation, origin), _turns(conversation), conversation.records
+    for call in conversation.calls:
+        outcome = call.outcome
+        row = (
+            *origin.start,
+            call.line,
+            records[call.use].envelope.uuid,
+            *agent,
+            call.id,
+            call.message.id,
+            call.name,
+            outcome.state,
+            failure_kind(call) if outcome.state == FAILED else None,
+            outcome.exit_code,
+            _milliseconds(call.started),
+            _milliseconds(call.ended),
+            call.duration,
+            turns.get(call.message.index),
+            call.message.branch,
+            call.message.index in turns,
+            call.message.model,
+            _file(call),
+            records.line(call.answer) if call.answer >= 0 else None,
+        )
+        if text:
+            error = None if outcome.state in (RUNNING, DONE) else outcome.message
+            result = content_text(getattr(call.result, "content", None)) if call.answer >= 0 else None
+            row = (*row, call.title, jsontext.dumps(call.input).decode("utf-8", "replace"), result, error)
+        yield row
+
+
+def edit_rows(session: Session, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+    """Yield a row for each version of the files that a session changed."""
+    for history in session.files.values():
+        for version in history.versions:
+            agent = session.agents.get(version.agent) if version.agent is not None else None
+            row = (
+                origin.machine,
+                origin.month,
+                agent.path if agent is not None and agent.path else origin.path,
+                origin.session,
+                version.line,
+                _uuid(version.call),
+                version.agent,
+                version.call.id if version.call is not None else None,
+                history.path,
+                version.index,
+                version.action,
+                _milliseconds(version.time),
+                version.turn,
+                version.branch,
+                version.added,
+                version.removed,
+                version.source,
+                version.whole,
+                version.exact,
+                version.other,
+            )
+            yield (*row, _diff(version)) if text else row
+
+
+def file_rows(session: Session, origin: FileOrigin) -> Iterator[Row]:
+    """Yield a row for each file that a session changed."""
+    for history in session.files.values():
+        times = [time for version in history.own if (time := _milliseconds(version.time)) is not None]
+        yield (
+            *origin.start,
+            history.path,
+            len(history.versions),
+            len(history.own),
+            history.added,
+            history.removed,
+            len(history.turns),
+            len(history.agents),
+            min(times, default=None),
+            max(times, default=None),
+            _is_gone(history),
+        )
+
+
+def entry_rows(entries: Iterable[UsageEntry], machine: str, agent_types: Mapping[str, str]) -> Iterator[Row]:
+    """Yield a row for each usage entry of files that were counted together."""
+    for entry in entries:
+        cost, reported = entry.cost_picos, entry.reported_nanos
+        yield (
+            machine,
+            month_of(entry.time_ms),
+            entry.path,
+            entry.session,
+            entry.project,
+            entry.branch,
+            entry.agent,
+            agent_types.get(entry.agent or ""),
+            entry.message,
+            entry.request,
+            _known(entry.time_ms),
+            entry.model,
+            entry.responses,
+            entry.input,
+            entry.output,
+            entry.write_5m,
+            entry.write_1h,
+            entry.read,
+            entry.searches,
+            cost / PICOS_PER_DOLLAR if cost is not None else None,
+            reported / NANOS_PER_DOLLAR if reported is not None else None,
+            entry.unconfirmed,
+        )
+
+
+def _agent(conversation: Conversation, origin: FileOrigin) -> tuple[str | None, str | None]:
+    """Return the id and type of the agent whose thread it is."""
+    return (conversation.id, conversation.type) if isinstance(conversation, Agent) else (origin.agent, None)
+
+
+def _turns(conversation: Conversation) -> dict[int, int]:
+    """Return the turns of the messages on the active branch, by the index of the message."""
+    return {message.index: turn.index for turn in conversation.turns for message in turn.messages}
+
+
+def _thinking(message: Message) -> str | None:
+    thoughts = (block.thinking for block in message.blocks if isinstance(block, Thinking))
+    return "\n\n".join(thought for thought in thoughts if isinstance(thought, str) and thought) or None
+
+
+def _diff(version: FileVersion) -> str:
+    pieces: list[str] = []
+    for hunk in version.hunks:
+        old, new = (sum(not line.startswith(mark) for line in hunk.lines) for mark in "+-")
+        pieces += [f"@@ -{hunk.old_start},{old} +{hunk.new_start},{new} @@", *hunk.lines]
+    return "\n".join(pieces)
+
+
+def _is_gone(history: FileHistory) -> bool:
+    last = history.at()
+    return last is not None and last.gone
+
+
+def _uuid(call: Call | None) -> str | None:
+    return call.conversation.records[call.use].envelope.uuid if call is not None else None
+
+
+def _file(call: Call) -> str | None:
+    fields = as_dict(call.input)
+    return next((path for name in FILE_FIELDS if (path := as_str(fields.get(name)))), None)
+
+
+def _time(stamp: str | None) -> int | None:
+    return _known(timestamp_ms(stamp))
+
+
+def _milliseconds(time: datetime | None) -> int | None:
+    return _known((time - _EPOCH) // timedelta(milliseconds=1)) if time is not None else None
+
+
+def _known(time_ms: int | None) -> int | None:
+    """Return a time, or None if it lies before the year 1, as a time zone can make it."""
+    return time_ms if month_of(time_ms) is not None else None
+
+
+def _last(values: Any) -> str | None:
+    found = list(values)
+    return as_str(found[-1]) if found else None

@@ -1,0 +1,37 @@
+"""Rows of `usage`: the responses of many files, each counted once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from reread.accounting.collect import Collection, Inputs
+from reread.accounting.prices import current_prices
+from reread.accounting.usage_cache import open_cache
+from reread.accounting.workers import Progress
+from reread.base.gc_pause import gc_paused
+from reread.dataset.rows import Row, entry_rows
+from reread.dataset.transcripts import path_text
+from reread.disk import layout
+from reread.disk.file_set import FileSet
+
+
+def settled_rows(
+    files: FileSet, machine: str, *, keep_deleted: bool = False, cache: bool = True, progress: Progress | None = None
+) -> Iterator[Row]:
+    """Yield the rows of all files together: no other files can change them. Files in the catalogue are not read."""
+    inputs = Inputs(files.states, files.folders, files.failures)
+    with gc_paused(), open_cache(cache) as usage_cache:
+        collection = Collection(inputs, usage_cache, current_prices(), keep_deleted=keep_deleted, progress=progress)
+        entries = collection.entries(exact=True)
+    for entry in entries:
+        entry.path = path_text(entry.path) if entry.path is not None else None
+    yield from entry_rows(entries, machine, _agent_types(files))
+
+
+def _agent_types(files: FileSet) -> dict[str, str]:
+    """Return the types of agents by their id, from the notes beside their files."""
+    paths = (Path(path) for path in files.states if os.path.basename(path).startswith(layout.AGENT_PREFIX))
+    types = ((layout.agent_id(path), layout.agent_meta(path).get("agentType")) for path in paths)
+    return {id: kind for id, kind in types if isinstance(kind, str)}

@@ -1,0 +1,119 @@
+"""One file of a session or an agent, opened to make rows of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from reread.accounting.digest import file_owner
+from reread.base.times import timestamp_ms
+from reread.dataset.rows import (
+    FileOrigin,
+    Row,
+    call_rows,
+    edit_rows,
+    file_rows,
+    message_rows,
+    month_of,
+    record_rows,
+    session_row,
+)
+from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS
+from reread.disk import layout
+from reread.disk.cache import FileState
+from reread.disk.sources import FileSource
+from reread.model.conversation import Agent, Conversation
+from reread.reports.file_index import might_change_files
+from reread.session.loader import Loader
+from reread.session.session import Session, load_agent
+
+
+class TranscriptFile:
+    """A file and the threads in it. Agents with a file of their own are left to that file."""
+
+    def __init__(self, path: str | Path, machine: str, source: Session | Loader | None = None) -> None:
+        """Open a file; a source that was opened elsewhere stands for it, a session or an agent's loader."""
+        self.path = Path(path)
+        opened = source if source is not None else open_file(self.path)
+        self.session = opened if isinstance(opened, Session) else None
+        """None if it is an agent's file."""
+        if isinstance(opened, Session):
+            opened.stop_merging()  # what was captured has rows of its own
+            opened = opened.loader
+        self.loader = opened
+        conversation = opened.conversation
+        start_ms = timestamp_ms(conversation.metadata.first_stamp)
+        self.origin = FileOrigin(machine, month_of(start_ms), path_text(str(self.path)), *self._owner(conversation))
+
+    def _owner(self, conversation: Conversation) -> tuple[str | None, str | None]:
+        """Return the session and the agent that the file belongs to."""
+        if self.session is not None:
+            return self.session.id, None
+        ids = conversation.metadata.ids
+        agent, session = file_owner(str(self.path))
+        return (ids[0] if ids else session), conversation.id if isinstance(conversation, Agent) else agent
+
+    @property
+    def threads(self) -> Iterator[Conversation]:
+        """The threads whose records are in this file."""
+        yield from _threads(self.loader.conversation)
+
+    def rows(self, tables: Collection[str] = PER_FILE, *, text: bool = False) -> Iterator[tuple[str, Row]]:
+        """Yield the rows of some tables, each with the name of its table."""
+        origin, session = self.origin, self.session
+        if SESSIONS.name in tables and session is not None:
+            yield SESSIONS.name, session_row(session, origin, self.loader.size)
+        if RECORDS.name in tables:
+            for row in record_rows(self.loader.conversation.records, origin, text=text):
+                yield RECORDS.name, row
+        if session is not None and not {MESSAGES.name, CALLS.name}.isdisjoint(tables):
+            _ = session.agents  # the types of agents in this file are known once they are linked
+        for name, make in ((MESSAGES.name, message_rows), (CALLS.name, call_rows)):
+            for thread in self.threads if name in tables else ():
+                for row in make(thread, origin, text=text):
+                    yield name, row
+        changes = (
+            session is not None and not {EDITS.name, FILES.name}.isdisjoint(tables) and might_change_files(session)
+        )
+        if changes and session is not None:
+            if FILES.name in tables:
+                yield from ((FILES.name, row) for row in file_rows(session, origin))
+            if EDITS.name in tables:
+                yield from ((EDITS.name, row) for row in edit_rows(session, origin, text=text))
+
+
+def open_file(path: Path) -> Session | Loader:
+    """Open the file of a session, or of an agent, by its name."""
+    if path.name.startswith(layout.AGENT_PREFIX):
+        return load_agent(layout.agent_id(path), path)
+    return Session(FileSource(path))
+
+
+def _threads(conversation: Conversation) -> Iterator[Conversation]:
+    yield conversation
+    for agent in conversation.inline_agents.values():
+        yield from _threads(agent)
+
+
+def path_text(path: str) -> str:
+    """Return a path that can be written as UTF-8, whatever bytes are in its name."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def transcript_states(states: Mapping[str, FileState]) -> dict[str, str]:
+    """Return, for each file, a hash of what its rows depend on: its state, its notes and the files of its own folder.
+
+    Agents' files beside it, as older clients wrote them, are left out: the session's file grows when an agent ends.
+    """
+    own: dict[str, list[object]] = {path: [tuple(states[path])] for path in sorted(states)}
+    for path, parts in own.items():
+        folder, mark, _ = path.rpartition(f"{os.sep}{layout.SUBAGENTS}{os.sep}")
+        if mark and f"{folder}.jsonl" in own:
+            own[f"{folder}.jsonl"].append((path, *states[path]))
+        if os.path.basename(path).startswith(layout.AGENT_PREFIX):
+            with suppress(OSError):
+                parts.append(tuple(FileState.at(Path(path).with_suffix(".meta.json"))))
+    return {path: hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest() for path, parts in own.items()}

@@ -1,0 +1,66 @@
+"""The name of this machine in tables and buckets: made once, and unlike that of any other machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from reread.disk.atomic import write_atomic
+from reread.disk.layout import default_store
+from reread.disk.regular import make_private_folder, read_settings
+from reread.errors import Misuse, Unwritable
+
+VARIABLE = "REREAD_MACHINE"
+FILE = "machine"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_OTHER = re.compile(r"[^a-z0-9]+")
+
+
+def machine_id() -> str:
+    """Return the name of this machine: `REREAD_MACHINE`, or its host name with eight random digits, made once."""
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        if not is_machine_id(given):
+            raise Misuse(f"Invalid {VARIABLE} {given!r}; use up to 100 small letters, digits, dots, dashes and _.")
+        return given
+    file = default_store() / FILE
+    try:
+        return _read(file) or _make(file)
+    except OSError as error:
+        raise Unwritable.at(file, error) from error
+
+
+def is_machine_id(name: str) -> bool:
+    """True if this can be the name of a machine, and so of a folder on any system."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _read(file: Path) -> str | None:
+    try:
+        name = read_settings(file).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        return None
+    return name if is_machine_id(name) else None
+
+
+def _make(file: Path) -> str:
+    """Make a name and write it down; if several processes do at once, the first one's counts."""
+    host = _OTHER.sub("-", socket.gethostname().lower()).strip("-")[:40] or FILE
+    name = f"{host}-{secrets.token_hex(4)}"
+    make_private_folder(file.parent)
+    temporary = file.with_name(f".{FILE}-{secrets.token_hex(6)}")
+    write_atomic(temporary, [f"{name}\n".encode()], sync=True)
+    try:
+        with suppress(FileExistsError):
+            os.link(temporary, file)
+        known = _read(file)
+        if known is None:
+            temporary.replace(file)
+        return known or name
+    finally:
+        temporary.unlink(missing_ok=True)

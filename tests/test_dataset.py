@@ -1,0 +1,179 @@
+"""The rows of the tables: every column has its value, and they say what the library says."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from making import jsonl, reply, user
+
+import reread
+from reread.cli._options import SAMPLES
+from reread.dataset.arrow import BATCH_BYTES, arrow_schema, batches
+from reread.dataset.rows import month_of
+from reread.dataset.schema import PARTITIONS, PER_FILE, TABLES
+from reread.dataset.settled import settled_rows
+from reread.dataset.transcripts import TranscriptFile, transcript_states
+from reread.disk.file_set import find_files
+from reread.disk.machine import machine_id
+from reread.errors import Misuse
+from reread.reports.usage_report import FIGURES, figures
+
+REAL = Path(__file__).parent / "real"
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def rows_of(*paths: str | Path, text: bool = True) -> Rows:
+    """Return the rows of files by table, as Arrow gives them back."""
+    out: Rows = {name: [] for name in PER_FILE}
+    for path in paths:
+        made: dict[str, list[tuple[Any, ...]]] = {name: [] for name in PER_FILE}
+        for name, row in TranscriptFile(path, "here").rows(text=text):
+            made[name].append(row)
+        for name, rows in made.items():
+            out[name] += [row for batch in batches(TABLES[name], rows, text=text) for row in batch.to_pylist()]
+    return out
+
+
+@pytest.fixture(scope="module", params=["samples", *sorted(path.name for path in REAL.iterdir() if path.is_dir())])
+def folder(request: pytest.FixtureRequest) -> Path:
+    return SAMPLES if request.param == "samples" else REAL / request.param
+
+
+def sessions_below(folder: Path) -> Iterator[reread.Session]:
+    yield from (reread.open(header) for header in reread.sessions(root=folder))
+
+
+def test_columns_are_documented_and_text_comes_last() -> None:
+    for table in TABLES.values():
+        assert table.columns[: len(PARTITIONS)] == PARTITIONS
+        assert len(set(table.names(text=True))) == len(table.columns)
+        assert all(column.doc.endswith((".", "…")) for column in table.columns)
+        assert [column.text for column in table.columns] == sorted(column.text for column in table.columns)
+        assert arrow_schema(table, text=True).names == table.names(text=True)
+
+
+def test_rows_say_what_the_library_says(folder: Path) -> None:
+    found = rows_of(*find_files([folder]).states)
+    by_path: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for name, rows in found.items():
+        for row in rows:
+            by_path.setdefault((name, row["path"]), []).append(row)
+    for session in sessions_below(folder):
+        session.stop_merging()
+        path = str(session.path)
+        own = {path, *(agent.path for agent in session.agents.values() if agent.path)}
+        rows = {name: [row for file in own for row in by_path.get((name, file), [])] for name in PER_FILE}
+        [header] = by_path["sessions", path]
+        assert (header["session"], header["title"], header["project"]) == (session.id, session.title, session.project)
+        assert (header["started"], header["ended"]) == (session.started, session.ended)
+        assert len(by_path.get(("records", path), [])) == header["records"] == len(session.records)
+        raw = [row["raw"] for row in by_path.get(("records", path), [])]
+        assert raw == [record.raw.decode("utf-8", "replace") for record in session.records]
+        calls = {(row["agent"], row["id"]): row for row in rows["calls"]}
+        assert Counter(row["id"] for row in rows["calls"]) == Counter(call.id for call in session.all_calls)
+        for call in session.all_calls:
+            row = calls[getattr(call.conversation, "id", None), call.id]
+            for name in ("name", "state", "line", "exit_code", "title", "error", "started", "ended", "duration"):
+                assert row[name] == getattr(call, name), name
+        threads = [session.conversation, *session.agents.values()]
+        assert len(rows["messages"]) == sum(len(thread.messages) for thread in threads)
+        said = Counter((row["id"], row["line"], row["text"], row["author"], row["active"]) for row in rows["messages"])
+        assert said == Counter(
+            (m.id, m.line, m.text, m.author, m.active) for thread in threads for m in thread.messages
+        )
+        for row in by_path.get(("files", path), []):
+            history = session.files[row["file"]]
+            assert (row["added"], row["removed"], row["edits"]) == (history.added, history.removed, len(history.own))
+        changed = [row for row in rows["edits"] if row["session"] == session.id]
+        assert len(changed) == sum(len(history.versions) for history in session.files.values())
+
+
+def test_usage_has_each_response_once_and_the_figures_of_the_report(folder: Path) -> None:
+    table = TABLES["usage"]
+    rows = [dict(zip(table.names(text=True), row, strict=True)) for row in settled_rows(find_files([folder]), "here")]
+    report = figures(reread.usage(root=folder, cache=False).totals)
+    for name in FIGURES:
+        given = [row[name] for row in rows if row[name] is not None]
+        assert (sum(given) if given else None) == (pytest.approx(report[name]) if given else report[name]), name
+    ids = Counter((row["message_id"], row["request_id"]) for row in rows if row["responses"] and row["message_id"])
+    assert set(ids.values()) <= {1}
+
+
+def test_the_copies_of_a_fork_count_once(tmp_path: Path) -> None:
+    lines = [user("go"), reply("done", id="msg_1", requestId="req_1")]
+    folder = tmp_path / "projects" / "p"
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        (folder / f"{name}.jsonl").write_bytes(jsonl(*lines))
+    rows = list(settled_rows(find_files([tmp_path]), "here"))
+    counted = sum(row[TABLES["usage"].names(text=True).index("responses")] for row in rows)
+    assert counted == reread.usage(root=tmp_path, cache=False).totals.responses == 1
+
+
+def test_text_is_left_out_unless_asked_for() -> None:
+    for name, rows in rows_of(*find_files([SAMPLES]).states, text=False).items():
+        assert rows and set(rows[0]) == {column.name for column in TABLES[name].columns if not column.text}
+
+
+def test_any_bytes_become_rows(tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    lone, nul = (
+        '{"type":"user","sessionId":"s\\ud800","uuid":"u","message":{"role":"user","content":"a\\ud83dz"}}',
+        "\0" * 9,
+    )
+    early = (
+        '{"type":"user","sessionId":"s","uuid":"v","timestamp":"0001-01-01T00:00:00+05:00","message":{"content":"x"}}'
+    )
+    path.write_bytes(f"{lone}\n{nul}\n{early}\n".encode() + b"\xff\xfe{not json\n" + b'{"a":' * 3000 + b"\n\n[]")
+    found = rows_of(path)
+    assert len(found["records"]) == len(reread.open(path).records)
+    assert found["messages"][0]["text"] == "a\ufffdz"
+    assert [row["time"] for row in found["messages"]] == [None, None]
+
+
+def test_long_lines_end_a_batch() -> None:
+    table = TABLES["records"]
+    row = tuple("x" * (12 << 20) if column.text else None for column in table.columns)
+    sizes = [batch.num_rows for batch in batches(table, [row] * 5, text=True)]
+    assert sizes == [2, 2, 1] and BATCH_BYTES < 24 << 20
+
+
+def test_numbers_beyond_64_bits_are_the_largest() -> None:
+    table = TABLES["usage"]
+    row = tuple(1 << 70 if column.name == "input_tokens" else None for column in table.columns)
+    [batch] = batches(table, [row])
+    assert batch.column("input_tokens").to_pylist() == [(1 << 63) - 1]
+    assert batch.schema.field("time").type == pyarrow.timestamp("us", "UTC")
+
+
+def test_months() -> None:
+    assert [month_of(ms) for ms in (None, 0, 1_794_000_000_000, -62_135_596_800_001)] == [
+        None,
+        "1970-01",
+        "2026-11",
+        None,
+    ]
+
+
+def test_a_file_has_a_new_state_if_its_agents_change(tmp_path: Path) -> None:
+    shutil.copytree(next(REAL.glob("2.1.325/agent/**/projects")), tmp_path / "projects")
+    before = transcript_states(find_files([tmp_path]).states)
+    agent = next(path for path in before if Path(path).name.startswith("agent-"))
+    with Path(agent).open("ab") as file:
+        file.write(b"\n")
+    after = transcript_states(find_files([tmp_path]).states)
+    assert {path for path in before if before[path] != after[path]} == {agent, f"{Path(agent).parent.parent}.jsonl"}
+
+
+def test_a_machine_keeps_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REREAD_MACHINE", raising=False)
+    assert machine_id() == machine_id()
+    monkeypatch.setenv("REREAD_MACHINE", "build-7")
+    assert machine_id() == "build-7"
+    monkeypatch.setenv("REREAD_MACHINE", "../up")
+    with pytest.raises(Misuse, match="Invalid REREAD_MACHINE"):
+        machine_id()
