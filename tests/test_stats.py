@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 from command import run
-from making import answer, jsonl, reply, result, told, use, user
+from making import answer, jsonl, read, reply, result, state, told, use, user
 
 import reread
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse
+from reread.reader.session_view import SessionView
+from reread.render.markdown import session_markdown
+from reread.render.selection import EVERYTHING
+from reread.render.terminal import TerminalView, make_console
 from reread.reports.stats_report import GROUPS, stats_value
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_calls, library_stats
+from reread.session.commits import GitOperationsByTurn
 
 REAL = Path(__file__).parent / "real"
 
@@ -254,6 +259,59 @@ class TestGit:
             *told(user("Go."), reply(use("a", command="cat git.log")), answer(result("a", "[main 1a2b3c4] Add")))
         )
         assert reread.open(data).commits == []
+
+    def test_they_belong_to_the_turn_in_which_they_were_made(self) -> None:
+        link = {"prNumber": 7, "prRepository": "a/b", "prUrl": "https://github.com/a/b/pull/7"}
+        made = {"prNumber": 8, "prRepository": "a/b", "prUrl": "https://github.com/a/b/pull/8"}
+        session = reread.open(
+            jsonl(
+                *told(
+                    user("One."),
+                    reply(use("a", command="git commit -qm x"), id="m1"),
+                    answer(result("a", "[main 1a2b3c4] Add")),
+                    state("pr-link", **link),
+                    user("Two."),
+                    state("pr-link", **link),
+                    state("pr-link", **made),
+                    reply("Nothing done.", id="m2"),
+                    user("Three."),
+                    reply(use("b", command="gh pr create --fill"), id="m3"),
+                    answer(result("b", "https://github.com/a/b/pull/8\n")),
+                )
+            )
+        )
+        git = GitOperationsByTurn(session.conversation)
+        found = [git.of_turn(turn.messages) for turn in session.turns]
+        assert [[commit.sha for commit in one.commits] for one in found] == [["1a2b3c4"], [], []]
+        assert [[(pull.number, pull.action) for pull in one.pull_requests] for one in found] == [
+            [(7, None)],
+            [],
+            [(8, "created")],
+        ]
+        view = SessionView(session, "s")
+        items = view.page(0, 50).items
+        assert [item.turn for item in items if item.commits or item.pull_requests] == [1, 3]
+        terminal = io.StringIO()
+        console = make_console(file=terminal, width=200)
+        console.print(*TerminalView(EVERYTHING).session(session))
+        escaped = "\n".join(session_markdown(session, EVERYTHING))
+        for text in (terminal.getvalue(), escaped.replace("\\#", "#")):
+            assert "committed 1a2b3c4 Add" in text
+            assert "pull request a/b#7 linked" in text
+            assert text.index("a/b#7") < text.index("Two.")
+
+    def test_the_commit_of_an_agent_belongs_to_the_turn_that_started_it(self) -> None:
+        inner = {"isSidechain": True, "agentId": "ag1"}
+        session = read(
+            user("Go."),
+            reply(use("t", "Task", prompt="Commit it."), id="m1"),
+            user("Commit it.", **inner),
+            reply(use("a", command="git commit -qm x"), id="m2", **inner),
+            answer(result("a", "[main 1a2b3c4] Add"), **inner),
+            answer(result("t", "Done."), data={"agentId": "ag1", "status": "completed"}),
+        )
+        item = SessionView(session, "s").page(0, 50).items[-1]
+        assert [(commit.sha, commit.agent) for commit in item.commits] == [("1a2b3c4", "ag1")]
 
     def test_ls_finds_the_session_of_a_commit_and_of_a_pull_request(self, tmp_path: Path) -> None:
         sha = reread.open("8c1f0b52", root=SAMPLES).commits[0].sha

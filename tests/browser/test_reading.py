@@ -118,6 +118,16 @@ class TestSession:
         expect(page.locator(".totals")).to_contain_text("$")
         expect(page).to_have_title("Fix the flaky ceiling test · reread")
 
+    def test_commits_and_pull_requests_end_their_turn(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky", "?turn=5"), viewport={"width": 1280, "height": 4000})
+        git = page.locator(".git")
+        expect(git.first).to_contain_text("c7d20fe")
+        expect(git.first).to_contain_text("Keep retry delays under the ceiling, and apart")
+        pull = git.get_by_role("link", name="example/harbor#118")
+        expect(pull).to_have_attribute("href", re.compile(r"^https://github\.com/example/harbor/pull/118$"))
+        git.get_by_role("link", name="c7d20fe").click()
+        expect(page.locator(".call .terminal").first).to_contain_text("git commit")
+
     def test_actions_do_not_cover_how_a_call_ended(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "flaky"))
         page.locator(".call-status").first.wait_for()
@@ -131,13 +141,21 @@ class TestSession:
                 assert beside or below
 
     def test_a_call_opens_and_closes_without_a_jump(self, tab: Tab, demo: str) -> None:
-        page = tab(session_url(demo, "flaky"))
+        page = tab(demo)
+        held: list[Any] = []
+        page.route("**/usage*", lambda route: held.append(route))
+        with page.expect_request("**/usage*"):
+            page.goto(session_url(demo, "flaky"))
         call = page.locator(".call", has_text="Edit").first
         call.scroll_into_view_if_needed()
         before = call.bounding_box()["y"]
+        expect(page.locator(".totals")).not_to_contain_text("$")
+        held[0].continue_()
+        expect(page.locator(".totals")).to_contain_text("$")
+        assert call.bounding_box()["y"] == before
         call.locator(".disclosure").first.click()
         expect(call.locator(".diff .added").first).to_be_visible()
-        assert abs(call.bounding_box()["y"] - before) < 1
+        assert call.bounding_box()["y"] == before
         call.locator(".disclosure").first.click()
         expect(call.locator(".diff")).to_have_count(0)
 

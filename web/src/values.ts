@@ -315,6 +315,25 @@ export interface ResponseInfo {
   request_id: string | null;
 }
 
+/** A commit that a turn made. */
+export interface CommitInfo {
+  sha: string;
+  subject: string;
+  branch: string;
+  call: string;
+  agent: string | null;
+}
+
+/** A pull request that a turn created, changed or was linked to. */
+export interface PullRequestInfo {
+  number: number;
+  url: string;
+  repository: string;
+  action: string;
+  call: string | null;
+  agent: string | null;
+}
+
 /** One message or a run of small calls in the timeline. */
 export interface TimelineItem {
   index: number;
@@ -334,6 +353,8 @@ export interface TimelineItem {
   fields: NodesPart | null;
   figures: Figures | null;
   seconds: number | null;
+  commits: CommitInfo[];
+  pull_requests: PullRequestInfo[];
 }
 
 /** A slice of the timeline. */

@@ -20,6 +20,8 @@ const makeItem = (index: number): TimelineItem => ({
   fields: null,
   figures: null,
   seconds: null,
+  commits: [],
+  pull_requests: [],
 });
 
 const makeUpdate = (items: number, first: number): TimelineUpdate => ({

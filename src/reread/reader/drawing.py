@@ -14,9 +14,11 @@ from reread.model.recorded import other_fields
 from reread.reader import schema
 from reread.reader.timeline import RUN_CATEGORIES, category_of
 from reread.reader.trim import CHARS, Trimmer
+from reread.render.format import agent_of
 from reread.render.part_nodes import call_nodes, part_nodes, part_title
 from reread.render.sanitize import strip_escapes
 from reread.render.selection import EVERYTHING, Selection
+from reread.session.commits import Commit, PullRequest
 from reread.tools import nodes as n
 from reread.tools.leftover import OTHER_FIELDS
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, Outcome
@@ -198,6 +200,29 @@ def response_info(message: Message) -> schema.ResponseInfo:
         stop_sequence=facts.stop_sequence,
         service_tier=facts.service_tier,
         request_id=facts.request_id,
+    )
+
+
+def commit_info(commit: Commit) -> schema.CommitInfo:
+    """A commit that a turn made."""
+    return schema.CommitInfo(
+        sha=commit.sha,
+        subject=commit.subject or "",
+        branch=commit.branch or "",
+        call=commit.call.id,
+        agent=agent_of(commit.call),
+    )
+
+
+def pull_request_info(pull: PullRequest) -> schema.PullRequestInfo:
+    """A pull request of a turn."""
+    return schema.PullRequestInfo(
+        number=pull.number,
+        url=pull.url or "",
+        repository=pull.repository or "",
+        action=pull.action or "linked",
+        call=pull.call.id if pull.call is not None else None,
+        agent=agent_of(pull.call) if pull.call is not None else None,
     )
 
 

@@ -359,6 +359,8 @@ class _ThreadWriter:
             self.turns.append((item.turn, at))
         self.marks[item.turn] = self.marks.get(item.turn, "") + "".join(map(_part_mark, parts))
         item = replace(item, index=at, parts=parts)
+        if not selection.shows(TOOLS):
+            item = replace(item, commits=[], pull_requests=[])
         if self.agent is None and self.timeline.branch == self.thread.conversation.active_branch:
             self.page.plain.add(item)
         return item

@@ -234,6 +234,32 @@ class ResponseInfo(Value, frozen=True):
     request_id: str | None = None
 
 
+class CommitInfo(Value, frozen=True):
+    """A commit that a turn made."""
+
+    sha: str
+    """As far as the transcript states it."""
+    subject: str
+    branch: str
+    call: str
+    """The id of the call that made it."""
+    agent: str | None = None
+    """The agent whose call it is; None in the main conversation."""
+
+
+class PullRequestInfo(Value, frozen=True):
+    """A pull request that a turn created, changed or was linked to."""
+
+    number: int
+    url: str
+    repository: str
+    """Owner and name."""
+    action: str
+    """created, merged, commented …, or linked if the client linked the session to it."""
+    call: str | None = None
+    agent: str | None = None
+
+
 class TimelineItem(Value, frozen=True):
     """One message or a run of small calls in the timeline."""
 
@@ -268,6 +294,9 @@ class TimelineItem(Value, frozen=True):
     """The usage of the whole turn, if this is its last item."""
     seconds: float | None = None
     """The duration of the whole turn, if this is its last item."""
+    commits: list[CommitInfo] = []
+    """The commits of the whole turn, if this is its last item."""
+    pull_requests: list[PullRequestInfo] = []
 
 
 class ItemPage(Value, frozen=True):

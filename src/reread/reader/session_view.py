@@ -17,7 +17,7 @@ from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
 from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
-from reread.reader.drawing import PartBuilder, PictureUrl, response_info, run_title
+from reread.reader.drawing import PartBuilder, PictureUrl, commit_info, pull_request_info, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
@@ -27,6 +27,7 @@ from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
 from reread.render.sequence import message_sequence, turn_sequence
 from reread.reports.usage_report import usage
+from reread.session.commits import GitOperations
 from reread.session.context_window import ContextFill
 from reread.session.session import Session
 from reread.tools.nodes import Picture
@@ -252,6 +253,7 @@ class SessionView:
                 parts.append(thread.fork(timeline, timeline.forks[message.index]))
         turn = timeline.turn_of(index)
         ends = timeline.ends_turn(index)
+        git = thread.turn_operations(timeline, turn) if ends else GitOperations()
         return schema.TimelineItem(
             index=index,
             key=timeline.key(index),
@@ -270,6 +272,8 @@ class SessionView:
             flags=sorted({flag for message in members for flag in _flags(message)}),
             figures=schema.Figures.of(thread.turn_usage(timeline, turn)) if ends else None,
             seconds=thread.turn_seconds(timeline, turn) if ends else None,
+            commits=list(map(commit_info, git.commits)),
+            pull_requests=list(map(pull_request_info, git.pull_requests)),
         )
 
     def outline(self, start: int, count: int, *, agent: str | None = None, branch: int | None = None) -> schema.Outline:

@@ -23,6 +23,7 @@ from reread.reader.steps import Steps
 from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
 from reread.render.selection import no_branch_text
+from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.context_window import ContextFill, ContextGauge
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 
@@ -77,6 +78,9 @@ class ThreadView:
         self._changed: dict[int, Message] = {}
         self._outline_turns: dict[tuple[int, int], schema.OutlineTurn] = {}
         """The turns of the outlines, by branch and number."""
+        self._git = GitOperationsByTurn(conversation)
+        self._operations: dict[tuple[int, int], GitOperations] = {}
+        """The commits and pull requests of turns, by branch and number."""
         self._gauge = ContextGauge(conversation)
         self.update()
 
@@ -104,13 +108,14 @@ class ThreadView:
         for timeline in self.timelines.values():
             first = timeline.update(changed.values())
             if first < len(timeline):
-                self._drop_outline(timeline.branch, timeline.turn_of(first))
+                self._drop_turns(timeline.branch, timeline.turn_of(first))
 
-    def _drop_outline(self, branch: int, turn: int) -> None:
-        """Drop the outline of a branch from this turn on."""
-        stale = [name for name in self._outline_turns if name[0] == branch and name[1] >= turn]
-        for name in stale:
-            del self._outline_turns[name]
+    def _drop_turns(self, branch: int, turn: int) -> None:
+        """Drop what is known of the turns of a branch from this one on."""
+        for known in (self._outline_turns, self._operations):
+            stale = [name for name in known if name[0] == branch and name[1] >= turn]
+            for name in stale:
+                del known[name]
 
     def _count(self) -> None:
         conversation = self.conversation
@@ -255,6 +260,14 @@ class ThreadView:
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
         stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
+
+    def turn_operations(self, timeline: Timeline, turn: int) -> GitOperations:
+        """The commits and pull requests of a turn; only those of the last one are looked for again each time."""
+        name = (timeline.branch, turn)
+        if name not in self._operations or turn == timeline.turns:
+            start, end = timeline.turn_messages(turn)
+            self._operations[name] = self._git.of_turn(timeline.messages[start:end])
+        return self._operations[name]
 
     def outline_turn(self, timeline: Timeline, turn: int) -> schema.OutlineTurn:
         """A turn in the outline; only the last one is computed again each time."""

@@ -10,6 +10,7 @@ from reread.accounting.prices import parse_model_id
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import as_number, date_text, duration_ms_text, money_text, size_text, time_text, tokens_text
 from reread.base.text import one_line, plural
+from reread.model.conversation import Agent
 from reread.model.hooks import hook_label
 from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from reread.accounting.billing import Usage
-    from reread.model.conversation import Message
+    from reread.model.conversation import Call, Message
+    from reread.session.commits import Commit, PullRequest
     from reread.session.results import TurnResult
     from reread.session.session import Session
     from reread.tools.nodes import Picture
@@ -33,6 +35,8 @@ MOST_FIELDS, FIELD_LENGTH = 3, 40
 MARKS = {RUNNING: "…", DONE: "✓", FAILED: "✗", DENIED: "⊘", INTERRUPTED: "⊘"}
 """The mark of a call in each state."""
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
+SHORT_SHA = 9
+"""How many digits of a commit's hash are shown."""
 _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
@@ -95,6 +99,25 @@ def picture_text(picture: Picture) -> str:
     dimensions = f", {picture.width} × {picture.height}" if picture.width and picture.height else ""
     name = f"{picture.name}: " if picture.name else ""
     return f"{name}{picture.media_type}{dimensions}{size}"
+
+
+def commit_text(commit: Commit) -> str:
+    """Return a commit on one line: its short hash, its subject, and the agent that made it."""
+    agent = agent_of(commit.call)
+    return f"committed {commit.sha[:SHORT_SHA]} {commit.subject or ''}".rstrip() + (
+        f" (agent {agent})" if agent else ""
+    )
+
+
+def pull_text(pull: PullRequest) -> str:
+    """Return a pull request in a few words: what was done to it, its repository and its number."""
+    return f"pull request {pull.repository or ''}#{pull.number} {pull.action or 'linked'}"
+
+
+def agent_of(call: Call) -> str | None:
+    """Return the id of the agent whose call it is; None in the main thread."""
+    conversation = call.conversation
+    return conversation.id if isinstance(conversation, Agent) else None
 
 
 def result_text(result: TurnResult) -> str:

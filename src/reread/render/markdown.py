@@ -13,10 +13,12 @@ from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
+    commit_text,
     model_text,
     more_fields,
     notice_label,
     period_text,
+    pull_text,
     result_text,
     session_cost_text,
     session_start_text,
@@ -37,6 +39,7 @@ from reread.render.sequence import (
     RecordFields,
     ResponseEnd,
     SequenceItem,
+    TurnCommits,
     TurnStart,
     compaction_title,
     conversation_sequence,
@@ -194,6 +197,13 @@ def _quiet(item: QuietMark, selection: Selection) -> Iterator[str]:
     yield f"<sub>+ {inline(item.text)}</sub>"
 
 
+def _commits(item: TurnCommits, selection: Selection) -> Iterator[str]:
+    for commit in item.operations.commits:
+        yield f"- {inline(commit_text(commit))}"
+    for pull in item.operations.pull_requests:
+        yield f"- {inline(' '.join(filter(None, (pull_text(pull), pull.url))))}"
+
+
 def _branch_start(item: BranchStart, selection: Selection) -> Iterator[str]:
     yield "---"
     yield ""
@@ -224,5 +234,6 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     RecordFields: _record_fields,
     ForkList: _fork,
     QuietMark: _quiet,
+    TurnCommits: _commits,
     BranchStart: _branch_start,
 }

@@ -14,7 +14,7 @@ import msgspec
 from reread.base.format import tokens_text
 from reread.base.text import one_line
 from reread.catalog.resolve import shell_name
-from reread.model.conversation import Branch, Compaction, Conversation, Message, Turn
+from reread.model.conversation import Agent, Branch, Compaction, Conversation, Message, Turn
 from reread.model.parts import (
     NOTICES,
     CommandOutput,
@@ -36,6 +36,7 @@ from reread.model.parts import (
 from reread.model.recorded import other_fields
 from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.session import Session
 from reread.tools.leftover import missed_fields
 
@@ -97,7 +98,15 @@ class QuietMark(msgspec.Struct, frozen=True):
     text: str
 
 
-SequenceItem: TypeAlias = MessagePart | QuietMark | TurnStart | ResponseEnd | RecordFields | ForkList | BranchStart
+class TurnCommits(msgspec.Struct, frozen=True):
+    """The commits and pull requests of the turn that ends here."""
+
+    operations: GitOperations
+
+
+SequenceItem: TypeAlias = (
+    MessagePart | QuietMark | TurnCommits | TurnStart | ResponseEnd | RecordFields | ForkList | BranchStart
+)
 
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
@@ -122,9 +131,13 @@ def turn_sequence(
     """Some turns of a conversation, in order; `command` shows another branch once its number is added."""
     shown = conversation.active_branch if selection.branch is None else selection.branch
     forks = _fork_lists(conversation, shown, command)
+    git = GitOperationsByTurn(conversation)
+    shows_commits = selection.only is None and not selection.chooses_calls and not isinstance(conversation, Agent)
     for turn in turns:
         yield TurnStart(turn)
         yield from _with_forks(turn.messages, forks, selection)
+        if shows_commits and (operations := git.of_turn(turn.messages)):
+            yield TurnCommits(operations)
 
 
 def message_sequence(message: Message, selection: Selection = EVERYTHING) -> Iterator[SequenceItem]:

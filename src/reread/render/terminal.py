@@ -19,10 +19,12 @@ from reread.model.conversation import Agent, Call, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
+    commit_text,
     model_text,
     more_fields,
     notice_label,
     period_text,
+    pull_text,
     result_text,
     session_cost_text,
     session_start_text,
@@ -42,6 +44,7 @@ from reread.render.sequence import (
     RecordFields,
     ResponseEnd,
     SequenceItem,
+    TurnCommits,
     TurnStart,
     compaction_title,
     conversation_sequence,
@@ -229,6 +232,13 @@ class TerminalView:
         """What was folded away, counted."""
         yield Text(f"  + {item.text}", style="quiet")
 
+    def commits(self, item: TurnCommits) -> Iterator[RenderableType]:
+        """The commits and pull requests of a turn, one on a line."""
+        for commit in item.operations.commits:
+            yield Text.assemble(("● ", "ok"), (safe_line(commit_text(commit)), "quiet"))
+        for pull in item.operations.pull_requests:
+            yield Text.assemble(("● ", "ok"), (safe_line(" ".join(filter(None, (pull_text(pull), pull.url)))), "quiet"))
+
     def branch_start(self, item: BranchStart) -> Iterator[RenderableType]:
         """A horizontal rule above the messages of another branch."""
         yield Rule(Text(f"⑂ branch {item.branch.id} (abandoned)", style="odd"), style="odd")
@@ -269,6 +279,7 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     RecordFields: TerminalView.record_fields,
     ForkList: TerminalView.fork,
     QuietMark: TerminalView.quiet,
+    TurnCommits: TerminalView.commits,
     BranchStart: TerminalView.branch_start,
 }
 

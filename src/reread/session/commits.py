@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from reread.base.coerce import as_dict, as_int, as_str
-from reread.model.conversation import Call
+from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.tools import tool_for
 from reread.tools.outcome import DONE, content_text
 
@@ -55,6 +56,82 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     call: Call | None = None
     """The call that did it; None if the client linked the session to it."""
 
+    @property
+    def key(self) -> tuple[str | None, int]:
+        """What tells it from others: its repository and its number."""
+        return self.repository, self.number
+
+
+class GitOperations(msgspec.Struct, frozen=True, kw_only=True):
+    """The commits and pull requests of one turn."""
+
+    commits: list[Commit] = []
+    pull_requests: list[PullRequest] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.commits or self.pull_requests)
+
+
+class GitOperationsByTurn:
+    """Finds the commits and pull requests of each turn of a conversation, those of its agents included."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._links_read = self._calls_read = 0
+        self._links: dict[tuple[str | None, int], int] = {}
+        """The first `pr-link` record of each pull request."""
+        self._stated: set[tuple[str | None, int]] = set()
+        """The pull requests that calls state, if it was asked for a turn with links."""
+
+    def of_turn(self, messages: Sequence[Message]) -> GitOperations:
+        """Return what was done in a turn with these messages."""
+        calls = list(_with_agents(call for message in messages for call in message.calls))
+        pulls = [*find_pull_requests(calls, ()), *self._linked(messages)]
+        return GitOperations(commits=find_commits(calls), pull_requests=pulls)
+
+    def _linked(self, messages: Sequence[Message]) -> list[PullRequest]:
+        """Return the pull requests that were first linked in a turn and that no call states."""
+        conversation = self._conversation
+        indices = conversation.metadata.pr_links
+        if not messages or not indices:
+            return []
+        following = messages[-1].index + 1
+        end = conversation.messages[following].records[0] if following < len(conversation.messages) else 1 << 62
+        inside = indices[bisect_left(indices, messages[0].records[0]) : bisect_left(indices, end)]
+        if not inside:
+            return []
+        self._read_new()
+        links = find_pull_requests((), (conversation.records[index].native for index in inside))
+        first = {key for key, index in self._links.items() if index in inside}
+        return [pull for pull in links if pull.key in first and pull.key not in self._stated]
+
+    def _read_new(self) -> None:
+        """Read the links and calls that were added since the last time."""
+        conversation = self._conversation
+        indices, calls = conversation.metadata.pr_links, conversation.calls
+        for index in indices[self._links_read :]:
+            for pull in find_pull_requests((), [conversation.records[index].native]):
+                self._links.setdefault(pull.key, index)
+        new = find_pull_requests(_with_agents(calls[self._calls_read :]), ())
+        self._stated |= {pull.key for pull in new}
+        self._links_read, self._calls_read = len(indices), len(calls)
+
+
+def _with_agents(calls: Iterable[Call]) -> Iterator[Call]:
+    """Yield each call, and after it those of the agents that it started, however deeply nested."""
+    seen: set[Agent] = set()
+    left = [iter(calls)]
+    while left:
+        call = next(left[-1], None)
+        if call is None:
+            left.pop()
+            continue
+        yield call
+        for agent in call.agents:
+            if agent not in seen:
+                seen.add(agent)
+                left.append(iter(agent.calls))
+
 
 def find_commits(calls: Iterable[Call]) -> list[Commit]:
     """Return the commits that calls made, in order, each once."""
@@ -70,13 +147,13 @@ def find_pull_requests(calls: Iterable[Call], links: Iterable[Any]) -> list[Pull
     found: dict[tuple[str | None, int], PullRequest] = {}
     for call in _commands(calls):
         for pull in _call_pull_requests(call):
-            found.setdefault((pull.repository, pull.number), pull)
+            found.setdefault(pull.key, pull)
     for link in map(as_dict, links):
         number = as_int(link.get("prNumber"))
         if number is not None:
             repository = as_str(link.get("prRepository"))
             pull = PullRequest(number=number, url=as_str(link.get("prUrl")), repository=repository)
-            found.setdefault((repository, number), pull)
+            found.setdefault(pull.key, pull)
     return list(found.values())
 
 

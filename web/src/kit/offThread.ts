@@ -13,8 +13,11 @@ export type HighlightedLines = (Token[] | null)[];
 const PATIENCE = 3000;
 /** Texts up to this length are parsed at once. */
 const SHORT = 8000;
-/** How much of a frame parsing may take, in milliseconds; what comes later goes to the worker. */
+/** How much of a frame parsing may take, in milliseconds; what comes later goes to the worker, and moves what is below it. */
 const FRAME_SHARE = 12;
+/** The same for the first texts of a page, or after a pause: nothing of it is on the screen yet. */
+const FIRST_SHARE = 150;
+const PAUSE = 500;
 
 let createWorker: (() => Worker) | null = null;
 let worker: Worker | null = null;
@@ -63,6 +66,8 @@ const trees = new Lru<string, MarkdownNode[] | null>(300);
 const highlights = new Lru<string, HighlightedLines | null>(200);
 
 let spent = 0;
+let share = FIRST_SHARE;
+let parsed = -PAUSE;
 let frame = 0;
 let printing = false;
 
@@ -70,10 +75,12 @@ let printing = false;
 export function treeNow(text: string): MarkdownNode[] | null | undefined {
   const known = trees.get(text);
   if (known !== undefined) return known;
-  if (!printing && (text.length > SHORT || spent > FRAME_SHARE)) return undefined;
   const began = performance.now();
+  if (spent === 0) share = began - parsed < PAUSE ? FRAME_SHARE : FIRST_SHARE;
+  if (!printing && (text.length > SHORT || spent > share)) return undefined;
   const tree = markdownTree(text);
-  spent += performance.now() - began;
+  parsed = performance.now();
+  spent += parsed - began;
   frame ||= requestAnimationFrame(() => {
     spent = 0;
     frame = 0;

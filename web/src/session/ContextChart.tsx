@@ -19,8 +19,8 @@ interface Props {
 
 export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
   const store = useThreadStore();
-  if (!bars) return turns < FEWEST ? null : <figure className="context" style={{ height: HEIGHT }} />;
-  if (bars.length < FEWEST) return null;
+  if (turns < FEWEST) return null;
+  if (!bars || bars.length < FEWEST) return <figure className="context" style={{ height: HEIGHT }} />;
   const peak = Math.max(...bars.map((fill) => fill.peak ?? fill.tokens ?? 0));
   const window = bars.at(-1)?.window ?? null;
   return (

@@ -3,8 +3,7 @@
 import { memo, useState } from "react";
 import { useThreadStore } from "../contexts";
 import { matchingParts } from "../filter";
-import { Cost, Count, caveats } from "../kit/Figure";
-import { capitalized, duration, model } from "../kit/format";
+import { capitalized } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { KIND_NAMES } from "../kinds";
 import { useSelector } from "../kit/store";
@@ -16,6 +15,7 @@ import type { TimelineItem } from "../values";
 import { MessageHeader } from "./MessageHeader";
 import { RawView } from "./RawView";
 import { RecordFields } from "./RecordFields";
+import { TurnEnd } from "./TurnEnd";
 
 /** Kinds that need no label on the screen. */
 const UNLABELLED = new Set(["prompt", "command", "response", "run", "compaction"]);
@@ -83,31 +83,6 @@ function Labels({ item }: { item: TimelineItem }) {
       {[kind, ...flags].filter(Boolean).map((label) => (
         <span className="label" key={label}>
           {label}
-        </span>
-      ))}
-    </p>
-  );
-}
-
-/** The end of a turn: the model, the duration, tokens and cost. */
-function TurnEnd({ item }: { item: TimelineItem }) {
-  const { figures, seconds } = item;
-  if (!figures?.tokens) return null;
-  return (
-    <p className="turn-end">
-      {item.model && (
-        <span title={visible(item.model)}>
-          <PlainText text={model(item.model)} />
-        </span>
-      )}
-      {seconds !== null && <span>{duration(seconds)}</span>}
-      <span>
-        <Count value={figures.tokens} unit="tokens" /> tokens
-      </span>
-      {figures.cost_usd !== null && <Cost figures={figures} />}
-      {caveats(figures).map((caveat) => (
-        <span key={caveat} className="caveat">
-          {caveat}
         </span>
       ))}
     </p>

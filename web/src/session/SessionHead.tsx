@@ -43,13 +43,11 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
           <AgentFigures agent={overview.agent} />
         </p>
       )}
-      <div className="head-row">
-        <h1 dir="auto">
-          {overview.live && <LiveDot />}
-          <PlainText text={overview.title} />
-        </h1>
-        <Totals overview={overview} usage={usage} />
-      </div>
+      <h1 dir="auto">
+        {overview.live && <LiveDot />}
+        <PlainText text={overview.title} />
+      </h1>
+      <Totals overview={overview} usage={usage} />
       <div className="head-row">
         <Location overview={overview} />
         <p className="head-actions">
@@ -79,7 +77,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
           </button>
         </p>
       </div>
-      <Notices overview={overview} usage={usage} />
+      <Notices overview={overview} />
       {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
       {about && <About usage={usage} />}
       {files && <ChangedFiles />}
@@ -88,6 +86,7 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
   );
 }
 
+/** On one line, because the usage comes late and nothing below may move. */
 function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary | null }) {
   const { models, started, ended } = overview;
   const seconds = started && ended ? (Date.parse(ended) - Date.parse(started)) / 1000 : null;
@@ -107,6 +106,12 @@ function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary |
         </span>
       )}
       {usage && usage.figures.cost_usd !== null && <Cost figures={usage.figures} />}
+      {usage &&
+        caveats(usage.figures).map((caveat) => (
+          <span key={caveat} className="caveat" title={caveat}>
+            {caveat}
+          </span>
+        ))}
     </p>
   );
 }
@@ -134,7 +139,7 @@ function Location({ overview }: { overview: Overview }) {
   );
 }
 
-function Notices({ overview, usage }: { overview: Overview; usage: UsageSummary | null }) {
+function Notices({ overview }: { overview: Overview }) {
   const { gone, notice, error } = useThreadStore();
   return (
     <div className="session-notices" role="status">
@@ -144,12 +149,6 @@ function Notices({ overview, usage }: { overview: Overview; usage: UsageSummary 
           {plural(overview.malformed, "line")} could not be read. See <em>About</em>.
         </p>
       )}
-      {usage &&
-        caveats(usage.figures).map((caveat) => (
-          <p key={caveat} className="note warning">
-            {caveat}.
-          </p>
-        ))}
       {notice && <p className="note warning">{notice}</p>}
       {error && <p className="note error">{error.message}</p>}
     </div>

@@ -1,0 +1,99 @@
+/** The end of a turn: its commits and pull requests, then the model, the duration, tokens and cost. */
+
+import { useThreadStore } from "../contexts";
+import { Cost, Count } from "../kit/Figure";
+import { capitalized, duration, model } from "../kit/format";
+import { PlainText, visible } from "../kit/PlainText";
+import { SafeLink, isSafe } from "../kit/SafeLink";
+import { sessionHref } from "../route";
+import type { CommitInfo, PullRequestInfo, TimelineItem } from "../values";
+
+/** Digits of a commit's hash that are shown. */
+const SHORT_SHA = 9;
+
+export function TurnEnd({ item }: { item: TimelineItem }) {
+  const { figures, seconds, commits, pull_requests: pulls } = item;
+  return (
+    <>
+      {commits.length + pulls.length > 0 && (
+        <ul className="git" aria-label="Commits and pull requests of this turn">
+          {commits.map((commit) => (
+            <Commit key={commit.sha} commit={commit} />
+          ))}
+          {pulls.map((pull) => (
+            <PullRequest key={`${pull.repository} ${pull.number}`} pull={pull} />
+          ))}
+        </ul>
+      )}
+      {figures !== null && figures.tokens > 0 && (
+        <p className="turn-end">
+          {item.model && (
+            <span title={visible(item.model)}>
+              <PlainText text={model(item.model)} />
+            </span>
+          )}
+          {seconds !== null && <span>{duration(seconds)}</span>}
+          <span>
+            <Count value={figures.tokens} unit="tokens" /> tokens
+          </span>
+          {figures.cost_usd !== null && <Cost figures={figures} />}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Commit({ commit }: { commit: CommitInfo }) {
+  const { thread } = useThreadStore();
+  const { sha, subject, branch, call, agent } = commit;
+  const where = branch ? ` on ${branch}` : "";
+  return (
+    <li>
+      <span className="label">Commit</span>
+      <a className="sha" href={sessionHref({ session: thread.session, agent: agent ?? undefined }, { call })} title={visible(`${sha}${where}: go to the call`)}>
+        <PlainText text={sha.slice(0, SHORT_SHA)} />
+      </a>
+      <bdi>
+        <PlainText text={subject} />
+      </bdi>
+      <ByAgent agent={agent} />
+    </li>
+  );
+}
+
+function PullRequest({ pull }: { pull: PullRequestInfo }) {
+  const { thread } = useThreadStore();
+  const { number, url, repository, action, call, agent } = pull;
+  const name = `${repository}#${number}`;
+  return (
+    <li>
+      <span className="label">Pull request</span>
+      {isSafe(url) ? (
+        <SafeLink url={url} text={name}>
+          <PlainText text={name} />
+        </SafeLink>
+      ) : (
+        <PlainText text={name} />
+      )}
+      {call === null ? (
+        <span className="muted">{capitalized(visible(action))}</span>
+      ) : (
+        <a className="link-button" href={sessionHref({ session: thread.session, agent: agent ?? undefined }, { call })} title="Go to the call">
+          <PlainText text={capitalized(action)} />
+        </a>
+      )}
+      <ByAgent agent={agent} />
+    </li>
+  );
+}
+
+function ByAgent({ agent }: { agent: string | null }) {
+  const { overview, thread } = useThreadStore();
+  if (agent === null || agent === thread.agent) return null;
+  const found = overview.agents.find(({ id }) => id === agent);
+  return (
+    <span className="muted">
+      ◇ <PlainText text={found?.type ?? "agent"} />
+    </span>
+  );
+}
