@@ -167,10 +167,23 @@ def test_a_fold_of_other_code_and_a_broken_one_are_not_used(tmp_path: Path, monk
     with monkeypatch.context() as patch:
         patch.setattr(saved_fold, "code_format", lambda: "other")
         assert restored(path) is None
-    for data in (b"", b"garbage", fold_path(path).read_bytes()[:-40]):
+    whole = fold_path(path).read_bytes()
+    for data in (b"", b"garbage", whole[:-40], whole + b"x"):
         fold_path(path).write_bytes(data)
         assert restored(path) is None
         assert len(reread.open(path).messages) == len(loaded(path).conversation.messages)
+
+
+def test_a_fold_with_a_flipped_bit_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(conversation())
+    whole = loaded(path)
+    assert whole.save()
+    data = fold_path(path).read_bytes()
+    for at in range(0, len(data), 7):
+        fold_path(path).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        again = restored(path)
+        assert again is None or differences(whole, again) == [], at  # a bit of a frame's head may mean nothing
 
 
 def test_a_response_that_is_still_streamed_is_not_saved(tmp_path: Path) -> None:
@@ -240,3 +253,19 @@ def test_a_restored_session_knows_which_calls_plainly_succeeded(
     assert again is not None
     monkeypatch.setattr("reread.model.bodies.is_plainly_done", None)  # must not be needed
     assert [call.state for call in again.conversation.calls] == states
+
+
+def test_uuids_are_read_once_records_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(conversation())
+    assert loaded(path).save()
+    read: list[bytes] = []
+    monkeypatch.setattr(
+        saved_fold, "_decode_uuids", lambda data, decode=saved_fold._decode_uuids: read.append(data) or decode(data)
+    )
+    session = Session(FileSource(path))
+    assert [turn.index for turn in session.turns] and session.agents and not read
+    with path.open("ab") as file:
+        file.write(jsonl(*told(user("more", parentUuid="u1"))))
+    session.load_rest()
+    assert len(read) == 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Container
+from collections.abc import Callable, Container
+from functools import cached_property
 
 import msgspec
 
@@ -34,8 +35,7 @@ class RecordTree:
     """
 
     def __init__(self) -> None:
-        self.uuids: dict[str, int] = {}
-        """The first record of each uuid."""
+        self._read_uuids: Callable[[], dict[str, int]] = dict
         self.missing: dict[str, list[int]] = {}
         """Parents that have not been seen, with the records that name them."""
         self.forks = [Fork()]
@@ -55,6 +55,15 @@ class RecordTree:
         self._continued = ROOT_BRANCH
         self._pinned: int | None = None
         self._limits: tuple[tuple[int, int], dict[int, int]] = ((-1, -1), {})
+
+    @cached_property
+    def uuids(self) -> dict[str, int]:
+        """The first record of each uuid."""
+        return self._read_uuids()
+
+    def restore_uuids(self, read: Callable[[], dict[str, int]]) -> None:
+        """Set what reads the uuids of a tree that was saved, once they are needed."""
+        self._read_uuids = read
 
     def __len__(self) -> int:
         return len(self._speaks)

@@ -56,17 +56,17 @@ class Loader:
         path = self.source.path
         if path is None or self._read or not self.source.read(SMALLEST, 1):
             return False
-        saved = read_fold(path, self.source.read)
-        if saved is None:
-            return False
+        with gc_paused():
+            saved = read_fold(path, self.source.read)
+            if saved is None:
+                return False
+            restore_fold(saved, self._fold)
         starts = array("Q")
         starts.frombytes(saved.starts)
-        with gc_paused():
-            restore_fold(saved, self._fold)
-        self._decoder.resume(starts, saved.size)
-        self._read = self._saved = saved.size
+        self._decoder.resume(starts, saved.head.size)
+        self._read = self._saved = saved.head.size
         self._saved_endings = self.conversation.bodies.known_endings
-        self._proof = saved.proof
+        self._proof = saved.head.proof
         return True
 
     def read_endings(self) -> None:

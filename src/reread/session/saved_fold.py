@@ -12,20 +12,23 @@ import os
 import struct
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 
 from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState, cache_folder
+from reread.disk.frames import BadFrame, pack, unpack
 from reread.disk.regular import make_private_folder, open_regular
 from reread.model.conversation import Agent, Call, Compaction, Conversation, Message
 from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
+from reread.session.fold_columns import ConversationObjects, pack_objects, unpack_objects
 
 SMALLEST = 16 << 20
 """Smaller files are read faster than a fold is restored."""
@@ -33,31 +36,34 @@ BUDGET = 512 << 20
 """Bytes that all saved folds may take; those not used for longest are deleted."""
 NAME = "folds"
 SUFFIX = ".fold"
+LEVEL = 1
 MESSAGE, CALL, FOLD = 1, 2, 3
 """The codes of references to objects."""
-LINKS = frozenset({"bodies", "conversation", "calls", "message", "linked_agents", "partial", "prints"})
-"""The fields of messages and calls that are not columns."""
 NOT_STATE = frozenset(
     {
         *("messages", "calls", "calls_by_id", "messages_by_id", "compactions", "inline_agents", "_agents"),
         *("_linked", "_link_agents", "_branches", "_turns", "_tool_call", "_limits", "_leads", "_rows"),
-        *("read", "call", "parent", "path", "meta", "_lines_of_file", "_made"),
+        *("read", "call", "parent", "path", "meta", "_lines_of_file", "_made", "uuids"),
     }
 )
 """Attributes that are restored by themselves, can be computed again, or belong to the source."""
 PART_MODULES = ("reread.model.", "reread.records.decode")
+HEAD = struct.Struct(">I")
+"""The size of the head, at the beginning of a file."""
 
 ReadAt = Callable[[int, int], bytes]
-Refer = Callable[["Message | Call | Fold"], msgspec.msgpack.Ext]
-"""Returns a reference to an object."""
+Refer = Callable[..., msgspec.msgpack.Ext]
+"""Returns a reference to one object, to several, or to those that some keys stand for."""
+States = list[list[Any]]
+"""The attributes of the parts of each fold, by name, and its compactions."""
 
 
 class NotSavable(Exception):
     """A fold holds something that cannot be saved, such as a response that is still streamed."""
 
 
-class SavedFold(msgspec.Struct, array_like=True):
-    """A fold of a file."""
+class FoldHead(msgspec.Struct, array_like=True):
+    """What a saved fold was made of."""
 
     format: str
     path: str
@@ -65,26 +71,24 @@ class SavedFold(msgspec.Struct, array_like=True):
     size: int
     """Bytes that the fold covers: whole lines."""
     proof: bytes
+    sections: list[int]
+    """The sizes of its sections, which are those of a `SavedFold`."""
+    checksum: int
+    """Of the last section, which is unpacked only if it is needed."""
+
+
+class SavedFold(msgspec.Struct):
+    """A fold of a file."""
+
+    head: FoldHead
     starts: bytes
     """The offsets of all lines."""
     objects: list[ConversationObjects]
     """The messages and calls of the main conversation, and of the agents in its file."""
     states: bytes
     """The attributes of all parts, which refer to messages and calls."""
-
-
-class ConversationObjects(NamedTuple):
-    """The messages and calls of a conversation, and how many agents are in its file."""
-
-    agent: tuple[str, str | None] | None
-    """Id and first parent of an agent; None for the main conversation."""
-    agents: int
-    messages: dict[str, Any]
-    calls: dict[str, Any]
-    call_messages: list[int]
-    """The message that made each call."""
-    named: dict[str, int]
-    """Responses by the API's id."""
+    uuids: bytes
+    """The uuids of the records of each conversation, still packed: a third of all, needed when records are added."""
 
 
 @cache
@@ -108,22 +112,22 @@ def fold_path(path: Path) -> Path:
 def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: bytes) -> bool:
     """Save the fold of a file; False if it cannot be saved."""
     folds = list(_folds(fold))
-    numbers = {id(one.conversation): number for number, one in enumerate(folds)}
-
-    def refer(value: Message | Call | Fold) -> msgspec.msgpack.Ext:
-        code = FOLD if isinstance(value, Fold) else MESSAGE if isinstance(value, Message) else CALL
-        index = 0 if isinstance(value, Fold) else value.index
-        return msgspec.msgpack.Ext(code, struct.pack(">II", numbers[id(value.conversation)], index))
-
     try:
-        parts = [[*(_state(part, one, refer) for part in _parts(one)), _compactions(one, refer)] for one in folds]
-        states = msgspec.msgpack.encode(parts, enc_hook=_refuse)
-        objects = [_objects(one) for one in folds]
+        if any(message.partial is not None for one in folds for message in one.conversation.messages):
+            raise NotSavable("a response that is still streamed")
+        objects = [pack_objects(one) for one in folds]
+        states = _without_repeats(_states(folds), _states(_new_folds(objects, Fold(Conversation(_read_nothing)))))
+        uuids = [(list(found), array("I", found.values()).tobytes()) for found in map(_uuids, folds)]
+        parts = (
+            starts.tobytes(),
+            *(msgspec.msgpack.encode(part, enc_hook=_refuse) for part in (objects, states, uuids)),
+        )
+        sections = [pack(part, LEVEL) for part in parts]
         where = (code_format(), str(path.absolute()), FileState.at(path), size, proof)
-        saved = msgspec.msgpack.encode(SavedFold(*where, starts.tobytes(), objects, states))
+        head = msgspec.msgpack.encode(FoldHead(*where, list(map(len, sections)), zlib.crc32(sections[-1])))
         target = fold_path(path)
         make_private_folder(target.parent)
-        write_atomic(target, [zlib.compress(saved, 1)])
+        write_atomic(target, [HEAD.pack(len(head)), head, *sections])
         target.chmod(0o600)
         _evict(target.parent)
     except (NotSavable, OSError, OverflowError, UnicodeError):
@@ -138,51 +142,67 @@ def _folds(fold: Fold) -> Iterator[Fold]:
         yield from _folds(agent)
 
 
+def _uuids(fold: Fold) -> dict[str, int]:
+    return fold.conversation.tree.uuids
+
+
+def _read_nothing(_: int, __: int) -> bytes:
+    return b""
+
+
 def _refuse(value: Any) -> Any:
     raise NotSavable(type(value).__name__)
 
 
-def _objects(fold: Fold) -> ConversationObjects:
-    conversation = fold.conversation
-    if any(message.partial is not None for message in conversation.messages):
-        raise NotSavable("a response that is still streamed")
-    is_agent = isinstance(conversation, Agent)
-    return ConversationObjects(
-        (conversation.id, conversation.parent_uuid) if is_agent else None,
-        len(fold.agents),
-        _columns(Message, conversation.messages),
-        _columns(Call, conversation.calls),
-        [call.message.index for call in conversation.calls],
-        {id: message.index for id, message in conversation.messages_by_id.items()},
-    )
+def _states(folds: Sequence[Fold]) -> States:
+    """Return the attributes of folds and of their parts."""
+    numbers = {id(one.conversation): number for number, one in enumerate(folds)}
+
+    def refer(values: Sequence[Message | Call | Fold], keys: list[Any] | None = None) -> msgspec.msgpack.Ext:
+        kind = FOLD if isinstance(values[0], Fold) else MESSAGE if isinstance(values[0], Message) else CALL
+        places = array("I")
+        for value in values:
+            places.extend((numbers[id(value.conversation)], 0 if isinstance(value, Fold) else value.index))
+        return msgspec.msgpack.Ext(kind, msgspec.msgpack.encode((places.tobytes(), keys)))
+
+    return [[*(_state(part, one, refer) for part in _parts(one)), _compactions(one, refer)] for one in folds]
 
 
-@cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(kind)
-
-
-def _columns(kind: type[msgspec.Struct], objects: list[Any]) -> dict[str, Any]:
-    """Return the fields of many objects by name; of a field with a default, only the values that differ."""
-    columns: dict[str, Any] = {}
-    for field in _fields(kind):
-        if field.name not in LINKS:
-            values = [getattr(one, field.name) for one in objects]
-            is_rare = field.default is not msgspec.NODEFAULT
-            columns[field.name] = {n: v for n, v in enumerate(values) if v != field.default} if is_rare else values
-    return columns
+def _without_repeats(states: States, new: States) -> States:
+    """Return the attributes that differ from those of new folds."""
+    for (*parts, _), (*others, _) in zip(states, new, strict=True):
+        for part, other in zip(parts, others, strict=True):
+            for name in [name for name, value in part.items() if name in other and other[name] == value]:
+                del part[name]
+    return states
 
 
 def _parts(fold: Fold) -> list[Any]:
     """Return the objects that make up a fold and its conversation, always in the same order."""
     parts: list[Any] = [fold, fold.conversation]
-    for part in parts:
-        for value in _attributes(part).values():
-            is_part = type(value).__module__.startswith(PART_MODULES) and hasattr(value, "__dict__")
-            is_other = isinstance(value, Fold | Conversation | Message | Call | list | dict)
-            if is_part and not is_other and all(value is not other for other in parts):
-                parts.append(value)
+    for owner, name in _part_names(type(fold.conversation)):
+        parts.append(_attributes(parts[owner])[name])
     return parts
+
+
+@cache
+def _part_names(kind: type[Conversation]) -> list[tuple[int, str]]:
+    """Return where the parts of a fold are: the part that has each as an attribute, and the attribute's name."""
+    fold = Fold(Agent("", _read_nothing) if issubclass(kind, Agent) else Conversation(_read_nothing))
+    parts: list[Any] = [fold, fold.conversation]
+    names: list[tuple[int, str]] = []
+    for owner, part in enumerate(parts):
+        for name, value in _attributes(part).items():
+            if _is_part(cast(type[Any], type(value))) and all(value is not other for other in parts):
+                parts.append(value)
+                names.append((owner, name))
+    return names
+
+
+def _is_part(kind: type[Any]) -> bool:
+    """True if objects of a type are parts of a fold."""
+    is_ours = kind.__module__.startswith(PART_MODULES) and bool(kind.__dictoffset__)
+    return is_ours and not issubclass(kind, Fold | Conversation | Message | Call | list | dict)
 
 
 def _attributes(part: Any) -> dict[str, Any]:
@@ -216,20 +236,20 @@ def _plain(value: Any, refer: Refer) -> Any:
     if isinstance(value, bytearray):
         return bytes(value)
     if isinstance(value, Message | Call | Fold):
-        return refer(value)
+        return refer([value])
     if isinstance(value, dict):
         items = cast(dict[Any, Any], value)
         has_objects = isinstance(next(iter(items.values()), None), Message | Call | Fold)
-        return {key: refer(item) for key, item in items.items()} if has_objects else items
+        return refer(list(items.values()), list(items)) if has_objects else items
     if isinstance(value, list | set):
         values = list(cast(list[Any], value))
-        return [refer(item) for item in values] if values and isinstance(values[0], Message | Call | Fold) else values
+        return refer(values, []) if values and isinstance(values[0], Message | Call | Fold) else values
     return value
 
 
 def _compactions(fold: Fold, refer: Refer) -> list[Any]:
     found = fold.conversation.compactions
-    return [[one.boundary and refer(one.boundary), one.summary and refer(one.summary), one.micro] for one in found]
+    return [[one.boundary and refer([one.boundary]), one.summary and refer([one.summary]), one.micro] for one in found]
 
 
 def _evict(folder: Path) -> None:
@@ -249,7 +269,10 @@ def forget_folds(paths: list[str]) -> None:
             fold_path(Path(path)).unlink(missing_ok=True)
 
 
-_decode_saved = msgspec.msgpack.Decoder(SavedFold).decode
+_decode_head = msgspec.msgpack.Decoder(FoldHead).decode
+_decode_objects = msgspec.msgpack.Decoder(list[ConversationObjects]).decode
+_decode_references = msgspec.msgpack.Decoder(tuple[bytes, list[Any] | None]).decode
+_decode_uuids = msgspec.msgpack.Decoder(list[tuple[list[str], bytes]]).decode
 
 
 def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
@@ -259,87 +282,73 @@ def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
         if not os.path.exists(target):
             return None
         with open_regular(target) as file:
-            state, saved = FileState.at(path), _decode_saved(zlib.decompress(file.readall()))
-        if saved.format != code_format() or saved.path != str(path.absolute()) or state.size < saved.size:
+            data = memoryview(file.readall())
+        start = HEAD.size + HEAD.unpack_from(data)[0]
+        state, head = FileState.at(path), _decode_head(data[HEAD.size : start])
+        if head.format != code_format() or head.path != str(path.absolute()) or state.size < head.size:
             return None
-        is_same = saved.state == state or (saved.state.is_same_file(state) and state.size > saved.state.size)
-        start = max(0, saved.size - len(saved.proof))
-        if not is_same or read(start, len(saved.proof)) != saved.proof:
+        is_same = head.state == state or (head.state.is_same_file(state) and state.size > head.state.size)
+        if not is_same or read(max(0, head.size - len(head.proof)), len(head.proof)) != head.proof:
+            return None
+        ends = list(accumulate(head.sections, initial=start))
+        starts, objects, states, uuids = (bytes(data[first:end]) for first, end in pairwise(ends))
+        if ends[-1] != len(data) or zlib.crc32(uuids) != head.checksum:
             return None
         os.utime(target)
-    except (OSError, zlib.error, msgspec.DecodeError, UnicodeError):
+        return SavedFold(head, unpack(starts), _decode_objects(unpack(objects)), unpack(states), uuids)
+    except (OSError, struct.error, BadFrame, msgspec.DecodeError, UnicodeError):
         return None
-    return saved
 
 
 def restore_fold(saved: SavedFold, fold: Fold) -> None:
     """Fill an empty fold and its conversation as they were when they were saved."""
-    rest = iter(saved.objects)
-    folds = list(_restore_agents(fold, next(rest), rest))
+    folds = _new_folds(saved.objects, fold)
     for objects, one in zip(saved.objects, folds, strict=True):
-        _restore_objects(objects, one.conversation)
+        unpack_objects(objects, one.conversation)
+    conversations = [one.conversation for one in folds]
+    kinds: dict[int, list[Sequence[Any]]] = {
+        MESSAGE: [one.messages for one in conversations],
+        CALL: [one.calls for one in conversations],
+        FOLD: [[one] for one in folds],
+    }
 
-    def resolve(code: int, data: memoryview) -> Any:
-        number, index = struct.unpack(">II", data)
-        conversation = folds[number].conversation
-        if code == FOLD:
-            return folds[number]
-        return conversation.messages[index] if code == MESSAGE else conversation.calls[index]
+    def resolve(kind: int, data: memoryview) -> Any:
+        places, keys = _decode_references(data)
+        pairs, objects = memoryview(places).cast("I"), kinds[kind]
+        found = [objects[number][index] for number, index in zip(pairs[::2], pairs[1::2], strict=True)]
+        return found[0] if keys is None else dict(zip(keys, found, strict=True)) if keys else found
 
-    states: list[list[Any]] = msgspec.msgpack.Decoder(ext_hook=resolve).decode(saved.states)
-    for (*parts, compactions), one in zip(states, folds, strict=True):
+    states: States = msgspec.msgpack.Decoder(ext_hook=resolve).decode(saved.states)
+    uuids = cache(lambda: _decode_uuids(unpack(saved.uuids)))
+    for number, ((*parts, compactions), one) in enumerate(zip(states, folds, strict=True)):
         for state, part in zip(parts, _parts(one), strict=True):
             for name, value in state.items():
                 _restore(part, name, value)
         conversation = one.conversation
+        conversation.tree.restore_uuids(partial(_uuids_of, uuids, number))
         conversation.compactions += [
             Compaction(conversation, first, second, micro) for first, second, micro in compactions
         ]
 
 
-def _restore_agents(fold: Fold, objects: ConversationObjects, rest: Iterator[ConversationObjects]) -> Iterator[Fold]:
-    """Create the folds of the agents in a file, in the order in which they were saved."""
+def _uuids_of(uuids: Callable[[], list[tuple[list[str], bytes]]], number: int) -> dict[str, int]:
+    names, indexes = uuids()[number]
+    return dict(zip(names, memoryview(indexes).cast("I"), strict=True))
+
+
+def _new_folds(objects: Sequence[ConversationObjects], fold: Fold) -> list[Fold]:
+    """Return an empty fold and new ones for the agents in its file, in the order in which they were saved."""
+    rest = iter(objects)
+    return list(_with_agents(fold, next(rest), rest))
+
+
+def _with_agents(fold: Fold, objects: ConversationObjects, rest: Iterator[ConversationObjects]) -> Iterator[Fold]:
     yield fold
     for _ in range(objects.agents):
         inner = next(rest)
         assert inner.agent is not None
         id, parent_uuid = inner.agent
-        yield from _restore_agents(fold.add_agent(id, parent_uuid=parent_uuid), inner, rest)
-
-
-def _restore_objects(objects: ConversationObjects, conversation: Conversation) -> None:
-    """Create the messages and calls of a conversation."""
-    bodies, messages, calls = conversation.bodies, conversation.messages, conversation.calls
-    count = len(objects.messages["index"])
-    columns = _rows(Message, objects.messages, count)
-    messages += [Message(bodies, *row, conversation=conversation) for row in columns]
-    count = len(objects.call_messages)
-    for row, at in zip(_rows(Call, objects.calls, count), objects.call_messages, strict=True):
-        message = messages[at]
-        call = Call(bodies, *row, conversation=conversation, message=message)
-        calls.append(call)
-        if message.calls:
-            cast(list[Call], message.calls).append(call)
-        else:
-            message.calls = [call]
-    conversation.calls_by_id.update((call.id, call) for call in calls)
-    conversation.messages_by_id.update((id, messages[index]) for id, index in objects.named.items())
-
-
-def _rows(kind: type[msgspec.Struct], columns: dict[str, Any], count: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the positional fields of objects, without the first, from their columns."""
-    fields = [field for field in _fields(kind) if field.name not in LINKS]
-    values = [_column(columns[field.name], field.default, count) for field in fields]
-    return zip(*values, strict=True)
-
-
-def _column(values: Any, default: Any, count: int) -> list[Any]:
-    if isinstance(values, list):
-        return cast(list[Any], values)
-    column = [default] * count
-    for index, value in cast(dict[int, Any], values).items():
-        column[index] = value
-    return column
+        yield from _with_agents(fold.add_agent(id, parent_uuid=parent_uuid), inner, rest)
 
 
 def _restore(part: Any, name: str, value: Any) -> None:
