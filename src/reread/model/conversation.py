@@ -459,7 +459,15 @@ class Agent(Conversation):
         """Every agent below this one by id, once they have been linked."""
         if self._linked is None:
             return self.inline_agents
-        return {id: agent for id, agent in self._linked.items() if self in agent.ancestors}
+        below: dict[Agent | None, bool] = {None: False, self: True}
+        for agent in self._linked.values():
+            path: list[Agent] = []
+            above: Agent | None = agent
+            while above is not None and above not in below:
+                path.append(above)
+                above = above.parent
+            below.update(dict.fromkeys(path, below[above]))
+        return {id: agent for id, agent in self._linked.items() if agent is not self and below[agent]}
 
     @property
     def ancestors(self) -> list[Agent]:
@@ -477,15 +485,12 @@ class Agent(Conversation):
         self.from_progress = self.from_progress or from_progress
 
     def set_call(self, call: Call | None) -> None:
-        """Link the call that started it, and the agent that made that call as its parent."""
-        self.call, self.parent = call, None
-        if call is not None and isinstance(call.conversation, Agent):
-            self.set_parent(call.conversation)
+        """Link the call that started it."""
+        self.call = call
 
-    def set_parent(self, parent: Agent) -> None:
-        """Link the agent that started it, unless it would become its own ancestor."""
-        if parent is not self and self not in parent.ancestors:
-            self.parent = parent
+    def set_parent(self, parent: Agent | None) -> None:
+        """Link the agent that started it: the caller makes sure that no agent becomes its own ancestor."""
+        self.parent = parent
 
     def set_lines(self, lines: Lines) -> None:
         """Set the lines of its own file."""

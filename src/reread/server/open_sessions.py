@@ -254,7 +254,10 @@ def _is_rewrite(change: Change) -> bool:
 
 
 class OpenSessions:
-    """The open sessions by key; those without listeners are closed, the least recently used first."""
+    """The open sessions by key; those without listeners are closed, the least recently used first.
+
+    A session that is still being read is not closed: the reading would go on, and the next request would start another.
+    """
 
     def __init__(
         self,
@@ -275,21 +278,26 @@ class OpenSessions:
             session = self._sessions.get(key)
             if session is None or session.path != path or session.failed:
                 session = self._sessions[key] = OpenSession(key, path, self._roots, self._pause_counting)
-                self._close_idle(key)
-            return session
+                surplus = self._remove_idle(key)
+            else:
+                surplus = []
+        for idle in surplus:
+            idle.close()
+        if surplus:
+            gc_pause.refreeze_heap()
+        return session
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def _close_idle(self, newest: str) -> None:
-        idle = [s for s in self._sessions.values() if not s.has_listeners and s.key != newest]
+    def _remove_idle(self, newest: str) -> list[OpenSession]:
+        """Remove the sessions that are not to stay open, and return them."""
+        idle = [s for s in self._sessions.values() if s.is_loaded and not s.has_listeners and s.key != newest]
         idle.sort(key=lambda session: session.last_used)
         surplus = idle[: max(0, len(idle) + 1 - MAX_IDLE)]
         for session in surplus:
             del self._sessions[session.key]
-            session.close()
-        if surplus:
-            gc_pause.refreeze_heap()
+        return surplus
 
     def close(self) -> None:
         """Close every session."""

@@ -104,13 +104,14 @@ def _link_all(calls: Sequence[AgentCalls], agents: Mapping[str, Agent]) -> list[
     links = _Links(calls)
     for agent in agents.values():
         agent.set_call(None)
+        agent.set_parent(None)
     for agent in agents.values():
         links.link(agent, links.named_call(agent))
     for agent in agents.values():
         if agent.call is None:
             links.link(agent, links.call_by_prompt(agent) or links.call_by_skill(agent))
         if agent.parent is None and (parent := agents.get(as_str(agent.meta.get("parentAgentId")) or "")):
-            agent.set_parent(parent)
+            links.set_parent(agent, parent)
     links.link_resumed(agents)
     for conversation in links.conversations:
         conversation.set_agents(agents)
@@ -123,6 +124,8 @@ class _Links:
     def __init__(self, calls: Sequence[AgentCalls]) -> None:
         self.conversations = [one.conversation for one in calls]
         self._linked: dict[int, tuple[Call, list[Agent]]] = {}
+        self._above: dict[Agent, Agent] = {}
+        """An agent above each that has a parent."""
         self._by_agent: dict[str, Call] = {}
         self._resumed: list[tuple[str, Call]] = []
         self._by_run: dict[str, Call] = {}
@@ -173,7 +176,24 @@ class _Links:
         """Link an agent and the call that started it."""
         if call is not None:
             agent.set_call(call)
+            if isinstance(call.conversation, Agent):
+                self.set_parent(agent, call.conversation)
             self._linked.setdefault(id(call), (call, []))[1].append(agent)
+
+    def set_parent(self, agent: Agent, parent: Agent) -> None:
+        """Link an agent and the one that started it, unless it would become its own ancestor."""
+        if agent.parent is None and self._topmost(parent) is not agent:
+            agent.set_parent(parent)
+            self._above[agent] = parent
+
+    def _topmost(self, agent: Agent) -> Agent:
+        """Return the agent above this one that has no parent, and remember it for all on the way."""
+        path: list[Agent] = []
+        while (above := self._above.get(agent)) is not None:
+            path.append(agent)
+            agent = above
+        self._above.update(dict.fromkeys(path, agent))
+        return agent
 
     def link_resumed(self, agents: Mapping[str, Agent]) -> None:
         """Link later calls that resumed an agent which an earlier one started."""

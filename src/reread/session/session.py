@@ -467,9 +467,12 @@ class Session:
 
 def _nested_agents(conversation: Conversation) -> dict[str, Agent]:
     """Return the agents whose records are in a conversation's own file, and those inside them."""
-    found = dict(conversation.inline_agents)
-    for agent in conversation.inline_agents.values():
-        found = {**_nested_agents(agent), **found}
+    levels = [conversation.inline_agents]
+    for level in levels:
+        levels += [agent.inline_agents for agent in level.values() if agent.inline_agents]
+    found: dict[str, Agent] = {}
+    for level in reversed(levels):  # an outer agent of the same id replaces an inner one
+        found |= level
     return found
 
 
