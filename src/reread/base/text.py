@@ -1,8 +1,9 @@
-"""Short text: one line, a title, a plural, and columns that line up with wide characters."""
+"""Short text: one line, a title, a plural, names in a list, and columns that line up with wide characters."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 from reread.base import jsontext
@@ -29,6 +30,12 @@ def one_line(value: object, length: int = LINE_LENGTH) -> str:
     """Return a value as one line of text, cut with an ellipsis if it is longer than `length`."""
     line = " ".join(as_text(value).split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def split_names(value: str | Iterable[str] | None) -> list[str]:
+    """Return the names in one or several comma-separated lists."""
+    lists = () if value is None else (value,) if isinstance(value, str) else value
+    return [name.strip() for each in lists for name in each.split(",") if name.strip()]
 
 
 def path_line(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reread.base.coerce import as_dict, as_int, as_list
@@ -32,7 +32,11 @@ def hunks_of(patch: Any) -> list[PatchHunk]:
 
 def line_counts(patch: Any) -> tuple[int, int]:
     """Return how many lines a recorded patch adds and removes."""
-    lines = [line for hunk in hunks_of(patch) for line in hunk.lines]
+    return changed_lines([line for hunk in hunks_of(patch) for line in hunk.lines])
+
+
+def changed_lines(lines: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines of a patch's hunks are added and removed ones."""
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 

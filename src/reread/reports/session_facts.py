@@ -9,6 +9,7 @@ import msgspec
 
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
+from reread.history.patches import changed_lines
 from reread.model.conversation import Agent, Call, Conversation, Message, Turn, cut_turns
 from reread.session.session import Session
 from reread.tools import tool_for
@@ -211,9 +212,8 @@ def _changed_lines(call: Call) -> tuple[int, int]:
     added = removed = 0
     for node in call.nodes:
         if isinstance(node, Diff):
-            lines = [line for hunk in node.hunks for line in hunk.lines]
-            added += sum(line.startswith("+") for line in lines)
-            removed += sum(line.startswith("-") for line in lines)
+            more, fewer = changed_lines([line for hunk in node.hunks for line in hunk.lines])
+            added, removed = added + more, removed + fewer
         elif isinstance(node, Code):  # a new file
             added += len(node.text.splitlines())
     return added, removed

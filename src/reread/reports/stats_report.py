@@ -13,6 +13,7 @@ import msgspec
 from reread.accounting.billing import Usage
 from reread.accounting.group_by import MAIN, SUBAGENTS, TIME_KEYS, Timed, ZoneClock
 from reread.base.paths import normalize_folder
+from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
@@ -187,13 +188,13 @@ def stats(
     copied from another session is counted once.
     """
     zone = parse_time_zone(tz)
-    groups = tuple(_words(by))
+    groups = tuple(split_names(by))
     keys = [_key(name, ZoneClock(zone)) for name in groups]
     keep = _Filter(
         since=parse_bound_ms(since, zone),
         until=parse_bound_ms(until, zone, end=True),
-        tools=frozenset(word.lower() for word in _words(tool)),
-        states=frozenset(_words(state)),
+        tools=frozenset(word.lower() for word in split_names(tool)),
+        states=frozenset(split_names(state)),
     )
     folders = layout.expand_folders(project)
     unread: list[str] = []
@@ -346,12 +347,6 @@ def _session_files(
         path = layout.expand_path(source if isinstance(source, str) else Path(source))
         found += layout.sessions_below(path) if path.is_dir() else [resolve_session(str(source), root=root)]
     return list(dict.fromkeys(path.absolute() for path in found))
-
-
-def _words(value: str | Sequence[str] | None) -> list[str]:
-    """Split one or several strings at commas."""
-    texts = [] if value is None else [value] if isinstance(value, str) else value
-    return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
 def stats_value(report: StatsReport) -> dict[str, Any]:

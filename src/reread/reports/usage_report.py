@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeGuard, cast
+from typing import IO, TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -19,6 +19,7 @@ from reread.accounting.prices import Prices, current_prices
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
+from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
 from reread.disk import layout
 from reread.disk.kept import is_kept_transcript
@@ -59,12 +60,12 @@ def usage(
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
-    groups = tuple(_words(by))
+    groups = tuple(split_names(by))
     keep = UsageFilter(
         since=parse_bound_ms(since, zone),
         until=parse_bound_ms(until, zone, end=True),
         projects=layout.expand_folders(project),
-        models=tuple(_words(model)),
+        models=tuple(split_names(model)),
     )
     if keep.since is not None and keep.until is not None and keep.since > keep.until:
         raise Misuse(f"Nothing lies between {since} and {until}; use a `since` that is before `until`.")
@@ -88,18 +89,6 @@ def _agent_types(inputs: Inputs) -> dict[str, str]:
             if isinstance(kind, str):
                 found[layout.agent_id(path)] = kind
     return found
-
-
-def _list(value: Any) -> list[Any]:
-    """Return one value or several as a list."""
-    if value is None:
-        return []
-    return list(cast(list[Any], value)) if isinstance(value, list | tuple | set) else [value]
-
-
-def _words(value: str | Sequence[str] | None) -> list[str]:
-    """Split one or several strings at commas."""
-    return [word.strip() for text in _list(value) for word in text.split(",") if word.strip()]
 
 
 def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
