@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
@@ -182,7 +182,6 @@ def slow_digest(text: bytes) -> Digest:
 
 
 @given(parts=st.lists(similar_lines(), max_size=3))
-@settings(max_examples=600, deadline=None)
 def test_fast_and_slow_scans_are_equal(parts: list[list[bytes]]) -> None:
     text = b"\n".join(line for lines in parts for line in lines)
     fast, slow = digest(text), slow_digest(text)
@@ -214,7 +213,6 @@ def totals(tree: list[str]) -> reread.Usage:
 
 
 @given(text=files, data=st.data())
-@settings(max_examples=300, deadline=None)
 def test_chunks_do_not_matter(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     cuts = data.draw(st.lists(st.integers(0, len(raw)), max_size=6))
@@ -222,7 +220,6 @@ def test_chunks_do_not_matter(text: str, data: st.DataObject) -> None:
 
 
 @given(text=files, data=st.data())
-@settings(max_examples=300, deadline=None)
 def test_reading_the_rest_equals_reading_all(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     first = Scanner(session="s")
@@ -250,7 +247,6 @@ def test_a_reading_gets_the_time_of_a_row_that_comes_later() -> None:
 
 
 @given(tree=trees, data=st.data())
-@settings(max_examples=400, deadline=None)
 def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:
     files = digests(tree)
     by = ("session", "agent", "model")
@@ -259,27 +255,23 @@ def test_order_does_not_matter(tree: list[str], data: st.DataObject) -> None:
 
 
 @given(tree=without_counters, data=st.data())
-@settings(max_examples=400, deadline=None)
 def test_names_do_not_matter(tree: list[str], data: st.DataObject) -> None:
     assert totals(data.draw(st.permutations(tree))) == totals(tree)
 
 
 @given(tree=trees, data=st.data())
-@settings(max_examples=400, deadline=None)
 def test_copies_do_not_matter(tree: list[str], data: st.DataObject) -> None:
     copies = data.draw(st.lists(st.sampled_from(tree), max_size=3))
     assert totals([*tree, *copies]) == totals(tree)
 
 
 @given(tree=trees)
-@settings(max_examples=400, deadline=None)
 def test_cells_equal_the_sum_of_their_responses(tree: list[str]) -> None:
     by = ("week", "session", "agent", "model", "branch")
     assert report(digests(tree), *by, exact=False) == report(digests(tree), *by, exact=True)
 
 
 @given(tree=trees)
-@settings(max_examples=100, deadline=None)
 def test_groups_add_up(tree: list[str]) -> None:
     files = digests(tree)
     for by in (["day"], ["model", "agent"], ["block"], ["week", "session", "thread"]):
@@ -308,7 +300,6 @@ def response_row(n: int, stop_reason: str | None, output: int | None, *, session
 
 
 @given(rows=st.lists(row_values, min_size=1, max_size=6), data=st.data())
-@settings(max_examples=300, deadline=None)
 def test_one_rule_decides_which_row_counts(rows: list[Any], data: st.DataObject) -> None:
     """The row with a stop reason, then the one with more output, then the later one: wherever rows are compared."""
     best = max(range(len(rows)), key=lambda n: (bool(rows[n][0]), max(0, rows[n][1] or 0), n))

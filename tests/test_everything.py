@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import plain
-from batches import each
+from batches import THOROUGH, each
 from test_html import page_of
 
 import reread
@@ -29,7 +29,6 @@ from reread.render.terminal import TerminalView, make_console
 
 HERE = Path(__file__).parent
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
-THOROUGH = os.environ.get("REREAD_HYPOTHESIS") == "thorough"
 SAMPLES = HERE.parent / "src" / "reread" / "samples"
 
 
@@ -189,7 +188,7 @@ CASES = [
 ]
 
 
-@each("case", CASES, ids=lambda case: "/".join((*case[0].parts[-5:], case[1])))
+@each("case", CASES, ids=lambda case: "/".join((*case[0].parts[-5:], case[1])), every=5)
 def test_every_recorded_value_is_in_the_full_view(case: tuple[Path, str]) -> None:
     path, kind = case
     session = reread.open(path)
