@@ -33,7 +33,7 @@ class UsageCache(DerivedValues):
 
     def result(self, key: bytes) -> bytes | None:
         """Return the encoded entries stored under a key; None if they are not among the last ones stored."""
-        rows = self.cache.read(f"SELECT entries FROM {RESULTS.name} WHERE key = ?", key)
+        rows = self.cache.read(f"SELECT entries FROM {RESULTS.name} WHERE typeof(entries) = 'blob' AND key = ?", key)
         return rows[0][0] if rows else None
 
     def save(self, derived: Iterable[Derived], gone: Iterable[str] = (), *more: Statement) -> None:

@@ -1,7 +1,8 @@
 """One SQLite file for everything that can be computed again, with a table for each purpose.
 
-The cache never raises. A file that is broken, foreign or of another layout is rebuilt; one that cannot be opened, or
-that another process keeps locked, is done without. Several processes may use it at the same time.
+The cache never raises. A file that is broken, foreign, too large or of another layout is rebuilt; one that cannot be
+opened, or that another process keeps locked, is done without, and so is a folder of another user. Several processes may
+use it at the same time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 from reread.disk.kept import stat_file
 from reread.disk.layout import expand_path
-from reread.disk.regular import make_private_folder, open_descriptor
+from reread.disk.regular import NotRegular, make_own_folder, open_own
 
 VARIABLE = "REREAD_CACHE"
 NAME = "cache.sqlite"
@@ -24,6 +25,10 @@ APPLICATION_ID = 0x72657264
 """Marks a SQLite file as ours."""
 LAYOUT = 1
 """Format of the file as a whole; each table has a format of its own."""
+LARGEST = 1 << 30
+"""Bytes that the file may have: one with more is rebuilt."""
+LARGEST_VALUE = 1 << 27
+"""Bytes that a value may have."""
 BUSY_SECONDS = 5.0
 """How long to wait for another process before giving up."""
 
@@ -63,6 +68,11 @@ class CacheTable(NamedTuple):
     format: int
     """Change it when rows written before can no longer be read: the table is then emptied."""
 
+    @property
+    def sql(self) -> str:
+        """The statement that creates it."""
+        return f"CREATE TABLE {self.name} ({self.columns})"
+
 
 class Statement(NamedTuple):
     """A SQL statement to run once for each row of values."""
@@ -81,6 +91,10 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("reread", appauthor=False))
+
+
+FORMATS = CacheTable("formats", "name TEXT PRIMARY KEY, format INTEGER", LAYOUT)
+"""The table with the formats of the others."""
 
 
 class CacheFile:
@@ -140,8 +154,10 @@ class CacheFile:
 
     def _open(self) -> sqlite3.Connection | None:
         try:
-            make_private_folder(self.path.parent)
+            make_own_folder(self.path.parent)
             return self._connect() or self._rebuild()
+        except NotRegular:
+            return self._rebuild()
         except OSError:
             return None
         except sqlite3.Error as error:
@@ -158,9 +174,18 @@ class CacheFile:
 
     def _connect(self) -> sqlite3.Connection | None:
         """Open the file and prepare the tables; None if the file is not a cache of this layout."""
-        os.close(open_descriptor(self.path, os.O_RDWR | os.O_CREAT))  # titles and folders are nobody else's business
+        descriptor = open_own(self.path, os.O_RDWR | os.O_CREAT)
+        size = os.fstat(descriptor).st_size
+        os.close(descriptor)
+        if size > LARGEST:
+            return None
         database = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
         try:
+            (page,) = database.execute("PRAGMA page_size").fetchone()
+            database.execute(f"PRAGMA max_page_count = {LARGEST // page}")
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA cell_size_check = ON")
             database.execute("PRAGMA synchronous = OFF")  # a cache that a crash breaks is rebuilt
             database.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
             if _is_ours(database):
@@ -179,13 +204,18 @@ class CacheFile:
         database.execute("BEGIN IMMEDIATE")
         for table in self._outdated(database):  # another process may have created them in the meantime
             database.execute(f"DROP TABLE IF EXISTS {table.name}")
-            database.execute(f"CREATE TABLE {table.name} ({table.columns})")
+            database.execute(table.sql)
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
         database.execute("COMMIT")
 
     def _outdated(self, database: sqlite3.Connection) -> list[CacheTable]:
         formats = dict(database.execute("SELECT name, format FROM formats"))
-        return [table for table in self._tables if formats.get(table.name) != table.format]
+        found = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+        return [
+            table
+            for table in self._tables
+            if formats.get(table.name) != table.format or found.get(table.name) != table.sql
+        ]
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:
@@ -193,11 +223,21 @@ def _is_ours(database: sqlite3.Connection) -> bool:
     if _marks(database) == (0, 0):
         database.execute("BEGIN IMMEDIATE")
         if _marks(database) == (0, 0) and not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            database.execute("CREATE TABLE formats (name TEXT PRIMARY KEY, format INTEGER)")
+            database.execute(FORMATS.sql)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {LAYOUT}")
         database.execute("COMMIT")
-    return _marks(database) == (APPLICATION_ID, LAYOUT)
+    return _marks(database) == (APPLICATION_ID, LAYOUT) and _has_only_tables(database)
+
+
+def _has_only_tables(database: sqlite3.Connection) -> bool:
+    """False if the file has views, triggers or virtual tables, which could do anything when a table is read."""
+    found = database.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    plain = all(
+        (kind == "index" and sql is None) or (kind == "table" and str(sql).startswith(f"CREATE TABLE {name} ("))
+        for kind, name, sql in found
+    )
+    return plain and ("table", FORMATS.name, FORMATS.sql) in found
 
 
 def _marks(database: sqlite3.Connection) -> tuple[int, int]:

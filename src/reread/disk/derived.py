@@ -6,6 +6,7 @@ whether the file is unchanged, was appended to, or was rewritten since. Values c
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Collection, Iterable
 
 import msgspec
@@ -20,6 +21,10 @@ COLUMNS = (
     "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
     " offset INTEGER, proof BLOB, value BLOB"
 )
+IS_TYPED = " AND ".join(
+    f"typeof({name}) = '{kind.lower()}'" for name, kind, *_ in (column.split() for column in COLUMNS.split(","))
+)
+"""The condition that values have the types of their columns: SQLite stores any others, too."""
 ReadAt = Callable[[int, int], bytes]
 """Reads `length` bytes at `offset`."""
 
@@ -53,6 +58,23 @@ def proof_at(read: ReadAt, offset: int) -> bytes:
     return read(start, offset - start) if offset else b""
 
 
+def compressed(data: bytes) -> bytes:
+    """Compress what is stored."""
+    return zlib.compress(data, 1)
+
+
+def decompressed(data: bytes, most: int) -> bytes:
+    """Return bytes as they were before `compressed`; raise ValueError if it is damaged, or more than so many bytes."""
+    unpacking = zlib.decompressobj()
+    try:
+        raw = unpacking.decompress(data, most)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if not unpacking.eof:
+        raise ValueError(f"cut off, or more than {most} bytes")
+    return raw
+
+
 class DerivedValues:
     """The values derived from files for one purpose."""
 
@@ -63,25 +85,26 @@ class DerivedValues:
 
     def files(self) -> dict[str, Derived]:
         """Return all files by path, without their values."""
-        rows = self.cache.read(f"SELECT path, device, inode, size, modified, offset, proof FROM {self._name}")
+        columns = "path, device, inode, size, modified, offset, proof"
+        rows = self.cache.read(f"SELECT {columns} FROM {self._name} WHERE {IS_TYPED}")
         return {path: Derived(path, FileState(*state), offset, proof) for path, *state, offset, proof in rows}
 
     def derived(self, paths: Collection[str] | None = None) -> dict[str, Derived]:
         """Return some files by path, by default all, with their values."""
-        query = f"SELECT * FROM {self._name}"
+        query = f"SELECT * FROM {self._name} WHERE {IS_TYPED}"
         if paths is None or len(paths) > FEW_PATHS:
             rows = self.cache.read(query)
         else:
-            rows = [row for path in paths for row in self.cache.read(f"{query} WHERE path = ?", path)]
+            rows = [row for path in paths for row in self.cache.read(f"{query} AND path = ?", path)]
         return {
             path: Derived(path, FileState(*state), offset, proof, value) for path, *state, offset, proof, value in rows
         }
 
     def values(self, paths: Collection[str]) -> dict[str, bytes]:
         """Return the values of some files by path, whatever the state of the files is now."""
-        query = f"SELECT path, value FROM {self._name}"
+        query = f"SELECT path, value FROM {self._name} WHERE {IS_TYPED}"
         if len(paths) <= FEW_PATHS:
-            return dict(row for path in paths for row in self.cache.read(f"{query} WHERE path = ?", path))
+            return dict(row for path in paths for row in self.cache.read(f"{query} AND path = ?", path))
         asked = set(paths)
         return {path: value for path, value in self.cache.read(query) if path in asked}
 
@@ -89,7 +112,7 @@ class DerivedValues:
         """Return the value of a file; None if the file was in another state when the value was derived."""
         query = f"""
             SELECT value FROM {self._name}
-            WHERE path = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
+            WHERE {IS_TYPED} AND path = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
         """
         rows = self.cache.read(query, path, *state)
         return rows[0][0] if rows else None

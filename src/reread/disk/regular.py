@@ -1,6 +1,7 @@
 """Open regular files only: a pipe or a device could be read forever, or keep whoever opens it waiting.
 
-Every file that others may have put there is opened here. Folders and files of reread's own are made private.
+Every file that others may have put there is opened here. Folders and files of reread's own are made private, and what
+another user put in their place is not used.
 """
 
 from __future__ import annotations
@@ -76,12 +77,48 @@ def read_whole(path: str | Path) -> bytes:
         return file.readall()
 
 
+def open_own(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """Open a file that only this user can have put there and return its descriptor; raise NotRegular for others."""
+    try:
+        descriptor = open_descriptor(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise NotRegular(error.errno, "it is a link", str(path)) from error
+        raise
+    if not is_own(os.fstat(descriptor)):
+        os.close(descriptor)
+        raise NotRegular(errno.EPERM, "it belongs to another user", str(path))
+    return descriptor
+
+
+def is_own(status: os.stat_result) -> bool:
+    """True if a file or folder belongs to this user."""
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+
+
+def read_own(path: str | Path, largest: int) -> bytes:
+    """Return the content of a file that only this user can have put there; raise OSError if it is larger."""
+    with io.FileIO(open_own(path), "rb") as file:
+        return _read_bounded(file, largest, path)
+
+
+def _read_bounded(file: io.FileIO | KeptFile, largest: int, path: str | Path) -> bytes:
+    if status_of(file).st_size > largest:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return file.read(largest)
+
+
 def read_settings(path: str | Path) -> bytes:
     """Return the content of a small file."""
     with open_regular(path) as file:
-        if status_of(file).st_size > LARGEST_SETTINGS:
-            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
-        return file.readall()
+        return _read_bounded(file, LARGEST_SETTINGS, path)
+
+
+def make_own_folder(folder: Path) -> None:
+    """Create a private folder, or check that it belongs to this user; raise OSError if it does not."""
+    make_private_folder(folder)
+    if not is_own(os.stat(folder)):  # noqa: PTH116
+        raise PermissionError(errno.EPERM, "it belongs to another user", str(folder))
 
 
 def make_private_folder(folder: Path) -> None:

@@ -20,7 +20,7 @@ from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import And, Errors, InProject, InSession, Node, Not, Or, Period, named, parse_kinds, parse_query
 from reread.index.regex import compile_pattern, required_literals, required_words
-from reread.index.store import IndexReader, UnitPlace, is_available
+from reread.index.store import BrokenIndex, IndexReader, UnitPlace, drop_index, is_available
 from reread.index.unit_reader import FoundUnit, UnitReader
 from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 
@@ -121,14 +121,35 @@ def find(
     refresh: Callable[[FileSet], update.Refreshed] | None = None,
     progress: update.Progress | None = None,
 ) -> Hits:
-    """Search some sessions, those below `roots` or some files; the index is brought up to date first, by `refresh`."""
+    """Search some sessions, those below `roots` or some files; the index is brought up to date first, by `refresh`.
+
+    An index that turns out to be broken is dropped, and built anew.
+    """
+    options = (order, limit, start, regex, files or find_files(roots), keys, refresh or _refresh(progress))
+    try:
+        return _find(query, filters, *options)
+    except BrokenIndex:
+        drop_index()
+        return _find(query, filters, *options)
+
+
+def _find(
+    query: str,
+    filters: Sequence[Node],
+    order: str,
+    limit: int | None,
+    start: int,
+    regex: bool,
+    files: FileSet,
+    keys: Mapping[str, str] | None,
+    refresh: Callable[[FileSet], update.Refreshed],
+) -> Hits:
     if order not in (RELEVANCE, NEWEST):
         raise Misuse(f"Unknown order {order!r}; use {RELEVANCE} or {NEWEST}.")
     pattern = compile_pattern(query) if regex else None
     tree = required_words(query) if regex else parse_query(query)
     node = And((tree, *filters))
-    files = files or find_files(roots)
-    reader, state = (refresh or _refresh(progress))(files)
+    reader, state = refresh(files)
     builder = HitBuilder(keys)
     mark = _marker(tree, pattern)
     rest = update.unindexed(reader, files) if reader is None or state in (update.NEARLY, update.UNWRITABLE) else {}
@@ -198,10 +219,10 @@ def _marker(tree: Node, pattern: re.Pattern[str] | None) -> Mark:
 def ranked_places(reader: IndexReader, query: Any, order: str, count: int | None) -> tuple[int, list[UnitPlace]]:
     """Return how many units match, and the places of the best or newest."""
     if order == NEWEST:
-        found = reader.searcher.search(query, max(1, count or reader.searcher.num_docs), order_by_field="time")
+        found = reader.search(query, count or reader.searcher.num_docs, order_by_field="time")
         return found.count, reader.places([address for _, address in found.hits])
-    wanted_count = max(CANDIDATES, count if count is not None else reader.searcher.num_docs, 1)
-    found = reader.searcher.search(query, wanted_count)
+    wanted_count = max(CANDIDATES, count if count is not None else reader.searcher.num_docs)
+    found = reader.search(query, wanted_count)
     places = reader.places([address for _, address in found.hits])
     now = time.time() * 1000
     scored = [(score * _weight(place, now), place) for (score, _), place in zip(found.hits, places, strict=True)]

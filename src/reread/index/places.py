@@ -7,7 +7,6 @@ opened session does.
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -19,8 +18,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reread.disk import layout
-from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues
+from reread.disk.cache import LARGEST_VALUE, FileState
+from reread.disk.derived import Derived, DerivedValues, compressed, decompressed
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.model.content import content_blocks
@@ -264,8 +263,8 @@ class PlacesTable:
             value = self._values.current(path, FileState.at(path))
             if value is None:
                 return None
-            saved = _decode(zlib.decompress(value))
-        except (OSError, zlib.error, msgspec.DecodeError, UnicodeError):
+            saved = _decode(decompressed(value, LARGEST_VALUE))
+        except (OSError, ValueError):  # damaged, or of another form
             return None
         if saved.format != code_format() or (saved.files and saved.files != session_states(main, saved.ids)):
             return None
@@ -274,7 +273,7 @@ class PlacesTable:
     def save(self, path: str, state: FileState, places: FilePlaces) -> None:
         """Save the places of a file that was in a state when it was read."""
         with suppress(UnicodeError):  # an id with half a character
-            value = zlib.compress(msgspec.msgpack.encode(places), 1)
+            value = compressed(msgspec.msgpack.encode(places))
             self._values.save([Derived(path, state, state.size, b"", value)])
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The search index on disk: tantivy's segments, and in the same commit how far each file was read.
 
-Nothing that a file says is stored, only where it says it. The index can always be built again, so one that is broken
-or of another format is replaced.
+Nothing that a file says is stored, only where it says it. The index can always be built again, so one that is broken,
+of another format or of another user is replaced.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+import stat
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import msgspec
 
 from reread.disk.cache import FileState, cache_folder
 from reread.disk.lock import lock
-from reread.disk.regular import PRIVATE_FOLDER, make_private_folder, open_descriptor, read_settings
+from reread.disk.regular import PRIVATE_FOLDER, is_own, make_own_folder, open_own, read_settings
 from reread.errors import Unwritable
 from reread.index.engine import tantivy
 from reread.index.terms import LONGEST, camel_pieces, prepare
@@ -132,10 +133,47 @@ _decode_ledger = msgspec.msgpack.Decoder(dict[bytes, Cursor]).decode
 """Paths are bytes: a file's name need not be Unicode."""
 
 
+class BrokenIndex(Exception):
+    """The index cannot be read; it is to be dropped and built anew."""
+
+
+PANIC = "PanicException"
+"""The engine's error for what should not happen, which is no Exception; it has no other name."""
+
+
+@contextmanager
+def _raising(kind: Callable[[BaseException], Exception]) -> Generator[None]:
+    """Raise another error for those of the engine."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise kind(error) from error
+    except BaseException as error:
+        if type(error).__name__ != PANIC:
+            raise
+        raise kind(error) from error
+
+
+def _is_own(folder: Path) -> bool:
+    """True if an index has only regular files, and all of it belongs to this user."""
+    try:
+        found = [os.lstat(folder), *(entry.stat(follow_symlinks=False) for entry in os.scandir(folder))]
+    except OSError:
+        return False
+    is_regular = stat.S_ISDIR(found[0].st_mode) and all(stat.S_ISREG(one.st_mode) for one in found[1:])
+    return is_regular and all(map(is_own, found))
+
+
 class IndexReader:
-    """The index as of its last commit."""
+    """The index as of its last commit; every method may raise BrokenIndex."""
 
     def __init__(self, folder: Path) -> None:
+        if not _is_own(folder):
+            raise BrokenIndex(f"{folder} is not a folder of files that belong to this user")
+        with _raising(BrokenIndex):
+            self._open(folder)
+
+    def _open(self, folder: Path) -> None:
         self.index = _open(folder)
         self.index.reload()
         self.schema = self.index.schema
@@ -156,8 +194,19 @@ class IndexReader:
 
     def places(self, addresses: list[Any]) -> list[UnitPlace]:
         """Return where the units of some documents are."""
-        columns = [self.searcher.fast_field_values(name, addresses) for name in PLACE_FIELDS]
-        return [UnitPlace(*values) for values in zip(*columns, strict=True)] if addresses else []
+        if not addresses:
+            return []
+        with _raising(BrokenIndex):
+            columns = [self.searcher.fast_field_values(name, addresses) for name in PLACE_FIELDS]
+            places = [UnitPlace(*values) for values in zip(*columns, strict=True)]
+        if max(place.kind for place in places) >= len(KINDS):
+            raise BrokenIndex("a text of an unknown kind")
+        return places
+
+    def search(self, query: Any, count: int, **options: Any) -> Any:
+        """Return the documents that a query finds."""
+        with _raising(BrokenIndex):
+            return self.searcher.search(query, max(1, count), **options)
 
 
 def open_reader() -> IndexReader | None:
@@ -168,17 +217,27 @@ def open_reader() -> IndexReader | None:
     for _ in range(3):  # files may be swept away between reading the list of segments and opening them
         try:
             return IndexReader(folder)
-        except (ValueError, OSError, msgspec.DecodeError):
+        except BrokenIndex:
             continue
     return None
 
 
-@contextmanager
-def _writing() -> Generator[None]:
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise Unwritable(f"Cannot write the search index: {error}.", path=str(index_folder())) from error
+def drop_index() -> None:
+    """Delete the index: it is built anew by the next update."""
+    _remove(index_folder())
+
+
+def _remove(folder: Path) -> None:
+    """Delete a folder, or whatever is in its place."""
+    if os.path.isdir(folder) and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            folder.unlink(missing_ok=True)
+
+
+def _writing() -> AbstractContextManager[None]:
+    return _raising(lambda error: Unwritable(f"Cannot write the search index: {error}.", path=str(index_folder())))
 
 
 class IndexUpdate:
@@ -257,7 +316,7 @@ class IndexUpdate:
         self._writer = None
         remove_orphans(self._folder)
         if shutil.disk_usage(self._folder).free > HEAP:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            _remove(self._folder)
 
 
 @contextmanager
@@ -267,8 +326,8 @@ def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
     if tantivy is None:
         raise Unwritable("Cannot write the search index: there is no search engine for this platform.")
     with _writing():
-        make_private_folder(folder.parent)
-        descriptor = open_descriptor(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
+        make_own_folder(folder.parent)
+        descriptor = open_own(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
     try:
         update = _begin(folder) if lock(descriptor, wait=wait) else None
         try:
@@ -287,19 +346,21 @@ def _begin(folder: Path) -> IndexUpdate:
     """Begin a change of the index; one that is broken is built anew, and those of other formats are removed."""
     for other in folder.parent.glob(f"{NAME}-*"):
         if other != folder and other.is_dir():
-            shutil.rmtree(other, ignore_errors=True)
-    if _deleted_share(folder) > MOST_DELETED:
-        shutil.rmtree(folder, ignore_errors=True)
+            _remove(other)
+    if not _is_own(folder) or _deleted_share(folder) > MOST_DELETED:
+        _remove(folder)
     remove_orphans(folder)
-    with suppress(ValueError, msgspec.DecodeError):
+    with suppress(BrokenIndex):
         return _opened(folder)
-    shutil.rmtree(folder, ignore_errors=True)
-    with _writing():
+    _remove(folder)
+    try:
         return _opened(folder)
+    except BrokenIndex as error:
+        raise Unwritable(f"Cannot write the search index: {error}.", path=str(folder)) from error
 
 
 def _opened(folder: Path) -> IndexUpdate:
-    with suppress(FileExistsError):
+    with _writing(), suppress(FileExistsError):
         folder.mkdir(mode=PRIVATE_FOLDER)
     return IndexUpdate(folder)
 

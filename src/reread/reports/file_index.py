@@ -47,6 +47,8 @@ class FileIndex(NamedTuple):
     paths: dict[str, list[str]]
     """The paths of files that each session changed, by the session's path."""
     values: DerivedValues
+    derive: Callable[[str], bytes]
+    """Reads a session again, and returns what `values` should have of it."""
 
     def sessions_of(self, test: Callable[[str], bool]) -> Iterator[str]:
         """Yield the sessions that changed a file whose path passes a test."""
@@ -64,9 +66,12 @@ class FileIndex(NamedTuple):
         stored = self.values.values(sessions)
         out: list[tuple[str, Sequence[TracedVersion]]] = []
         for session in sessions:
-            with suppress(msgspec.DecodeError, UnicodeError):
-                files = _decode_files(stored.get(session, b""))
-                out += [(session, _decode_trace(raw)) for name, raw in files.items() if comparable_path(name) == wanted]
+            for value in (stored.get(session), None):
+                with suppress(msgspec.DecodeError, UnicodeError):
+                    files = _decode_files(self.derive(session) if value is None else value)
+                    own = [raw for name, raw in files.items() if comparable_path(name) == wanted]
+                    out += [(session, trace) for trace in map(_decode_trace, own)]
+                    break
         return out
 
 
@@ -109,7 +114,15 @@ class FileIndexReader:
             if progress is not None:
                 progress(1)
         self._save(fresh)
-        return FileIndex(found, self._traces)
+        return FileIndex(found, self._traces, self._derive_again)
+
+    def _derive_again(self, name: str) -> bytes:
+        """Derive the values of a session that the catalogue lost, or could not keep; nothing if it cannot be read."""
+        with suppress(RereadError, OSError):
+            _, both = _derive(Path(name), _state(name))
+            self._save([both])
+            return both[1].value
+        return b""
 
     def _save(self, fresh: list[tuple[Derived, Derived]]) -> None:
         if fresh:

@@ -11,7 +11,7 @@ from reread.model.conversation import Conversation
 from reread.model.fold import Fold
 from reread.records.decode import Decoder
 from reread.records.lines import Lines
-from reread.session.saved_fold import SMALLEST, read_fold, restore_fold, save_fold
+from reread.session.saved_fold import SMALLEST, BrokenFold, read_fold, restore_fold, save_fold
 
 CHUNK = 1 << 18
 PROOF = 256
@@ -52,7 +52,10 @@ class Loader:
         return self._read
 
     def restore(self) -> bool:
-        """Restore what was saved of the source's file, as far as the file still has it; False if nothing was."""
+        """Restore what was saved of the source's file, as far as the file still has it; False if nothing was.
+
+        If it is False, something may have been restored of a broken fold: use another loader and conversation.
+        """
         path = self.source.path
         if path is None or self._read or not self.source.read(SMALLEST, 1):
             return False
@@ -60,7 +63,10 @@ class Loader:
             saved = read_fold(path, self.source.read)
             if saved is None:
                 return False
-            restore_fold(saved, self._fold)
+            try:
+                restore_fold(saved, self._fold)
+            except BrokenFold:
+                return False
         starts = array("Q")
         starts.frombytes(saved.starts)
         self._decoder.resume(starts, saved.head.size)

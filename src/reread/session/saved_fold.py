@@ -2,7 +2,7 @@
 
 A fold is saved as columns, with the identity of its file, how far it was read and the bytes before that place. It is
 used only if the file is unchanged or was appended to; then the rest is read as if the session had been followed. Folds
-that another version of the code made are never used.
+that another version of the code or another user made are never used.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import msgspec
 
 from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState, cache_folder
-from reread.disk.frames import BadFrame, pack, unpack
-from reread.disk.regular import make_private_folder, open_regular
+from reread.disk.frames import LARGEST_FRAME, pack, unpack
+from reread.disk.regular import make_own_folder, read_own
 from reread.model.conversation import Agent, Call, Compaction, Conversation, Message
 from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
@@ -51,6 +51,9 @@ PART_MODULES = ("reread.model.", "reread.records.decode")
 HEAD = struct.Struct(">I")
 """The size of the head, at the beginning of a file."""
 
+BROKEN = (AssertionError, AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError)
+"""What goes wrong if a fold has another form."""
+
 ReadAt = Callable[[int, int], bytes]
 Refer = Callable[..., msgspec.msgpack.Ext]
 """Returns a reference to one object, to several, or to those that some keys stand for."""
@@ -60,6 +63,10 @@ States = list[list[Any]]
 
 class NotSavable(Exception):
     """A fold holds something that cannot be saved, such as a response that is still streamed."""
+
+
+class BrokenFold(Exception):
+    """A saved fold does not have the form that it is saved in; what it was restored into cannot be used."""
 
 
 class FoldHead(msgspec.Struct, array_like=True):
@@ -122,11 +129,14 @@ def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: byte
             starts.tobytes(),
             *(msgspec.msgpack.encode(part, enc_hook=_refuse) for part in (objects, states, uuids)),
         )
+        if max(map(len, parts)) > LARGEST_FRAME:
+            raise NotSavable("a section that could not be read again")
         sections = [pack(part, LEVEL) for part in parts]
         where = (code_format(), str(path.absolute()), FileState.at(path), size, proof)
         head = msgspec.msgpack.encode(FoldHead(*where, list(map(len, sections)), zlib.crc32(sections[-1])))
         target = fold_path(path)
-        make_private_folder(target.parent)
+        make_own_folder(cache_folder())
+        make_own_folder(target.parent)
         write_atomic(target, [HEAD.pack(len(head)), head, *sections])
         target.chmod(0o600)
         _evict(target.parent)
@@ -281,8 +291,7 @@ def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
     try:
         if not os.path.exists(target):
             return None
-        with open_regular(target) as file:
-            data = memoryview(file.readall())
+        data = memoryview(read_own(target, BUDGET))
         start = HEAD.size + HEAD.unpack_from(data)[0]
         state, head = FileState.at(path), _decode_head(data[HEAD.size : start])
         if head.format != code_format() or head.path != str(path.absolute()) or state.size < head.size:
@@ -296,12 +305,22 @@ def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
             return None
         os.utime(target)
         return SavedFold(head, unpack(starts), _decode_objects(unpack(objects)), unpack(states), uuids)
-    except (OSError, struct.error, BadFrame, msgspec.DecodeError, UnicodeError):
+    except (OSError, struct.error, ValueError):  # damaged, or not a fold
         return None
 
 
 def restore_fold(saved: SavedFold, fold: Fold) -> None:
-    """Fill an empty fold and its conversation as they were when they were saved."""
+    """Fill an empty fold and its conversation as they were when they were saved; raise BrokenFold if that fails."""
+    try:
+        if any(count > saved.head.size for objects in saved.objects for count in objects.counts):
+            raise ValueError("more messages or calls than bytes")
+        _fill(saved, fold)
+    except (*BROKEN, struct.error) as error:
+        forget_folds([saved.head.path])
+        raise BrokenFold from error
+
+
+def _fill(saved: SavedFold, fold: Fold) -> None:
     folds = _new_folds(saved.objects, fold)
     for objects, one in zip(saved.objects, folds, strict=True):
         unpack_objects(objects, one.conversation)

@@ -80,14 +80,14 @@ class Session:
     def loader(self) -> Loader:
         """The main file and the conversation read from it; it is read when first asked for."""
         if self._loader is None:
-            loader = self._begin()
-            loader.restore()
-            loader.load(self._progress)
+            self.restore_fold()
+            self.loader.load(self._progress)
         return self._loader or self._begin()
 
     def restore_fold(self) -> None:
         """Restore what was saved when the file was opened before; `load_lines` reads the rest."""
-        self._begin().restore()
+        if not self._begin().restore():
+            self._begin()
 
     def save_fold(self) -> None:
         """Save what was read of a large file, so that it opens again without being read."""
