@@ -182,6 +182,19 @@ def test_blame_follows_renames_and_restored_files(project: Path) -> None:
     assert [line.number for line in lines if line.session] == [2, 7]
 
 
+def test_blame_of_a_file_that_is_now_somewhere_else(project: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.txt"
+    copy.write_text(LINES.replace("line 2", "line two"))
+    assert not any(line.session for line in reread.blame(copy, root=project / "root"))
+    lines = reread.blame(copy, recorded_as="two/b.txt", root=project / "root")
+    assert [line.number for line in lines if line.session] == [2]
+    assert "line two" in output("blame", copy, "--as", project / "two" / "b.txt", "--root", project / "root")
+    with pytest.raises(NotFound, match=r"No session changed a file 'x.txt'"):
+        reread.blame(copy, recorded_as="x.txt", root=project / "root")
+    with pytest.raises(Misuse, match=r"changed 2 files that end with 'b.txt'; name more of the path"):
+        reread.blame(copy, recorded_as="b.txt", root=project / "root")
+
+
 def test_blame_of_a_file_that_no_session_changed(project: Path) -> None:
     file = project / "other.txt"
     file.write_text("a\n")

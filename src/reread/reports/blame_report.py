@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from reread.base.paths import path_name
+from reread.base.paths import comparable_path, path_name
 from reread.disk import layout
 from reread.disk.regular import open_regular
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.file_text import FileText
 from reread.history.line_trace import line_numbers
-from reread.reports.file_index import FileIndexReader, Progress
+from reread.reports.file_index import FileIndex, FileIndexReader, Progress, names_file
 
 LARGEST = 64 << 20
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?", re.ASCII)
@@ -46,10 +46,14 @@ def blame(
     path: str | os.PathLike[str],
     *,
     lines: str | None = None,
+    recorded_as: str | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
 ) -> list[BlamedLine]:
-    """Return each line of a file, or lines such as `10-20`, with the session, turn and prompt that wrote it."""
+    """Return each line of a file, or lines such as `10-20`, with the session, turn and prompt that wrote it.
+
+    `recorded_as` is the path that the file has in sessions, or the end of it, if the file is now somewhere else.
+    """
     file = Path(os.path.normpath(layout.expand_path(os.fspath(path)).absolute()))
     text = _read(file)
     rows = text.split("\n")[: -1 if text.endswith("\n") else None] if text else []
@@ -57,10 +61,27 @@ def blame(
     roots = [root] if isinstance(root, str | Path) else root
     with closing(FileIndexReader()) as reader:
         index = reader.read(layout.session_paths(roots), progress=progress)
-        real = os.path.realpath(file)
-        name = real if real != str(file) and not index.has(str(file)) else str(file)
+        name = _name_here(index, file) if recorded_as is None else _recorded_name(index, recorded_as)
         origins = LineBlame(index.traces_of, name).of(line_numbers(text))
     return [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]
+
+
+def _name_here(index: FileIndex, file: Path) -> str:
+    """Return the path of a file on this machine as sessions know it."""
+    real = os.path.realpath(file)
+    return real if real != str(file) and not index.has(str(file)) else str(file)
+
+
+def _recorded_name(index: FileIndex, typed: str) -> str:
+    """Return the only path in sessions that is or ends like the one that was typed."""
+    test = names_file(typed)
+    found = {comparable_path(path): path for paths in index.paths.values() for path in paths if test(path)}
+    if not found:
+        raise NotFound(f"No session changed a file {typed!r}.", path=typed)
+    if len(found) > 1:
+        some = ", ".join(sorted(found.values())[:5])
+        raise Misuse(f"Sessions changed {len(found)} files that end with {typed!r}; name more of the path: {some}.")
+    return next(iter(found.values()))
 
 
 def _read(path: Path) -> str:
