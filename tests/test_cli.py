@@ -22,6 +22,7 @@ from reread.cli import reread as group
 from reread.cli._options import MAX_COMPLETIONS, SAMPLES
 from reread.cli._output import ITEMS_PER_WRITE, print_json
 from reread.server.library import SessionLibrary
+from reread.server.library_usage import library_usage
 
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
@@ -85,7 +86,7 @@ class TestDemo:
 
     def test_usage_counts_what_the_server_counts(self, shown: dict[str, Any]) -> None:
         counted = json.loads(run("--demo", "usage", "--by", "session", "--json", "--no-cache").stdout)
-        whole = SessionLibrary([SAMPLES], demo=True, count=False).usage({"by": "session"})
+        whole = library_usage(SessionLibrary([SAMPLES], demo=True, count=False), {"by": "session"})
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
     def test_check_reads_all_samples_and_show_the_latest(self, shown: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -11,7 +12,9 @@ import pytest
 from making import jsonl, reply, told, user
 from playwright.sync_api import expect
 
+import reread
 from browser.conftest import DEMO, until
+from reread.cli._options import SAMPLES
 
 Tab = Callable[..., Any]
 CLICK_ALL = "selector => document.querySelectorAll(selector).forEach(button => button.click())"
@@ -272,6 +275,11 @@ class TestSession:
         assert "call=" in (page.locator(".versions").get_by_role("link", name="turn 1").get_attribute("href") or "")
 
 
+def cache_writes(usage: reread.Usage) -> int:
+    """Return the tokens written to the cache, for five minutes or an hour."""
+    return usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+
+
 class TestUsage:
     def test_chart_table_and_caveats(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage")
@@ -284,6 +292,42 @@ class TestUsage:
         page.get_by_role("button", name="Tokens").click()
         page.locator(".chart g:has(rect.series-0)").first.hover()
         expect(page.locator(".legend")).to_contain_text("tokens")
+
+    def test_the_figures_are_those_of_the_command(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage?period=All+time")
+        for name, by in (("By model", "model"), ("By project", "project"), ("By agent type", "agent_type")):
+            page.get_by_role("button", name=name).click()
+            table = page.get_by_role("region", name=f"Usage by {by.replace('_', ' ')}")
+            expect(table).to_be_visible()
+            shown = [row.locator("td.num").all_inner_texts()[2:] for row in table.locator("tbody tr").all()]
+            rows = reread.usage(root=SAMPLES, by=by).rows
+            expected = [
+                [u.responses, u.input_tokens, cache_writes(u), u.cache_read_tokens, u.output_tokens]
+                for u in (row.usage for row in rows)
+            ]
+            assert sorted(shown) == sorted([f"{count:,}" for count in counts] for counts in expected)
+
+    def test_every_day_is_a_column_and_a_column_leads_to_its_sessions(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage?period=All+time")
+        columns = page.locator(".chart g:has(> .hover)")
+        first, today = date(2026, 11, 2), datetime.now().astimezone().date()
+        expect(page.locator(".heatmap rect")).to_have_count(7 * 24)
+        page.get_by_role("button", name="Day", exact=True).click()
+        expect(columns).to_have_count((today - first).days + 1)
+        page.get_by_label("Budget per day").fill("0.5")
+        page.keyboard.press("Enter")
+        expect(page.locator(".budget-line")).to_be_visible()
+        expect(page.locator("main")).to_contain_text("1 day of ")
+        columns.first.locator(".hover").click()
+        expect(page).to_have_url(re.compile("from=2026-11-02&to=2026-11-02"))
+        expect(columns).to_have_count(24)
+        expect(page.locator(".top-sessions li")).to_have_count(1)
+        page.locator(".top-sessions a").click()
+        expect(page.locator("h1")).to_contain_text("Skip missing readings")
+        page.go_back()
+        expect(columns).to_have_count(24)
+        page.get_by_role("button", name="By tool").click()
+        expect(page.get_by_role("region", name="Usage by tool")).to_contain_text("text only")
 
     def test_choices_are_in_the_address(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage?by=project&measure=tokens&period=All+time")

@@ -83,7 +83,7 @@ export function fileSource(page: Document): Source {
 
   const onlySession = sessionHref({ session: index.threads[0].overview.key });
   return {
-    can: { library: false, usage: false, raw: false, live: false, files: false },
+    can: { library: false, usage: false, raw: false, live: false, files: false, annotate: false },
     connection: null,
     home: index.home ?? onlySession,
     onlySession,
@@ -92,6 +92,11 @@ export function fileSource(page: Document): Source {
     usageReport: unavailable,
     statsReport: unavailable,
     countedCalls: unavailable,
+    topSessions: unavailable,
+    settings: unavailable,
+    changeSettings: unavailable,
+    annotation: unavailable,
+    annotate: unavailable,
     lines: unavailable,
     overview: async (ref) => {
       const { agent, overview } = threadOf(ref);

@@ -1,7 +1,7 @@
 /** The source for pages of `reread serve`: its HTTP API. */
 
 import { Store } from "./kit/store";
-import { NotFound, type Fault, type Filter, type Source, type ThreadRef } from "./source";
+import { NotFound, type Fault, type Filter, type SessionUsage, type Source, type ThreadRef } from "./source";
 
 type Handlers = Record<string, (value: never) => void>;
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -23,8 +23,8 @@ function queryString(query: Query): string {
 const inThread = (thread: ThreadRef, path: string, query: Query = {}) =>
   sessionPath(thread) + path + queryString({ agent: thread.agent, branch: thread.branch, ...query });
 
-async function get(address: string): Promise<Response> {
-  const response = await fetch(address).catch(() => {
+async function get(address: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(address, init).catch(() => {
     throw new Error("No response from the server. Is reread still running?");
   });
   if (response.ok) return response;
@@ -50,6 +50,9 @@ function getNow<T>(address: string): T {
 }
 
 const getJson = async <T>(address: string): Promise<T> => (await get(address)).json() as Promise<T>;
+
+const postJson = async <T>(address: string, body: unknown): Promise<T> =>
+  (await get(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json() as Promise<T>;
 
 const getText = async (address: string): Promise<string> => (await get(address)).text();
 
@@ -135,7 +138,7 @@ function open(address: string, handlers: Handlers): EventSource {
 }
 
 export const httpSource: Source = {
-  can: { library: true, usage: true, raw: true, live: true, files: true },
+  can: { library: true, usage: true, raw: true, live: true, files: true, annotate: true },
   connection,
   home: "#/",
   onlySession: null,
@@ -155,8 +158,14 @@ export const httpSource: Source = {
   problems: (thread) => getJson(inThread(thread, "/problems")),
   files: (thread) => getJson(inThread(thread, "/files")),
   fileVersion: (thread, file, version, whole) => getJson(inThread(thread, `/files/${file}/${version}`, { whole })),
-  usageReport: (by, since) => getJson(`api/usage${queryString({ by, since })}`),
-  statsReport: (by, since) => getJson(`api/stats${queryString({ by, since })}`),
+  usageReport: (query) => getJson(`api/usage${queryString({ ...query })}`),
+  statsReport: (query) => getJson(`api/stats${queryString({ ...query })}`),
+  topSessions: async (since, until, sort, count) =>
+    (await getJson<{ rows: SessionUsage[] }>(`api/usage${queryString({ by: "session", since, until, sort, count, listed: true })}`)).rows,
+  settings: () => getJson("api/settings"),
+  changeSettings: (change) => postJson("api/settings", change),
+  annotation: (session) => getJson(`${sessionPath({ session })}/annotation`),
+  annotate: (session, change) => postJson(`${sessionPath({ session })}/annotation`, change),
   countedCalls: (by, group, state, since) => getJson(`api/stats/calls${queryString({ by, group, state, since })}`),
   pictureUrl: (url) => Promise.resolve(url),
   exportUrl: (thread) => inThread(thread, "/export"),

@@ -2,6 +2,7 @@
 
 import type { Store } from "./kit/store";
 import type {
+  AnnotationChange,
   CallBody,
   ChangedFiles,
   FilterResult,
@@ -15,6 +16,7 @@ import type {
   Place,
   Problems,
   RawLines,
+  ReaderSettings,
   SearchHits,
   TimelineUpdate,
   UsageSummary,
@@ -45,8 +47,21 @@ export interface Filter {
   stopped: boolean;
 }
 
+/** The star and the note of a session. */
+export type Annotation = Pick<AnnotationChange, "starred" | "note">;
+
 /** A row of the usage report: groups and figures by name. */
 export type UsageRow = Record<string, string | number | null>;
+
+/** The usage of a session, and its row in the library; null if that does not list it. */
+export type SessionUsage = UsageRow & { listed: LibraryRow | null };
+
+/** What a report counts: groups with commas, the first and the last day. */
+export interface ReportQuery {
+  by: string;
+  since?: string | null;
+  until?: string | null;
+}
 
 export interface UsageReport {
   rows: UsageRow[];
@@ -102,7 +117,7 @@ export type Connection = Store & { readonly fault: Fault | null };
 
 export interface Source {
   /** What is available besides reading one session. */
-  can: { library: boolean; usage: boolean; raw: boolean; live: boolean; files: boolean };
+  can: { library: boolean; usage: boolean; raw: boolean; live: boolean; files: boolean; annotate: boolean };
   /** Whether the server is gone; null if there is none. */
   connection: Connection | null;
   /** Where the logo links to. */
@@ -129,8 +144,16 @@ export interface Source {
   files(thread: ThreadRef): Promise<ChangedFiles>;
   /** What a version of a file changed, or the whole file after it. */
   fileVersion(thread: ThreadRef, file: number, version: number, whole: boolean): Promise<VersionBody>;
-  usageReport(by: string, since: string | null): Promise<UsageReport>;
-  statsReport(by: string, since: string | null): Promise<StatsReport>;
+  usageReport(query: ReportQuery): Promise<UsageReport>;
+  /** The sessions that used the most dollars or tokens between two days. */
+  topSessions(since: string | null, until: string, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
+  statsReport(query: ReportQuery): Promise<StatsReport>;
+  /** The budgets of the reader, and a change of some of them; null removes one. */
+  settings(): Promise<ReaderSettings>;
+  changeSettings(change: Partial<ReaderSettings>): Promise<ReaderSettings>;
+  annotation(session: string): Promise<Annotation>;
+  /** Change a star or a note. `was` is the note that the new one is based on. */
+  annotate(session: string, change: { starred?: boolean; note?: string; was?: string }): Promise<AnnotationChange>;
   /** The calls of one group of the statistics, newest first. */
   countedCalls(by: string, group: string | null, state: string | null, since: string | null): Promise<{ calls: CountedCall[]; total: number }>;
   /** An address that an img element can load. */

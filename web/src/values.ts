@@ -498,10 +498,19 @@ export interface LibraryRow {
   kept: boolean;
   gone: boolean;
   live: boolean;
+  starred: boolean;
+  note: string;
   models: string[];
   turns: number | null;
   agents: number | null;
   figures: Figures | null;
+}
+
+/** The star and the note of a session after a change. */
+export interface AnnotationChange {
+  starred: boolean;
+  note: string;
+  saved: boolean;
 }
 
 /** All sessions, newest first. */
@@ -510,6 +519,13 @@ export interface Library {
   roots: string[];
   pending: number;
   demo: boolean;
+}
+
+/** Budgets in dollars; None if there is none. */
+export interface ReaderSettings {
+  day: number | null;
+  week: number | null;
+  month: number | null;
 }
 
 /** A text of a session that a search over all sessions found. */

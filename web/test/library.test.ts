@@ -28,6 +28,8 @@ const session = (title: string, project: string, tokens: number | null): Library
   kept: false,
   gone: false,
   live: false,
+  starred: false,
+  note: "",
   models: ["claude-opus-5-5"],
   turns: null,
   agents: null,

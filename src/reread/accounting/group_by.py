@@ -159,7 +159,7 @@ def group_entries(
         groups[tuple(group)].append(entry)
     totals = UsageSum()
     rows: list[UsageGroup] = []
-    for group in sorted(groups, key=_ascending):
+    for group in sorted(groups, key=ascending):
         subtotal = sum_entries(groups[group])
         totals.add(subtotal)
         rows.append(UsageGroup(dict(zip(by, group, strict=True)), subtotal.to_usage()))
@@ -212,8 +212,13 @@ SORTS: dict[str, Callable[[Usage], float]] = {
 """What the rows of a report can be sorted by."""
 
 
-def _ascending(group: tuple[str | None, ...]) -> list[tuple[bool, str]]:
-    return [(value is not None, value or "") for value in group]
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_WEEKDAY_ORDER = {name: str(at) for at, name in enumerate(WEEKDAYS)}
+
+
+def ascending(group: Iterable[str | None]) -> list[tuple[bool, str]]:
+    """Return what groups are sorted by: unknown ones first, days of the week from Monday on, all else as text."""
+    return [(value is not None, _WEEKDAY_ORDER.get(value or "", value or "")) for value in group]
 
 
 class ZoneClock:
@@ -250,6 +255,14 @@ def _month_key(clock: ZoneClock) -> TimeKey:
     return _time_key(clock, lambda day: f"{day.year:04}-{day.month:02}")
 
 
+def _weekday_key(clock: ZoneClock) -> TimeKey:
+    return _time_key(clock, lambda day: WEEKDAYS[day.weekday()])
+
+
+def _hour_key(clock: ZoneClock) -> TimeKey:
+    return _time_key(clock, lambda day: f"{day.hour:02}:00")
+
+
 def _time_key(clock: ZoneClock, name: Callable[[datetime], str]) -> TimeKey:
     names: dict[int, str] = {}
 
@@ -277,7 +290,13 @@ def _block_key(clock: ZoneClock, entries: Iterable[UsageEntry]) -> Key:
     return lambda entry: None if entry.time_ms is None else names[entry.time_ms]
 
 
-TIME_KEYS: dict[str, Callable[[ZoneClock], TimeKey]] = {"day": _day_key, "week": _week_key, "month": _month_key}
+TIME_KEYS: dict[str, Callable[[ZoneClock], TimeKey]] = {
+    "day": _day_key,
+    "week": _week_key,
+    "month": _month_key,
+    "weekday": _weekday_key,
+    "hour": _hour_key,
+}
 _KEYS: dict[str, Key] = {
     "session": lambda entry: entry.session,
     "project": lambda entry: normalize_folder(entry.project) if entry.project else entry.project,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from reread.base.coerce import as_dict
 from reread.disk.atomic import write_atomic
-from reread.disk.lock import lock
-from reread.disk.regular import open_descriptor, read_settings
+from reread.disk.locked import change_object, locked
+from reread.disk.regular import read_settings
 
 NAME = "config.json"
 VERSION = 1
-LOCK_NAME = "config.lock"
-LOCK_SECONDS = 10
 
 
 def read_config(root: Path) -> dict[str, Any]:
@@ -31,6 +29,16 @@ def config_value(root: Path, name: str) -> Any:
     return as_dict(read_config(root).get("settings")).get(name)
 
 
+def change_config_value(root: Path, name: str, change: Callable[[Any], Any]) -> None:
+    """Change one of a store's settings; nobody else changes it meanwhile."""
+
+    def apply(config: dict[str, Any]) -> None:
+        settings = as_dict(config.get("settings"))
+        config["settings"] = {**settings, name: change(settings.get(name))}
+
+    change_object(root / NAME, apply)
+
+
 def add_workspace(root: Path, workspace: str) -> None:
     """Add a workspace to the configuration, unless it is listed already.
 
@@ -38,13 +46,10 @@ def add_workspace(root: Path, workspace: str) -> None:
     """
     if _needs_no_change(read_config(root), workspace):
         return
-    fd = open_descriptor(root / LOCK_NAME, os.O_RDWR | os.O_CREAT)
-    try:
-        if lock(fd, wait=LOCK_SECONDS) and not _needs_no_change(config := read_config(root), workspace):
+    with locked(root / NAME) as held:
+        if held and not _needs_no_change(config := read_config(root), workspace):
             listed = cast(list[Any], config.get("workspaces", []))
             _replace(root, {"version": VERSION, **config, "workspaces": [*listed, workspace]})
-    finally:
-        os.close(fd)
 
 
 def _needs_no_change(config: dict[str, Any], workspace: str) -> bool:

@@ -14,6 +14,7 @@ from reread.base import jsontext
 from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
+from reread.catalog.annotations import Annotations
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues
@@ -67,6 +68,9 @@ class Header(msgspec.Struct, frozen=True):
     """True if `reread keep` has a copy of it."""
     gone: bool = False
     """True if only that copy is left."""
+    starred: bool = False
+    note: str = ""
+    """What a person noted about it, in the reader."""
 
     def __fspath__(self) -> str:
         return self.path
@@ -279,7 +283,19 @@ def sessions(
     found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots), on_error=on_error))
     transcripts = {header.id: header for header in found if not header.captured}
     completed = map(KeptMarks().mark, (with_transcript(header, transcripts) for header in found))
-    yield from filter(test, sorted(completed, key=_recency, reverse=True))
+    annotated = map(_Annotating().add, completed)
+    yield from filter(test, sorted(annotated, key=_recency, reverse=True))
+
+
+class _Annotating:
+    """Adds stars and notes to headers."""
+
+    def __init__(self) -> None:
+        self._known = Annotations().all()
+
+    def add(self, header: Header) -> Header:
+        found = self._known.get(header.id)
+        return header if found is None else msgspec.structs.replace(header, starred=found.starred, note=found.note)
 
 
 class KeptMarks:

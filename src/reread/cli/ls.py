@@ -53,7 +53,7 @@ COMMIT = CommitHash()
 @project_option
 @since_option
 @until_option
-@click.option("--grep", metavar="TEXT", help="List only sessions with this text in the title, in any case.")
+@click.option("--grep", metavar="TEXT", help="List only sessions with this text in the title or the note, in any case.")
 @click.option("--min-size", metavar="SIZE", help="List only files of at least this size: 500k, 10M.")
 @click.option("--max-size", metavar="SIZE", help="List only files of at most this size.")
 @click.option(
@@ -66,6 +66,7 @@ COMMIT = CommitHash()
 @click.option("--pr", type=click.IntRange(1), metavar="N", help="List only sessions that worked on this pull request.")
 @click.option("--file", "changed", metavar="PATH", help="List only sessions that changed this file: a path or its end.")
 @click.option("--captured", is_flag=True, help="List only captured conversations.")
+@click.option("--starred", is_flag=True, help="List only sessions that were starred in the reader.")
 @click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
 @click.option(
     "--sort",
@@ -95,7 +96,8 @@ def ls(
 ) -> None:
     """List sessions by project, newest first.
 
-    --since and --until list the sessions that were active in that time. The ids can be used with every other verb.
+    --since and --until list the sessions that were active in that time. ★ marks what was starred in the reader. The ids
+    can be used with every other verb.
 
     \b
     reread ls --project . --since 7d
@@ -107,6 +109,7 @@ def ls(
     reread ls --commit 1a2b3c4
     reread ls --file src/app.py
     reread ls --captured
+    reread ls --starred
     """
     from reread.catalog.summaries import sessions
 
@@ -147,6 +150,7 @@ def _header_tests(
     max_size: str | None,
     lines: str | None,
     captured: bool,
+    starred: bool,
 ) -> Iterator[Test]:
     """Yield a test for each filter that needs no more than the header, or the number of lines, cheapest first."""
     from reread.catalog.summaries import header_test
@@ -154,9 +158,11 @@ def _header_tests(
     yield header_test(project=project, since=since, until=until)
     if captured:
         yield lambda header: header.captured
+    if starred:
+        yield lambda header: header.starred
     if grep is not None:
         words = grep.casefold()
-        yield lambda header: words in header.title.casefold()
+        yield lambda header: words in header.title.casefold() or words in header.note.casefold()
     smallest, largest = (parse_size(size) if size is not None else None for size in (min_size, max_size))
     if smallest is not None and largest is not None and smallest > largest:
         raise Misuse(f"Nothing is between {min_size} and {max_size}; use a --min-size below --max-size.")

@@ -86,9 +86,9 @@ def usage(
 ) -> None:
     """Report tokens and cost, counting each response once.
 
-    Without arguments, count all sessions. Groups are day, week, month, session, project, repository (projects with
-    their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main or subagents) and block
-    (5 hours). If the client reported a cost, that comes first, beside what was computed.
+    Without arguments, count all sessions. Groups are day, week, month, weekday, hour (of the day), session, project,
+    repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
+    or subagents) and block (5 hours). If the client reported a cost, that comes first, beside what was computed.
 
     \b
     reread usage --since 30d

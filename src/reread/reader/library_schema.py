@@ -31,6 +31,9 @@ class LibraryRow(Value, frozen=True):
     """Whether only that copy is left."""
     live: bool = False
     """Whether it is being written."""
+    starred: bool = False
+    note: str = ""
+    """What a person noted about it."""
     models: list[str] = []
     turns: int | None = None
     agents: int | None = None
@@ -57,6 +60,15 @@ class LibraryRow(Value, frozen=True):
         )
 
 
+class AnnotationChange(Value, frozen=True):
+    """The star and the note of a session after a change."""
+
+    starred: bool
+    note: str
+    saved: bool
+    """False if the note was changed elsewhere meanwhile, so that nothing was."""
+
+
 class Library(Value, frozen=True):
     """All sessions, newest first."""
 
@@ -66,6 +78,14 @@ class Library(Value, frozen=True):
     pending: int = 0
     """How many rows are not counted yet."""
     demo: bool = False
+
+
+class ReaderSettings(Value, frozen=True):
+    """Budgets in dollars; None if there is none."""
+
+    day: float | None = None
+    week: float | None = None
+    month: float | None = None
 
 
 class FoundText(Value, frozen=True):

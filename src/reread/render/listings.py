@@ -24,6 +24,7 @@ MAX_PROJECT, MAX_FACTS = 16, 36
 WHEN, SIZE = 16, 8
 GAP = "  "
 MAX_CONTEXT = 110
+STAR = "★ "
 
 PLAIN, STRONG, QUIET, NAME = "plain", "strong", "quiet", "name"
 Span = tuple[str, str]
@@ -103,7 +104,7 @@ def _project_name(header: Header) -> str:
 
 
 def _title(header: Header) -> str:
-    return safe_line(" ".join(header.title.split()))
+    return STAR * header.starred + safe_line(" ".join(header.title.split()))
 
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.group_by import MAIN, SUBAGENTS, TIME_KEYS, Timed, ZoneClock
+from reread.accounting.group_by import MAIN, SUBAGENTS, TIME_KEYS, Timed, ZoneClock, ascending
 from reread.base.paths import normalize_folder
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
@@ -184,8 +184,8 @@ def stats(
 
     Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
     a folder. `by` is tool, failure (the kind), state, file, agent, agent_type, thread (main or subagents), model,
-    session, project, day, week or month, or several of them. `tool` and `state` count only such calls. What a fork
-    copied from another session is counted once.
+    session, project, day, week, month, weekday or hour, or several of them. `tool` and `state` count only such calls.
+    What a fork copied from another session is counted once.
     """
     zone = parse_time_zone(tz)
     groups = tuple(split_names(by))
@@ -328,7 +328,7 @@ def _order(item: tuple[tuple[str | None, ...], Stats], groups: Sequence[str]) ->
     """Sort periods by time, everything else by the number of calls, then by cost."""
     group, figures = item
     if any(name in TIME_KEYS for name in groups):
-        return tuple((value is not None, value or "") for value in group)
+        return tuple(ascending(group))
     return (-figures.calls, -figures.cost_usd, *(value or "" for value in group))
 
 

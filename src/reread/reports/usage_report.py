@@ -53,10 +53,10 @@ def usage(
     """Return the tokens and cost of sessions, counting each response once, by group and in total.
 
     Without sources, count all sessions of this machine, or those below `root`. A source is a session or its header (its
-    agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, session,
-    project, repository (projects with their worktrees and subfolders), model, branch, agent, agent_type, thread (main
-    or subagents), block (five hours), or several of them. `sort` is group, cost, tokens or responses; rows that cost
-    less than `min_cost` dollars are left out.
+    agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, weekday,
+    hour (of the day), session, project, repository (projects with their worktrees and subfolders), model, branch,
+    agent, agent_type, thread (main or subagents), block (five hours), or several of them. `sort` is group, cost, tokens
+    or responses; rows that cost less than `min_cost` dollars are left out.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 METHODS = ("GET", "HEAD")
-REVIEW = re.compile(r"/api/sessions/[^/]+/share")
-"""The one address that takes a POST: decisions about what is shared. They change no session."""
+POSTS = re.compile(r"/api/(sessions/[^/]+/(share|annotation)|settings)")
+"""The addresses that take a POST: decisions about what is shared, stars and notes, settings. None changes a session."""
 OWN_FETCH_SITES = ("same-origin", "none")
 """`Sec-Fetch-Site` of a request from the reader's own page, or of an address that the user typed."""
 TOKEN = "token"
@@ -88,7 +88,7 @@ class Guard:
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             return _forbidden("Unknown host; open the address that `reread serve` printed.")
         if scope["method"] not in METHODS and not _is_decision(scope, headers):
-            return PlainTextResponse("The reader changes nothing; use GET.", 405, {"allow": ", ".join(METHODS)})
+            return PlainTextResponse("The reader changes no session; use GET.", 405, {"allow": ", ".join(METHODS)})
         if any(origin != f"http://{hosts[0].lower()}" for origin in headers.getlist("origin")):
             return _forbidden("Another site sent this request.")
         if headers.get("sec-fetch-site", "none") not in OWN_FETCH_SITES and not _is_page_visit(scope, headers):
@@ -118,7 +118,7 @@ class Guard:
 def _is_decision(scope: Scope, headers: Headers) -> bool:
     """True if the reader's own page sends a decision: a form of another site cannot send JSON, nor hide its origin."""
     is_json = headers.get("content-type", "") == "application/json"
-    return scope["method"] == "POST" and bool(REVIEW.fullmatch(scope["path"])) and is_json and "origin" in headers
+    return scope["method"] == "POST" and bool(POSTS.fullmatch(scope["path"])) and is_json and "origin" in headers
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:

@@ -12,16 +12,17 @@ from typing import Any
 
 import msgspec
 
+from reread.base.coerce import as_dict
+from reread.catalog.annotations import Annotation, Annotations
 from reread.catalog.summaries import Header, KeptMarks, read_headers, with_transcript
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.sources import LIVE_SECONDS
-from reread.errors import NotFound
+from reread.errors import Misuse, NotFound
 from reread.reader import library_schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
-from reread.reports.usage_report import report_value, usage
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 from reread.session.follow import folder_ticks
@@ -36,8 +37,7 @@ STEP_MS = 50
 """How long changes are gathered before the system reports them."""
 PAUSE_SECONDS = 0.15
 """The pause after a change, so that a session that is being written costs little."""
-USAGE_OPTIONS = ("by", "since", "until", "tz", "project", "model")
-"""The query parameters of the usage report."""
+NO_ANNOTATION = Annotation()
 
 
 class LibraryEntry(msgspec.Struct):
@@ -51,10 +51,13 @@ class LibraryEntry(msgspec.Struct):
     counts: RowCounts | None = None
     live: bool = False
 
-    def row(self, transcripts: Mapping[str, Header] | None = None) -> library_schema.LibraryRow:
+    def row(
+        self, annotation: Annotation = NO_ANNOTATION, transcripts: Mapping[str, Header] | None = None
+    ) -> library_schema.LibraryRow:
         """Return the row for this session, completed from its transcript if it is a captured conversation."""
         row = library_schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
-        return msgspec.structs.replace((self.counts or RowCounts()).add_to(row), live=self.live)
+        row = (self.counts or RowCounts()).add_to(row)
+        return msgspec.structs.replace(row, live=self.live, starred=annotation.starred, note=annotation.note)
 
 
 class SessionLibrary:
@@ -84,6 +87,9 @@ class SessionLibrary:
         self._files = FileSet()
         self._owners: dict[str, str | None] = {}
         """The session's file that each file belongs to."""
+        self._annotations = Annotations()
+        self._published = self._annotations.all()
+        """The annotations as browsers know them."""
         self._stop = threading.Event()
         self._counter = CounterProcess(self._set_counts) if count else None
 
@@ -105,17 +111,20 @@ class SessionLibrary:
         with self._lock:
             entries = list(self._entries.values())
         transcripts = {entry.header.id: entry.header for entry in entries if not entry.header.captured}
-        rows = [entry.row(transcripts) for entry in entries]
+        added = self._annotations.all()
+        rows = [entry.row(added.get(entry.header.id, NO_ANNOTATION), transcripts) for entry in entries]
         rows.sort(key=lambda row: (row.updated.timestamp() if row.updated else 0.0, row.id), reverse=True)
         roots = [str(path) for path in (self._roots or self._paths or layout.default_roots())]
         pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
         return library_schema.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
 
-    def usage(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the usage report of these sessions, grouped and filtered by the query parameters."""
-        options: dict[str, Any] = {name: query[name] for name in USAGE_OPTIONS if query.get(name)}
-        sources = [*self._paths, *self._roots] if self._paths else []
-        return report_value(usage(*sources, root=None if sources else self._roots or None, **options))
+    def rows_by_session(self) -> dict[str, library_schema.LibraryRow]:
+        """Return the row of each of Claude Code's sessions by its id; captured conversations stand for theirs."""
+        rows = {row.key: row for row in self.listing().sessions}
+        with self._lock:
+            ids = {id: entry.key for entry in self._entries.values() for id in entry.header.sessions}
+            ids |= {entry.header.id: entry.key for entry in self._entries.values()}
+        return {id: rows[key] for id, key in ids.items() if key in rows}
 
     def files(self, age: float) -> FileSet:
         """Return all files of the sessions, as they were at most so many seconds ago."""
@@ -147,6 +156,28 @@ class SessionLibrary:
             raise NotFound(f"No session has the key {key!r}; reload the list of sessions.")
         return path
 
+    def annotation(self, key: str) -> Annotation:
+        """Return the star and the note of a session."""
+        return self._annotations.of(self._id(key))
+
+    def annotate(self, key: str, body: Any) -> library_schema.AnnotationChange:
+        """Change the star or the note of a session as a request asks; a note that changed meanwhile stays."""
+        id = self._id(key)
+        request = as_dict(body)
+        given = {"starred": bool, "note": str, "was": str}
+        wrong = [name for name, value in request.items() if not isinstance(value, given.get(name, type(None)))]
+        if wrong:
+            raise Misuse(f"Invalid {wrong[0]!r}; send `starred` (true or false), `note` and `was` (texts).")
+        saved = self._annotations.change(id, **request)
+        self._publish_annotations()
+        annotation = self._annotations.of(id)
+        return library_schema.AnnotationChange(starred=annotation.starred, note=annotation.note, saved=saved)
+
+    def _id(self, key: str) -> str:
+        path = self.find(key)
+        with self._lock:
+            return self._entries[path].header.id
+
     def pause_counting(self) -> AbstractContextManager[None]:
         """Return a context manager that pauses background counting."""
         return self._counter.paused() if self._counter is not None else nullcontext()
@@ -175,7 +206,8 @@ class SessionLibrary:
             self.bus.publish("library", {})
         elif self.bus.listeners:
             for entry in changed:
-                self.bus.publish("row", entry.row())
+                self._publish(entry)
+        self._publish_annotations()
         if self._counter is not None:
             self._counter.forget(before - entries.keys())
             self._counter.request(list(self._countable(entries)))
@@ -254,7 +286,17 @@ class SessionLibrary:
             if entry is not None:
                 entry.counts = counts
         if entry is not None:
-            self.bus.publish("row", entry.row())
+            self._publish(entry)
+
+    def _publish(self, entry: LibraryEntry) -> None:
+        self.bus.publish("row", entry.row(self._annotations.of(entry.header.id)))
+
+    def _publish_annotations(self) -> None:
+        """Publish the rows whose annotations changed since, by this process or another."""
+        before, self._published = self._published, self._annotations.all()
+        for entry in list(self._entries.values()) if before is not self._published else ():
+            if before.get(entry.header.id) != self._published.get(entry.header.id):
+                self._publish(entry)
 
     def _keep_refreshing(self) -> None:
         self.refresh()

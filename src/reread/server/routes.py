@@ -29,7 +29,9 @@ from reread.server.event_bus import Listener, encode_event
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 from reread.server.library_stats import library_calls, library_stats
+from reread.server.library_usage import library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
+from reread.server.reader_settings import change_reader_settings, read_reader_settings
 from reread.server.sharing import ShareReviews
 from reread.server.threads import ThreadShare
 from reread.session.session import open  # noqa: A004
@@ -281,7 +283,7 @@ def make_app(library: SessionLibrary) -> Starlette:
         return json_response(await search_threads.run(search_all, request))
 
     async def usage(request: Request) -> Response:
-        return json_response(await usage_threads.run(library.usage, dict(request.query_params)))
+        return json_response(await usage_threads.run(library_usage, library, dict(request.query_params)))
 
     async def stats(request: Request) -> Response:
         return json_response(await usage_threads.run(library_stats, library, dict(request.query_params)))
@@ -293,11 +295,18 @@ def make_app(library: SessionLibrary) -> Starlette:
         key = request.path_params["key"]
         if request.method != "POST":
             return json_response(await usage_threads.run(reviews.review, key))
-        try:
-            body = jsontext.loads(await request.body())
-        except ValueError:
-            raise Misuse("Invalid request; send JSON.") from None
-        return json_response(await usage_threads.run(reviews.change, key, body))
+        return json_response(await usage_threads.run(reviews.change, key, await _body(request)))
+
+    async def annotation(request: Request) -> Response:
+        key = request.path_params["key"]
+        if request.method != "POST":
+            return json_response(await library_threads.run(library.annotation, key))
+        return json_response(await library_threads.run(library.annotate, key, await _body(request)))
+
+    async def settings(request: Request) -> Response:
+        if request.method != "POST":
+            return json_response(await library_threads.run(read_reader_settings))
+        return json_response(await library_threads.run(change_reader_settings, await _body(request)))
 
     def make_document(request: Request) -> Response:
         params = Parameters(request)
@@ -327,6 +336,8 @@ def make_app(library: SessionLibrary) -> Starlette:
         Route("/api/stats/calls", stats_calls),
         Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
+        Route("/api/settings", settings, methods=["GET", "POST"]),
+        Route("/api/sessions/{key}/annotation", annotation, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
@@ -337,6 +348,14 @@ def make_app(library: SessionLibrary) -> Starlette:
     app.state.library = library
     app.state.library_search = library_search
     return app
+
+
+async def _body(request: Request) -> Any:
+    """Return the JSON that a request sends."""
+    try:
+        return jsontext.loads(await request.body())
+    except ValueError:
+        raise Misuse("Invalid request; send JSON.") from None
 
 
 async def _session_events(session: OpenSession, thread: ThreadKey) -> AsyncIterator[bytes]:

@@ -5,7 +5,8 @@ import type { ReactNode } from "react";
 interface Props<T> {
   label: string;
   options: readonly T[];
-  value: NoInfer<T>;
+  /** null if none is chosen. */
+  value: NoInfer<T> | null;
   name?(option: NoInfer<T>): string;
   onChoose(option: NoInfer<T>): void;
 }

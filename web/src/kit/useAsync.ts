@@ -1,6 +1,6 @@
 /** A value that is loaded asynchronously. */
 
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { toError } from "./toError";
 
 export type AsyncState<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; error: Error };
@@ -20,4 +20,11 @@ export function useAsync<T>(key: string, load: () => Promise<T>, version = 0): A
     // `load` is not a dependency: `key` identifies it.
   }, [key, version]);
   return last.key === key ? last.result : { state: "loading" };
+}
+
+/** The same, but the last value stays while another is loaded, so that the page does not jump. */
+export function useLastReady<T>(loaded: AsyncState<T>): AsyncState<T> {
+  const last = useRef(loaded);
+  if (loaded.state !== "loading") last.current = loaded;
+  return last.current;
 }

@@ -19,11 +19,21 @@ export interface ValueFormat {
   ticks?(highest: number): number[];
 }
 
-export function ColumnChart({ chart, label, format }: { chart: Chart; label: string; format: ValueFormat }) {
+interface Props {
+  chart: Chart;
+  label: string;
+  format: ValueFormat;
+  /** A value to draw a line at. */
+  line?: number | null;
+  /** Called with the period of the column that was clicked. */
+  onChoose?: ((period: string) => void) | undefined;
+}
+
+export function ColumnChart({ chart, label, format, line = null, onChoose }: Props) {
   const container = useRef<HTMLElement>(null);
   const width = useWidth(container);
   const [pointed, setPointed] = useState<number | null>(null);
-  const ticks = (format.ticks ?? axisTicks)(Math.max(...chart.columns.map(sum)));
+  const ticks = (format.ticks ?? axisTicks)(chart.columns.reduce((most, column) => Math.max(most, total(column)), line ?? 0));
   const top = ticks.at(-1) ?? 1;
   const slot = (width - LEFT - RIGHT) / Math.max(1, chart.columns.length);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
@@ -45,18 +55,18 @@ export function ColumnChart({ chart, label, format }: { chart: Chart; label: str
           const x = LEFT + at * slot + (slot - columnWidth) / 2;
           let below = 0;
           return (
-            <g key={column.period} onPointerEnter={() => setPointed(at)} onPointerLeave={() => setPointed(null)}>
+            <g
+              key={column.period}
+              className={onChoose && "choosable"}
+              onPointerEnter={() => setPointed(at)}
+              onPointerLeave={() => setPointed(null)}
+              onClick={onChoose && (() => onChoose(column.period))}
+            >
               <rect className="hover" x={LEFT + at * slot} y={0} width={slot} height={HEIGHT - BOTTOM} />
               {column.values.map((value, series) => {
                 const from = y(below);
                 below += value;
-                return (
-                  value > 0 && (
-                    <rect key={series} className={`series-${series}`} x={x} y={y(below)} width={columnWidth} height={from - y(below)}>
-                      <title>{`${column.period} ${chart.names[series]}: ${format.exact(value)}`}</title>
-                    </rect>
-                  )
-                );
+                return value > 0 && <rect key={series} className={`series-${series}`} x={x} y={y(below)} width={columnWidth} height={from - y(below)} />;
               })}
               {at % labelEvery === 0 && (
                 <text className="tick" x={x + columnWidth / 2} y={HEIGHT - 6} textAnchor="middle">
@@ -66,9 +76,20 @@ export function ColumnChart({ chart, label, format }: { chart: Chart; label: str
             </g>
           );
         })}
+        {line !== null && (
+          <g className="budget-line">
+            <line x1={LEFT} x2={width} y1={y(line)} y2={y(line)} />
+            <text x={width} y={y(line) - 4} textAnchor="end">
+              {format.exact(line)}
+            </text>
+          </g>
+        )}
       </svg>
       <figcaption>
-        <span className="legend-period num">{shown ? periodName(shown.period) : "Total"}</span>
+        <span className="legend-period num">
+          {shown ? periodName(shown.period) : "Total"}
+          <strong>{shown ? format.exact(total(shown)) : format.short(chart.totals.reduce((sum, value) => sum + value, 0))}</strong>
+        </span>
         <ul className="legend">
           {chart.names.map((name, series) => (
             <li key={name}>
@@ -89,9 +110,10 @@ export function ColumnChart({ chart, label, format }: { chart: Chart; label: str
   );
 }
 
-const sum = (column: Column): number => column.values.reduce((total, value) => total + value, 0);
+/** The sum of a column. */
+export const total = (column: Column): number => column.values.reduce((sum, value) => sum + value, 0);
 
-const periodName = (period: string): string => {
+export const periodName = (period: string): string => {
   if (/^\d{4}-\d\d-\d\d$/.test(period)) return day(`${period}T12:00`);
   return /^\d{4}-\d\d$/.test(period) ? month(`${period}-01T12:00`) : period || "no date";
 };

@@ -68,9 +68,9 @@ export function StatsPage({ route }: { route: ReportRoute }) {
   const plot = PLOTS.find(({ name }) => name === route.choices.plot) ?? (PLOTS[0] as Plot);
   const [attempt, setAttempt] = useState(0);
   const [days, , unit] = period;
-  const since = days === null ? null : `${days}d`;
+  const [since] = lastDays(days);
   const loaded = useAsync(`${days} ${unit} ${group[0]} ${attempt}`, () =>
-    Promise.all([source.statsReport(unit, since), source.statsReport(group[0], since)]),
+    Promise.all([source.statsReport({ by: unit, since }), source.statsReport({ by: group[0], since })]),
   );
   return (
     <>

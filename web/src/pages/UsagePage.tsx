@@ -1,38 +1,67 @@
-/** Tokens and cost over time, by model or by project. */
+/** Tokens and cost: over time and by group, by hour of the week, and by session. */
 
 import { useMemo, useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { caveats } from "../kit/Figure";
-import { capitalized, exact, exactMoney, money, tokens } from "../kit/format";
-import { useAsync } from "../kit/useAsync";
+import { capitalized, exact, exactMoney, money, plural, tokens } from "../kit/format";
+import { useAsync, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
-import type { UsageReport } from "../source";
-import { ColumnChart, type ValueFormat } from "./ColumnChart";
-import { lastDays, periodOf, PERIODS, type Unit } from "./columns";
-import { chartOf, tokensOf, type Group, type Measure } from "./usageChart";
+import type { Source, UsageReport } from "../source";
+import type { ReaderSettings } from "../values";
+import { BudgetField } from "./BudgetField";
+import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
+import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Range, type Unit } from "./columns";
+import { Heatmap } from "./Heatmap";
+import { TopSessions } from "./TopSessions";
+import { chartOf, groupName, GROUPS, measureOf, sumBy, tokensOf, type Group, type Measure } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
-const GROUPS: Group[] = ["model", "project"];
 const MEASURES: Measure[] = ["cost", "tokens"];
 const FORMATS: Record<Measure, ValueFormat> = {
   cost: { short: money, exact: money },
   tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
 };
+const GROUP_NAMES: Record<Group, string> = { model: "model", project: "project", agent_type: "agent type", tool: "tool" };
+const TOP = 10;
+/** How many groups the table has until all are asked for. */
+const FIRST_GROUPS = 10;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** What the page shows, as its address says. */
+interface View {
+  range: Range;
+  unit: Unit;
+  group: Group;
+  measure: Measure;
+}
+
+function viewOf({ choices }: ReportRoute): View {
+  const { from, to } = choices;
+  const [days, , usual] = periodOf(choices.period);
+  const chosen: Range | null = from && to && DAY.test(from) && DAY.test(to) && from <= to ? [from, to] : null;
+  const group = GROUPS.find((name) => name === choices.by) ?? "model";
+  const unit = UNITS.find((name) => name === choices.unit) ?? (chosen ? "day" : usual);
+  return {
+    range: chosen ?? lastDays(days),
+    unit: from && from === to ? "hour" : unit,
+    group,
+    measure: (group !== "tool" && MEASURES.find((name) => name === choices.measure)) || "cost",
+  };
+}
 
 export function UsagePage({ route }: { route: ReportRoute }) {
   const source = useSource();
-  const choose = (changes: Record<string, string>) => location.replace(reportHref(route, changes));
-  const period = periodOf(route.choices.period);
-  const group = GROUPS.find((name) => name === route.choices.by) ?? "model";
-  const measure = MEASURES.find((name) => name === route.choices.measure) ?? "cost";
+  const view = viewOf(route);
   const [attempt, setAttempt] = useState(0);
-  const [days, , unit] = period;
-  const loaded = useAsync(`${days} ${unit} ${group} ${attempt}`, () =>
-    source.usageReport(`${unit},${group}`, days === null ? null : `${days}d`),
-  );
+  const latest =
+    useAsync(`${view.range.join()} ${view.unit} ${view.group} ${attempt}`, () => load(source, view, route.choices.unit !== undefined));
+  const loaded = useLastReady(latest);
+  const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
+  const { from, to } = route.choices;
+  const period = from && to ? null : periodOf(route.choices.period);
   return (
     <>
       <Bar page="usage" />
@@ -40,63 +69,197 @@ export function UsagePage({ route }: { route: ReportRoute }) {
         <div className="usage-head">
           <h1>Usage</h1>
           <div className="choices">
-            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
-            <ChipGroup label="Group" options={GROUPS} value={group} name={(name) => `By ${name}`} onChoose={(by) => choose({ by })} />
-            <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />
+            {from && to && (
+              <button type="button" className="chip on" title="Back to the whole period" onClick={() => choose({ from: null, to: null, unit: null })}>
+                {from === to ? periodName(from) : `${periodName(from)} – ${periodName(to)}`} ×
+              </button>
+            )}
+            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name, from: null, to: null, unit: null })} />
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
         {loaded.state === "loading" && <Loading />}
-        {loaded.state === "ready" && <Report report={loaded.value} days={days} unit={unit} group={group} measure={measure} />}
+        {loaded.state === "ready" && (
+          <Report
+            report={loaded.value.report}
+            view={{ ...loaded.value.view, measure: loaded.value.view.group === "tool" ? "cost" : view.measure }}
+            wanted={latest.state === "ready" ? latest.value.view : view}
+            waiting={latest.state === "loading"}
+            route={route}
+            choose={choose}
+          />
+        )}
       </main>
     </>
   );
 }
 
-interface ReportProps {
-  report: UsageReport;
-  days: number | null;
-  unit: Unit;
-  group: Group;
-  measure: Measure;
+/** The report. If nobody chose the unit of a range without a beginning, one that fits what there is. */
+async function load(source: Source, view: View, chosen: boolean): Promise<{ report: LoadedReport; view: View }> {
+  const report = await loadRows(source, view);
+  const [since] = view.range;
+  const first = report.rows.flatMap((row) => row[view.unit] ?? []).map(String).sort()[0];
+  const unit = chosen || since !== null || !first ? view.unit : fittingUnit(first, view.range[1]);
+  if (unit === view.unit) return { report, view };
+  const fitting = { ...view, unit };
+  return { report: await loadRows(source, fitting), view: fitting };
 }
 
-function Report({ report, days, unit, group, measure }: ReportProps) {
-  const chart = useMemo(
-    () => chartOf(report.rows, unit, group, measure, lastDays(days)),
-    [report, days, unit, group, measure],
-  );
-  const { totals } = report;
-  if (!report.rows.length) {
+interface LoadedReport extends UsageReport {
+  /** What the whole range used, whatever the groups. */
+  usage: UsageReport["totals"];
+}
+
+/** The rows by period and group. A response belongs to no tool: by tool, its cost is shared by its calls. */
+async function loadRows(source: Source, { range: [since, until], unit, group }: View): Promise<LoadedReport> {
+  const query = { by: `${unit},${group}`, since, until };
+  if (group !== "tool") {
+    const report = await source.usageReport(query);
+    return { ...report, usage: report.totals };
+  }
+  const [calls, { totals }] = await Promise.all([source.statsReport(query), source.usageReport({ ...query, by: unit })]);
+  return { rows: calls.rows, totals: { ...totals, ...calls.totals }, usage: totals };
+}
+
+interface ReportProps {
+  report: LoadedReport;
+  /** What the report shows. */
+  view: View;
+  /** What it shall show; another report may be on its way. */
+  wanted: View;
+  waiting: boolean;
+  route: ReportRoute;
+  choose(changes: Record<string, string | null>): void;
+}
+
+function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
+  const { range, unit, group, measure } = view;
+  const source = useSource();
+  const chart = useMemo(() => chartOf(report.rows, unit, group, measure, range), [report, unit, group, measure]);
+  const stored = useAsync("settings", () => source.settings());
+  const [changed, setChanged] = useState<ReaderSettings | null>(null);
+  const settings = changed ?? (stored.state === "ready" ? stored.value : null);
+  const [periods, setPeriods] = useState(false);
+  const [allGroups, setAllGroups] = useState(false);
+  if (!report.rows.length && !waiting) {
     return (
       <Empty title="No usage in this period">
         <p>Choose a longer period above.</p>
       </Empty>
     );
   }
-  const cost = Number(totals.cost_usd ?? 0);
+  const hrefOf = (period: string) => {
+    const [from, to] = daysOf(period, unit);
+    return reportHref(route, { from, to, unit: null });
+  };
+  const budget = measure === "cost" && unit !== "hour" ? (settings?.[unit] ?? null) : null;
+  const over = budget === null ? 0 : chart.columns.filter((column) => total(column) > budget).length;
+  const ranked = sumBy(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
+  return (
+    <>
+      <Totals usage={report.usage} />
+      <div className="choices">
+        <ChipGroup label="Group" options={GROUPS} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
+        {group !== "tool" && <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />}
+        {unit !== "hour" && <ChipGroup label="Unit" options={UNITS} value={wanted.unit === "hour" ? null : wanted.unit} name={capitalized} onChoose={(unit) => choose({ unit })} />}
+        {waiting && <span className="muted delayed">Counting…</span>}
+        {settings && measure === "cost" && unit !== "hour" && <BudgetField unit={unit} settings={settings} onChange={setChanged} />}
+      </div>
+      <ColumnChart
+        chart={chart}
+        label={capitalized(measure)}
+        format={FORMATS[measure]}
+        line={budget}
+        onChoose={unit === "hour" ? undefined : (period) => period && location.assign(hrefOf(period))}
+      />
+      {budget !== null && (
+        <p className={over ? "note warning" : "note"}>
+          {over ? `${plural(over, unit)} of ${chart.columns.length} above the budget of ${money(budget)}.` : `No ${unit} above the budget of ${money(budget)}.`}
+        </p>
+      )}
+      <UsageTable
+        label={GROUP_NAMES[group]}
+        rows={allGroups ? ranked : ranked.slice(0, FIRST_GROUPS)}
+        totals={report.totals}
+        calls={group === "tool"}
+        name={(row) => groupName(row, group)}
+        title={(row) => String(row[group] ?? "")}
+      />
+      {ranked.length > FIRST_GROUPS && (
+        <button type="button" className="show-more" aria-expanded={allGroups} onClick={() => setAllGroups(!allGroups)}>
+          {allGroups ? `Show only the first ${FIRST_GROUPS}` : `Show all ${ranked.length}`}
+        </button>
+      )}
+      {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}
+      <WhenAndWhere range={range} measure={measure} />
+      <p>
+        <button type="button" className="show-more" aria-expanded={periods} onClick={() => setPeriods(!periods)}>
+          {periods ? "Hide the figures" : "Show the figures"} of each {unit}
+        </button>
+      </p>
+      {periods && (
+        <UsageTable
+          label={unit}
+          rows={sumBy(report.rows, unit).sort((a, b) => String(b[unit]).localeCompare(String(a[unit])))}
+          totals={report.totals}
+          calls={group === "tool"}
+          name={(row) => periodName(String(row[unit] ?? ""))}
+          href={(row) => (unit === "hour" || !row[unit] ? null : hrefOf(String(row[unit])))}
+        />
+      )}
+      <p className="note usage-note">Background calls (titles, recaps) are not recorded and not included.</p>
+    </>
+  );
+}
+
+/** The totals of the range, and once what is unknown about them. */
+function Totals({ usage }: { usage: UsageReport["totals"] }) {
+  const cost = Number(usage.cost_usd ?? 0);
   return (
     <>
       <p className="usage-totals">
         <span title={exactMoney(cost)}>
-          <strong className="num">{money(cost, totals.lower_bound)}</strong>{" "}
-          at list prices
+          <strong className="num">{money(cost, usage.lower_bound)}</strong> at list prices
         </span>
-        <span title={`${exact(tokensOf(totals))} tokens`}>
-          <strong className="num">{tokens(tokensOf(totals))}</strong> tokens
+        <span title={`${exact(tokensOf(usage))} tokens`}>
+          <strong className="num">{tokens(tokensOf(usage))}</strong> tokens
         </span>
         <span>
-          <strong className="num">{exact(Number(totals.responses))}</strong> responses
+          <strong className="num">{exact(Number(usage.responses))}</strong> responses
         </span>
       </p>
-      {caveats(totals).map((caveat) => (
+      {caveats(usage).map((caveat) => (
         <p key={caveat} className="note warning">
           {caveat}.
         </p>
       ))}
-      <ColumnChart chart={chart} label={capitalized(measure)} format={FORMATS[measure]} />
-      <UsageTable rows={report.rows} unit={unit} group={group} />
-      <p className="note usage-note">Background calls (titles, recaps) are not recorded and not included.</p>
     </>
+  );
+}
+
+/** The hours of the week and the sessions with the most usage of a range. */
+function WhenAndWhere({ range: [since, until], measure }: { range: Range; measure: Measure }) {
+  const source = useSource();
+  const loaded = useLastReady(
+    useAsync(`${since} ${until} ${measure}`, () =>
+      Promise.all([
+        source.usageReport({ by: "weekday,hour", since, until }),
+        source.topSessions(since, until, measure, TOP),
+      ]),
+    ),
+  );
+  const [hours, sessions] = loaded.state === "ready" ? loaded.value : [null, []];
+  if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
+  return (
+    <div className="usage-pair">
+      <section>
+        <h2>Hours of the week</h2>
+        <Heatmap rows={hours?.rows ?? []} measure={measure} format={FORMATS[measure]} />
+      </section>
+      <section>
+        <h2>Top sessions</h2>
+        <TopSessions rows={sessions} />
+      </section>
+    </div>
   );
 }

@@ -1,65 +1,88 @@
-/** The figures below the chart. */
+/** The figures below the chart: by group, or by period. */
 
 import { capitalized, exact, exactMoney, money } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import type { UsageRow } from "../source";
-import type { Unit } from "./columns";
-import { groupName, type Group } from "./usageChart";
+import { number } from "./usageChart";
 
-interface Props {
-  rows: UsageRow[];
-  unit: Unit;
-  group: Group;
-}
+type Column = [name: string, value: (row: UsageRow) => number];
 
-const cacheWrites = (row: UsageRow): number =>
-  Number(row.cache_write_5m_tokens ?? 0) + Number(row.cache_write_1h_tokens ?? 0);
-
-const COLUMNS: [name: string, value: (row: UsageRow) => number][] = [
-  ["Responses", (row) => Number(row.responses ?? 0)],
-  ["Input", (row) => Number(row.input_tokens ?? 0)],
-  ["Cache write", cacheWrites],
-  ["Cache read", (row) => Number(row.cache_read_tokens ?? 0)],
-  ["Output", (row) => Number(row.output_tokens ?? 0)],
+const RESPONSE_COLUMNS: Column[] = [
+  ["Responses", (row) => number(row, "responses")],
+  ["Input", (row) => number(row, "input_tokens")],
+  ["Cache write", (row) => number(row, "cache_write_5m_tokens") + number(row, "cache_write_1h_tokens")],
+  ["Cache read", (row) => number(row, "cache_read_tokens")],
+  ["Output", (row) => number(row, "output_tokens")],
+];
+const CALL_COLUMNS: Column[] = [
+  ["Calls", (row) => number(row, "calls")],
+  ["Failed", (row) => number(row, "failed")],
+  ["Denied", (row) => number(row, "denied")],
 ];
 
-export function UsageTable({ rows, unit, group }: Props) {
-  const sorted = rows.toSorted((a, b) => String(b[unit]).localeCompare(String(a[unit])));
+interface Props {
+  label: string;
+  rows: UsageRow[];
+  totals: UsageRow;
+  /** True if the rows count calls, not responses. */
+  calls?: boolean;
+  name(row: UsageRow): string;
+  /** What the name is short for. */
+  title?(row: UsageRow): string;
+  /** The address with the figures of one row. */
+  href?(row: UsageRow): string | null;
+}
+
+export function UsageTable({ label, rows, totals, calls = false, name, title, href }: Props) {
+  const columns = calls ? CALL_COLUMNS : RESPONSE_COLUMNS;
+  const total = number(totals, "cost_usd");
+  const figures = (row: UsageRow) => (
+    <>
+      <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(number(row, "cost_usd"))}>
+        {row.cost_usd === null ? "–" : money(number(row, "cost_usd"))}
+      </td>
+      <td className="num muted">{total > 0 && row.cost_usd !== null ? `${Math.round((number(row, "cost_usd") / total) * 100)} %` : ""}</td>
+      {columns.map(([column, value]) => (
+        <td key={column} className="num">
+          {exact(value(row))}
+        </td>
+      ))}
+    </>
+  );
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label="Usage table">
+    <div className="scrolls" tabIndex={0} role="region" aria-label={`Usage by ${label}`}>
       <table className="figures">
         <thead>
           <tr>
-            <th scope="col">{capitalized(unit)}</th>
-            <th scope="col">{capitalized(group)}</th>
-            <th scope="col" className="num">
-              Cost
-            </th>
-            {COLUMNS.map(([name]) => (
-              <th key={name} scope="col" className="num">
-                {name}
+            <th scope="col">{capitalized(label)}</th>
+            {["Cost", "Share", ...columns.map(([column]) => column)].map((column) => (
+              <th key={column} scope="col" className="num">
+                {column}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {sorted.map((row, index) => (
-            <tr key={index}>
-              <td>{sorted[index - 1]?.[unit] === row[unit] ? "" : row[unit]}</td>
-              <td className="group" title={visible(String(row[group] ?? ""))}>
-                <PlainText text={groupName(row, group)} />
-              </td>
-              <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(Number(row.cost_usd))}>
-                {row.cost_usd === null ? "–" : money(Number(row.cost_usd))}
-              </td>
-              {COLUMNS.map(([name, value]) => (
-                <td key={name} className="num">
-                  {exact(value(row))}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map((row, index) => {
+            const address = href?.(row) ?? null;
+            return (
+              <tr key={index}>
+                <th scope="row" className="group" title={title && visible(title(row))}>
+                  {address ? <a href={address}>{name(row)}</a> : <PlainText text={name(row)} />}
+                </th>
+                {figures(row)}
+              </tr>
+            );
+          })}
         </tbody>
+        {rows.length > 1 && (
+          <tfoot>
+            <tr>
+              <th scope="row">Total</th>
+              {figures(totals)}
+            </tr>
+          </tfoot>
+        )}
       </table>
     </div>
   );

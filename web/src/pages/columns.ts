@@ -1,6 +1,8 @@
 /** Columns over time: the data of a stacked column chart. */
 
-export type Unit = "day" | "week" | "month";
+/** The units of a time axis; hours are those of one day. */
+export const UNITS = ["day", "week", "month"] as const;
+export type Unit = (typeof UNITS)[number] | "hour";
 
 /** The first and the last day; null for the first day with data. */
 export type Range = [from: string | null, to: string];
@@ -22,6 +24,7 @@ export const PERIODS: [days: number | null, name: string, unit: Unit][] = [
   [7, "7 days", "day"],
   [30, "30 days", "day"],
   [90, "90 days", "week"],
+  [365, "12 months", "month"],
   [null, "All time", "month"],
 ];
 
@@ -47,21 +50,40 @@ export function columnsOf<Row>(
   return { names, totals: names.map((_, at) => columns.reduce((sum, column) => sum + (column.values[at] ?? 0), 0)), columns };
 }
 
-/** The periods from one day to another, as reports name them: days, the Mondays of weeks, months. */
+/** The periods from one day to another, as reports name them: days, the Mondays of weeks, months, the hours of a day. */
 export function periodsBetween(from: string, to: string, unit: Unit): string[] {
+  if (unit === "hour") return HOURS;
   const day = new Date(`${from.length === 7 ? `${from}-01` : from}T00:00:00Z`);
   if (unit === "week") day.setUTCDate(day.getUTCDate() - ((day.getUTCDay() + 6) % 7));
   if (unit === "month") day.setUTCDate(1);
   const periods: string[] = [];
-  for (; day.toISOString().slice(0, 10) <= to && periods.length < MOST_PERIODS; STEPS[unit](day)) {
+  for (; day.toISOString().slice(0, 10) <= to; STEPS[unit](day)) {
     periods.push(day.toISOString().slice(0, unit === "month" ? 7 : 10));
   }
-  return periods;
+  return periods.slice(-MOST_PERIODS);
 }
 
-const MOST_PERIODS = 400;
+/** A wrong clock can be decades off: so many periods are shown at most, the latest. */
+const MOST_PERIODS = 800;
 
-const STEPS: Record<Unit, (day: Date) => void> = {
+export const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, "0")}:00`);
+
+/** The unit that gives a range a readable number of columns. */
+export function fittingUnit(from: string, to: string): Unit {
+  const months = periodsBetween(from, to, "month").length;
+  return months > 6 ? "month" : months > 2 ? "week" : "day";
+}
+
+/** The first and the last day of a period. */
+export function daysOf(period: string, unit: Unit): [from: string, to: string] {
+  const day = new Date(`${period.length === 7 ? `${period}-01` : period}T00:00:00Z`);
+  const from = day.toISOString().slice(0, 10);
+  if (unit !== "hour") STEPS[unit](day);
+  if (unit !== "hour") day.setUTCDate(day.getUTCDate() - 1);
+  return [from, day.toISOString().slice(0, 10)];
+}
+
+const STEPS: Record<Exclude<Unit, "hour">, (day: Date) => void> = {
   day: (day) => day.setUTCDate(day.getUTCDate() + 1),
   week: (day) => day.setUTCDate(day.getUTCDate() + 7),
   month: (day) => day.setUTCMonth(day.getUTCMonth() + 1),
@@ -73,7 +95,7 @@ export function lastDays(days: number | null, now = new Date()): Range {
     const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() - back, 12);
     return `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
   };
-  return [days === null ? null : date(days), date(0)];
+  return [days === null ? null : date(days - 1), date(0)];
 }
 
 const DURATIONS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18_000, 36_000];

@@ -1,10 +1,11 @@
-/** The usage report as the data of a stacked column chart. */
+/** The usage report as the data of a stacked column chart, and its rows summed by group. */
 
 import { folder, model } from "../kit/format";
 import type { UsageRow } from "../source";
 import { columnsOf, type Chart, type Range, type Unit } from "./columns";
 
-export type Group = "model" | "project";
+export const GROUPS = ["model", "project", "agent_type", "tool"] as const;
+export type Group = (typeof GROUPS)[number];
 export type Measure = "cost" | "tokens";
 
 /** The number of colours; the smallest groups share the last one. */
@@ -19,28 +20,62 @@ const TOKEN_FIELDS = [
   "cache_read_tokens",
 ];
 
-export const tokensOf = (row: UsageRow): number => TOKEN_FIELDS.reduce((sum, name) => sum + Number(row[name] ?? 0), 0);
+export const number = (row: UsageRow, name: string): number => Number(row[name] ?? 0);
+
+export const tokensOf = (row: UsageRow): number => TOKEN_FIELDS.reduce((sum, name) => sum + number(row, name), 0);
+
+export const measureOf = (row: UsageRow, measure: Measure): number => (measure === "cost" ? number(row, "cost_usd") : tokensOf(row));
+
+const NAMES: Record<Group, (value: string) => string> = {
+  model,
+  project: folder,
+  agent_type: (value) => (value === "main" ? "main thread" : value),
+  tool: (value) => (value === "(no call)" ? "text only" : value),
+};
 
 export const groupName = (row: UsageRow, group: Group): string => {
-  const name = String(row[group] ?? "unknown");
-  return group === "model" ? model(name) : folder(name);
+  const value = row[group];
+  return value === null || value === undefined || value === "" ? "unknown" : NAMES[group](String(value));
 };
 
 /** The chart of these rows, from the first day of the range, or of the rows, to the last. */
 export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Measure, range: Range): Chart {
-  const value = (row: UsageRow) => (measure === "cost" ? Number(row.cost_usd ?? 0) : tokensOf(row));
-  const sums = new Map<string, number>();
-  for (const row of rows) {
-    const name = groupName(row, group);
-    sums.set(name, (sums.get(name) ?? 0) + value(row));
-  }
-  const ranked = [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
-  const names = ranked.length > MOST_SERIES ? [...ranked.slice(0, MOST_SERIES - 1), OTHERS] : ranked;
-  const seriesOf = new Map(ranked.map((name, at) => [name, Math.min(at, names.length - 1)]));
-  return columnsOf(rows, names, {
+  const names = groupNames(rows, group, measure);
+  const shown = names.length > MOST_SERIES ? [...names.slice(0, MOST_SERIES - 1), OTHERS] : names;
+  const seriesOf = new Map(names.map((name, at) => [name, Math.min(at, shown.length - 1)]));
+  return columnsOf(rows, shown, {
     range,
     unit,
     period: (row) => String(row[unit] ?? ""),
-    values: (row) => [[seriesOf.get(groupName(row, group)) ?? 0, value(row)]],
+    values: (row) => [[seriesOf.get(groupName(row, group)) ?? 0, measureOf(row, measure)]],
   });
+}
+
+/** The names of the groups, the largest first. */
+function groupNames(rows: UsageRow[], group: Group, measure: Measure): string[] {
+  const sums = new Map<string, number>();
+  for (const row of rows) {
+    const name = groupName(row, group);
+    sums.set(name, (sums.get(name) ?? 0) + measureOf(row, measure));
+  }
+  return [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
+}
+
+/** One row for each value of a group or a period, with the sums of the rows that have it. */
+export function sumBy(rows: UsageRow[], name: string): UsageRow[] {
+  const sums = new Map<unknown, UsageRow>();
+  for (const row of rows) {
+    const before = sums.get(row[name]);
+    sums.set(row[name], before ? added(before, row) : { ...row });
+  }
+  return [...sums.values()];
+}
+
+/** The sum of two rows; a cost that is unknown in both stays so. */
+function added(one: UsageRow, other: UsageRow): UsageRow {
+  const sum: UsageRow = { ...one };
+  for (const [name, value] of Object.entries(other)) {
+    if (typeof value === "number") sum[name] = number(one, name) + value;
+  }
+  return sum;
 }
