@@ -62,14 +62,20 @@ def test_the_code_in_the_documents_runs(path: Path, samples: None, capsys: pytes
     assert all(words in printed for words in said.get(path.name, []))
 
 
-def test_the_screen_in_the_readme_is_what_the_program_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    (screen,) = (block for block in blocks(ROOT / "README.md", "") if block.startswith("$ "))
-    command, *lines = screen.splitlines()
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_the_screens_in_a_document_are_what_the_program_prints(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TZ", "UTC")
-    done = subprocess.run([sys.executable, "-m", *command.split()[1:]], capture_output=True, check=True)
-    printed = iter(done.stdout.decode().splitlines())
-    assert [line for line in lines if line != "…" and line not in printed] == []
+    screens = [block for block in blocks(ROOT / name, "") if block.startswith("$ ")]
+    assert screens
+    for screen in screens:
+        command, *lines = screen.splitlines()
+        done = subprocess.run([sys.executable, "-m", *command.split()[1:]], capture_output=True, check=True)
+        printed = iter(done.stdout.decode().splitlines())
+        assert [line for line in lines if line != "…" and line not in printed] == [], command
 
 
 COMMAND = re.compile(r"^ *(?:.*\| )?reread (?:--demo )?(\w+)(.*?)(?: {2,}.*)?$", re.MULTILINE)
