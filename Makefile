@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk test-share fuzz mutants check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk test-share fuzz mutants docs check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -32,6 +32,11 @@ fuzz: $(VENV)/.tested-with
 # Break each guard against hostile input in turn: a test has to notice.
 mutants: $(VENV)/.tested-with
 	$(BIN)/python scripts/mutants.py
+
+# The documents as a site in build/site; a link that leads nowhere fails.
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check mkdocs-material
+	$(BIN)/python scripts/make_site.py
 
 lint: $(VENV)/.tested-with
 	$(BIN)/ruff check .
