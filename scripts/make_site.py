@@ -1,7 +1,7 @@
 """Build the documents as a site in build/site; `make docs` runs this. It fails if a link leads nowhere.
 
-The documents link to each other as they lie in the repository, so they are copied to where they lie, with every file that
-they link to.
+The documents link to each other as they lie in the repository, so they are copied to the same places, with every file
+that they link to.
 """
 
 from __future__ import annotations
