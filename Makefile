@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk test-share fuzz mutants docs check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk test-share test-formats fuzz mutants docs check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -23,6 +23,12 @@ test-sdk: $(VENV)/.tested-with-sdk
 test-share: $(VENV)/.tested-with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[share]'
 	$(BIN)/python -m pytest tests/test_kingfisher.py tests/test_share.py
+
+# The programs that read what is exported, and the real client with the plug-in: Harbor, datasets, TRL and more, 1 GB.
+test-formats: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests_formats/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps trl
+	$(BIN)/python -m pytest tests_formats
 
 # 20,000 mutated transcripts through every verb and view, and large structures: for the night. RUNS and SEED choose others.
 fuzz: $(VENV)/.tested-with

@@ -52,6 +52,10 @@ STDOUT = "-"
     "markdown",
     "json",
     "jsonl",
+    "atif",
+    "chat",
+    "pairs",
+    "otlp",
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @click.option(
@@ -81,14 +85,18 @@ def export(
     """Export a session to a file, or several to a folder of pages.
 
     An HTML page contains the reader and the session, and needs no network. Several sessions, or a folder of them,
-    become a folder of pages with an index; pages of unchanged sessions are not written again. With --redact, secrets
-    and personal details are replaced; if something is left to decide, nothing is written, and the exit code is 3.
+    become a folder of pages with an index; pages of unchanged sessions are not written again. jsonl is the session's
+    own file, atif a trajectory for Harbor and others, chat and pairs are data sets for TRL, otlp is a trace. With
+    --redact, secrets and personal details are replaced; if something is left to decide, nothing is written, and the
+    exit code is 3.
 
     \b
     reread export latest -o session.html
     reread export latest --turns -3 --no-thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
+    reread export latest -f atif -o trajectory.json
+    reread export latest -f chat --redact -o train.jsonl
     reread export latest --redact --review review.json -o session.html
     reread export ~/.claude -f html -o ./sessions
     """

@@ -12,6 +12,10 @@ from reread.disk.kept import file_exists, stat_file
 from reread.disk.regular import PRIVATE_FILE, make_private_folder
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, Unwritable
+from reread.exports.atif import session_atif
+from reread.exports.chat import session_chat
+from reread.exports.otlp import session_otlp
+from reread.exports.pairs import session_pairs
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
@@ -46,7 +50,16 @@ def _bytes_of(source: Source) -> Iterator[bytes]:
         at += len(data)
 
 
-FORMATS: dict[str, Format] = {"html": _html, "markdown": _markdown, "json": session_json, "jsonl": _jsonl}
+FORMATS: dict[str, Format] = {
+    "html": _html,
+    "markdown": _markdown,
+    "json": session_json,
+    "jsonl": _jsonl,
+    "atif": session_atif,
+    "chat": session_chat,
+    "pairs": session_pairs,
+    "otlp": session_otlp,
+}
 """Every format by name."""
 
 

@@ -1,0 +1,121 @@
+"""What every exported document has to satisfy, without the programs that read it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import reread
+
+
+def check_atif(session: reread.Session) -> dict[str, Any]:
+    """Export a session as a trajectory, and check the rules of the format and the sums."""
+    trajectory = json.loads(reread.export(session, "atif"))
+    agents = trajectory.get("subagent_trajectories", [])
+    ids = [agent["trajectory_id"] for agent in agents]
+    assert len(ids) == len(set(ids))
+    for one in (trajectory, *agents):
+        assert [step["step_id"] for step in one["steps"]] == list(range(1, len(one["steps"]) + 1))
+        for step in one["steps"]:
+            calls = {call["tool_call_id"] for call in step.get("tool_calls", [])}
+            assert step["source"] == "agent" or not calls
+            for result in step.get("observation", {}).get("results", []):
+                assert result.get("source_call_id") in {None, *calls}
+                assert all(ref["trajectory_id"] in ids for ref in result.get("subagent_trajectory_ref", []))
+    totals, usage = trajectory["final_metrics"], session.usage
+    assert totals["total_completion_tokens"] == usage.output_tokens
+    assert totals["total_prompt_tokens"] == usage.tokens - usage.output_tokens
+    if (
+        len(session.branches) == 1
+        and not session.captures
+        and session.path
+        and "conversations" not in session.path.parts
+    ):
+        assert step_tokens(trajectory) == usage.tokens
+    return trajectory
+
+
+def step_tokens(trajectory: dict[str, Any]) -> int:
+    """Return the tokens of all steps, of agents too."""
+    every = [trajectory, *trajectory.get("subagent_trajectories", [])]
+    metrics = [step["metrics"] for one in every for step in one["steps"] if "metrics" in step]
+    return sum(one["prompt_tokens"] + one["completion_tokens"] for one in metrics)
+
+
+def check_chat(session: reread.Session) -> list[dict[str, Any]]:
+    """Export a session as conversations, and check that each call has its result."""
+    lines = [json.loads(line) for line in reread.export(session, "chat").splitlines()]
+    for line in lines:
+        assert list(line) == ["messages", "tools", "session", "agent"]
+        assert isinstance(json.loads(line["tools"]), list)
+        check_messages(line["messages"])
+    return lines
+
+
+def check_pairs(session: reread.Session) -> list[dict[str, Any]]:
+    """Export a session as preferences, and check that both answers are answers."""
+    lines = [json.loads(line) for line in reread.export(session, "pairs").splitlines()]
+    for line in lines:
+        assert list(line) == ["prompt", "chosen", "rejected", "tools", "session", "rejected_prompt"]
+        assert line["chosen"][0]["role"] == line["rejected"][0]["role"] == "assistant"
+        assert line["chosen"][-1]["role"] != "user" != line["rejected"][-1]["role"]
+        for answer in ("chosen", "rejected"):
+            check_messages(line["prompt"] + line[answer])
+    return lines
+
+
+def check_messages(messages: list[dict[str, Any]]) -> None:
+    """Results follow their calls, and roles are those of chat templates."""
+    waiting: list[str] = []
+    for n, message in enumerate(messages):
+        assert isinstance(message["content"], str)
+        assert message["role"] in ("user", "assistant", "tool") or (message["role"] == "system" and n == 0)
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == waiting.pop(0)
+        else:
+            assert not waiting
+            waiting = [call["id"] for call in message.get("tool_calls", [])]
+            assert all(isinstance(call["function"]["arguments"], dict) for call in message.get("tool_calls", []))
+
+
+def check_otlp(session: reread.Session) -> list[dict[str, Any]]:
+    """Export a session as a trace, and check that spans are nested in each other and in time."""
+    (resource,) = json.loads(reread.export(session, "otlp"))["resourceSpans"]
+    spans = resource["scopeSpans"][0]["spans"]
+    by_id: dict[str, dict[str, Any]] = {}
+    for span in spans:
+        assert len(span["traceId"]) == 32
+        assert len(span["spanId"]) == 16
+        assert span["spanId"] not in by_id
+        assert span["traceId"] == spans[0]["traceId"]
+        start, end = times(span)
+        assert start <= end
+        assert ("parentSpanId" not in span) == (span is spans[0])
+        if "parentSpanId" in span:
+            above, below = times(by_id[span["parentSpanId"]])
+            assert above <= start or not start
+            assert end <= below
+        by_id[span["spanId"]] = span
+    counted = Counter(span["name"].partition(" ")[0] for span in spans)
+    assert counted["invoke_agent"] == 1 + len(session.agents)
+    assert set(counted) <= {"invoke_agent", "chat", "execute_tool"}
+    return spans
+
+
+def times(span: dict[str, Any]) -> tuple[int, int]:
+    """Return the start and end of a span."""
+    return int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
+
+
+def attributes(span: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a span by name."""
+    return {item["key"]: next(iter(item["value"].values())) for item in span["attributes"]}
+
+
+CHECKS = {"atif": check_atif, "chat": check_chat, "pairs": check_pairs, "otlp": check_otlp}
+
+
+def documents(session: reread.Session) -> Iterator[tuple[str, Any]]:
+    """Yield the checked documents of a session by format."""
+    for form, check in CHECKS.items():
+        yield form, check(session)
