@@ -51,6 +51,7 @@ def everything(view: SessionView) -> dict[str, bytes]:
         out[f"{agent} context"] = jsontext.dumps(run_steps(view.thread(agent).context()))
         for branch in conversation.branches:
             page = view.page(0, 1 << 30, agent=agent, branch=branch.id)
+            out[f"{agent} {branch.id} waterfall"] = jsontext.dumps(run_steps(view.waterfall(agent, branch.id)))
             out[f"{agent} {branch.id}"] = [encoded(item) for item in page.items]
             out[f"{agent} {branch.id} turns"] = jsontext.dumps(
                 view.outline(0, 1 << 30, agent=agent, branch=branch.id).turns
@@ -574,3 +575,35 @@ def test_a_turn_knows_when_the_one_before_it_ended() -> None:
     ]
     items = SessionView(read(*making.told(*records)), "key").page(0, 10).items
     assert [item.after and item.after.isoformat() for item in items] == [None, None, None, "2026-11-09T12:00:05+00:00"]
+
+
+def test_the_waterfall_says_when_what_was_at_work() -> None:
+    def at(second: int, record: making.Object) -> making.Object:
+        return {**record, "timestamp": f"2025-01-29T14:00:{second:02}.000Z"}
+
+    inner = {"isSidechain": True, "agentId": "ag1"}
+    view = view_of(
+        at(0, user("Go.")),
+        at(4, reply(use("a", "Bash", command="x"), use("q", "AskUserQuestion"), use("t", "Task", prompt="P"), id="m1")),
+        at(5, user("P", **inner)),
+        at(9, reply("Found.", id="m2", **inner)),
+        at(7, answer(result("a", "no", is_error=True))),
+        at(10, answer(result("q", "yes"))),
+        at(11, answer(result("t", "Done."), data={"agentId": "ag1", "status": "completed"})),
+        at(14, reply("Good.", id="m3")),
+        at(40, user("More.")),
+    )
+    found = run_steps(view.waterfall())
+    start = found.turns[0].start
+    assert [(turn.index, turn.start - start, turn.end - start) for turn in found.turns] == [
+        (1, 0, 14_000),
+        (2, 40_000, 40_000),
+    ]
+    spans = [(span.kind, span.start - start, span.end - start, span.name, span.state) for span in found.spans]
+    assert sorted(spans, key=lambda span: span[1:3]) == [
+        ("model", 0, 4000, "claude-x", ""),
+        ("tool", 4000, 7000, "Bash", "failed"),
+        ("person", 4000, 10_000, "AskUserQuestion", "done"),
+        ("agent", 5000, 9000, "P", "done"),
+        ("model", 11_000, 14_000, "claude-x", ""),
+    ]

@@ -94,6 +94,25 @@ class TestAccessibility:
         page.keyboard.press("t")
         assert axe(page) == []
 
+    def test_timeline(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
+        page = tab(session_url(demo, "letters"), color_scheme=scheme)
+        page.get_by_role("link", name="Timeline").click()
+        bars = page.locator(".waterfall canvas")
+        expect(bars).to_be_visible()
+        expect(page.locator(".waterfall-legend")).to_contain_text("agents")
+        assert axe(page) == []
+        bars.focus()
+        page.keyboard.press("ArrowRight")
+        for _ in range(3):
+            page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("status").filter(has_text="turn 1")).to_be_visible()
+        page.keyboard.press("+")
+        expect(page.get_by_role("button", name="Whole session")).to_be_enabled()
+        page.keyboard.press("Enter")
+        expect(page.locator(".call.current > .collapsible.open")).to_be_in_viewport()
+        page.go_back()
+        expect(page.get_by_role("button", name="Whole session")).to_be_enabled()
+
     def test_search_and_replay(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
         page = tab(session_url(demo, "flaky"), color_scheme=scheme)
         page.locator(".message").first.wait_for()

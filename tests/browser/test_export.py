@@ -56,6 +56,8 @@ def test_it_works_like_the_served_reader(offline: Callable[..., Any], letters: P
     call = page.locator(".call", has_text="Find what touches failed events").first
     call.locator(".disclosure").first.click()
     expect(call.locator(".agent .message").first).to_be_visible()
+    page.get_by_role("link", name="Timeline").click()
+    expect(page.locator(".waterfall-legend")).to_contain_text("agents")
     page.locator(".turn", has_text="Have the reviewer").click()
     expect(page.locator(".message.prompt", has_text="Have the reviewer")).to_be_in_viewport()
     page.keyboard.press("/")

@@ -32,6 +32,8 @@ export interface EmbeddedThread {
   pages: number[];
   /** The chunk with the whole outline, the keys and the usage, a `MapChunk`. */
   map: number;
+  /** The chunk with the `Waterfall`. */
+  waterfall: number;
 }
 
 export type PageChunk = PageEntry[];

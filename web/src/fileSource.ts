@@ -8,7 +8,7 @@ import { matchesFilter } from "./filter";
 import { sessionHref } from "./route";
 import { NotFound, type Source, type Target, type ThreadRef } from "./source";
 import { TextMatcher } from "./textMatcher";
-import type { Place, SearchHit, TimelineItem } from "./values";
+import type { Place, SearchHit, TimelineItem, Waterfall } from "./values";
 
 /** How long one step of a search may block the page, in milliseconds. */
 const STEP_MS = 40;
@@ -113,6 +113,7 @@ export function fileSource(page: Document): Source {
       const total = thread.overview.items;
       return { start, total, stamp: 0, items: items.filter(({ index }) => index >= start && index < start + count) };
     },
+    waterfall: (ref) => chunks.json<Waterfall>(threadOf(ref).waterfall),
     outline: async (ref, start, count) => {
       const { outline } = await mapChunk(threadOf(ref));
       return { ...outline, start, turns: outline.turns.slice(start, start + count) };

@@ -146,6 +146,7 @@ export const httpSource: Source = {
   searchAll: (q, order, count) => getJson(`api/search${queryString({ q, order, count })}`),
   overview: (thread) => getJson(inThread(thread, "")),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
+  waterfall: (thread) => getJson(inThread(thread, "/waterfall")),
   pageNow: (thread, start, count) => getNow(inThread(thread, "/items", { start, count })),
   outline: (thread, start, count) => getJson(inThread(thread, "/outline", { start, count })),
   call: (thread, index, whole) => getJson(inThread(thread, `/calls/${index}`, { whole })),

@@ -8,7 +8,7 @@ export type Route =
   | ListRoute
   | ReportRoute
   | { page: "unknown" }
-  | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null };
+  | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null; timeline: boolean };
 
 /** A list of sessions: what was typed, how the sessions are sorted, and how the texts that were found. */
 export interface ListRoute {
@@ -41,6 +41,7 @@ export function parseRoute(hash: string): Route {
       },
       query: params.get("q") ?? "",
       density: asDensity(params.get("view")),
+      timeline: params.get("view") === TIMELINE,
     };
   }
   const [first = "library", ...rest] = pieces;
@@ -50,6 +51,9 @@ export function parseRoute(hash: string): Route {
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
   return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order };
 }
+
+/** The view that shows the session over time. */
+const TIMELINE = "timeline";
 
 const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats" };
 
@@ -83,6 +87,12 @@ export function sessionHref(thread: ThreadRef, target: Target = {}, query = "", 
   const search = params.toString();
   return `#/s/${encodeURIComponent(thread.session)}${agent}${search ? `?${search}` : ""}`;
 }
+
+/** The address of the timeline of a thread. */
+export const timelineHref = (thread: ThreadRef): string => {
+  const href = sessionHref(thread);
+  return `${href}${href.includes("?") ? "&" : "?"}view=${TIMELINE}`;
+};
 
 export const hasTarget = (target: Target): boolean => Object.values(target).some((value) => value !== undefined);
 

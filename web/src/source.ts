@@ -21,6 +21,7 @@ import type {
   TimelineUpdate,
   UsageSummary,
   VersionBody,
+  Waterfall,
 } from "./values";
 
 /** One conversation of a session: the main thread or an agent's, on one branch. */
@@ -139,6 +140,8 @@ export interface Source {
   filter(thread: ThreadRef, filter: Filter, start: number): Promise<FilterResult>;
   markdown(thread: ThreadRef, target: Target): Promise<string>;
   usage(thread: ThreadRef): Promise<UsageSummary>;
+  /** When the turns, the model, the tools and the agents were at work. */
+  waterfall(thread: ThreadRef): Promise<Waterfall>;
   problems(thread: ThreadRef): Promise<Problems>;
   /** The files that the session changed. */
   files(thread: ThreadRef): Promise<ChangedFiles>;

@@ -72,6 +72,8 @@ export class ThreadStore extends Store {
   errorAt: number | null = null;
   /** The last request that failed. */
   error: Error | null = null;
+  /** The part of the timeline that was shown last, and whether waits had their true length. */
+  waterfall: { from: number; to: number; true: boolean } | null = null;
   /** A message to show above the list. */
   notice: string | null = null;
   private stamp = 0;

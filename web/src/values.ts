@@ -388,6 +388,32 @@ export interface Outline {
   turns: OutlineTurn[];
 }
 
+/** When a turn began and ended, in milliseconds since 1970. */
+export interface WaterfallTurn {
+  index: number;
+  item: number;
+  start: number;
+  end: number;
+}
+
+/** When something was at work, in milliseconds since 1970. */
+export interface WaterfallSpan {
+  kind: string;
+  turn: number;
+  item: number;
+  start: number;
+  end: number;
+  name: string;
+  state: string;
+  call: number | null;
+}
+
+/** A conversation over time; what has no time is left out. */
+export interface Waterfall {
+  turns: WaterfallTurn[];
+  spans: WaterfallSpan[];
+}
+
 /** The body of a call. */
 export interface CallBody {
   id: string;

@@ -212,6 +212,7 @@ class _PageWriter:
         yield from writer.pieces()
         self._threads.append(writer.index_entry(self.chunks))
         yield writer.map_chunk()
+        yield self.chunk(writer.waterfall())
 
     def _agents(self) -> list[Agent]:
         """All agents, or those that the selected turns started."""
@@ -315,6 +316,8 @@ class _ThreadWriter:
         """The id, item and index of each call."""
         self.turns: list[tuple[int, int]] = []
         """Each turn written, with its first item."""
+        self.places: dict[int, int] = {}
+        """The items written, by their index on the branch."""
         self.outline: dict[int, schema.OutlineTurn] = {}
         """The outline, by turn."""
         self.pages: list[int] = []
@@ -329,6 +332,7 @@ class _ThreadWriter:
         self.keys = other.keys[: whole * PAGE]
         self.calls = [call for call in other.calls if call[1] < whole * PAGE]
         self.turns = [turn for turn in other.turns if turn[1] < whole * PAGE]
+        self.places = {index: at for index, at in other.places.items() if at < whole * PAGE}
         self.outline = {turn: other.outline[turn] for turn, _ in self.turns[:-1]}  # the last turn continues differently
 
     def pieces(self) -> Iterator[bytes]:
@@ -354,6 +358,7 @@ class _ThreadWriter:
             return None
         at = len(self.keys)
         self.keys.append(item.key)
+        self.places[index] = at
         self.calls += [(part.id, at, part.index) for part in parts if isinstance(part, schema.CallPart)]
         if not self.turns or self.turns[-1][0] != item.turn:
             self.turns.append((item.turn, at))
@@ -385,6 +390,21 @@ class _ThreadWriter:
         calls = {id: (item, number) for id, item, number in self.calls}
         return self.page.chunk({"outline": outline, "keys": self.keys, "calls": calls, "usage": self._usage()})
 
+    def waterfall(self) -> schema.Waterfall:
+        """When the turns that were written, and what is shown of them, were at work."""
+        agent = self.agent.id if self.agent is not None else None
+        whole = run_steps(self.page.view.waterfall(agent, self.timeline.branch))
+        turns = dict(self.turns)
+        calls = {number for _, _, number in self.calls}
+        return schema.Waterfall(
+            turns=[replace(turn, item=turns[turn.index]) for turn in whole.turns if turn.index in turns],
+            spans=[
+                replace(span, item=self.places[span.item])
+                for span in whole.spans
+                if span.item in self.places and (span.call is None or span.call in calls)
+            ],
+        )
+
     def _outline_turn(self, turn: int, at: int) -> schema.OutlineTurn:
         """A turn in the outline, which begins at this item; of chosen calls, only those have marks."""
         whole = replace(self.thread.outline_turn(self.timeline, turn), item=at)
@@ -406,6 +426,7 @@ class _ThreadWriter:
             "page": PAGE,
             "pages": self.pages,
             "map": map,
+            "waterfall": map + 1,
         }
 
     def _usage(self) -> schema.UsageSummary | None:

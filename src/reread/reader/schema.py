@@ -341,6 +341,41 @@ class Outline(Value, frozen=True):
     turns: list[OutlineTurn]
 
 
+class WaterfallTurn(Value, frozen=True):
+    """When a turn began and ended, in milliseconds since 1970."""
+
+    index: int
+    """Counted from 1."""
+    item: int
+    """Its first item."""
+    start: int
+    end: int
+
+
+class WaterfallSpan(Value, frozen=True):
+    """When something was at work, in milliseconds since 1970."""
+
+    kind: str
+    """model, tool, agent, or person for a call that waits for an answer."""
+    turn: int
+    item: int
+    start: int
+    end: int
+    name: str
+    """The model, the tool, or what the agent does."""
+    state: str = ""
+    """The state of its call."""
+    call: int | None = None
+    """The index of its call."""
+
+
+class Waterfall(Value, frozen=True):
+    """A conversation over time; what has no time is left out."""
+
+    turns: list[WaterfallTurn]
+    spans: list[WaterfallSpan]
+
+
 class CallBody(Value, frozen=True):
     """The body of a call."""
 

@@ -22,6 +22,7 @@ from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
+from reread.reader.waterfall import waterfall
 from reread.render.format import heading, notice_label, shown_path
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
@@ -283,6 +284,10 @@ class SessionView:
         numbers = range(1, timeline.turns + 1)[max(0, start) : max(0, start) + count]
         turns = [thread.outline_turn(timeline, number) for number in numbers]
         return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
+
+    def waterfall(self, agent: str | None = None, branch: int | None = None) -> Steps[schema.Waterfall]:
+        """When the turns, the model, the tools and the agents of a conversation were at work."""
+        return waterfall(self.timeline(agent, branch), lambda found: self.thread_of(found).agent_title())
 
     def call(self, index: int, *, agent: str | None = None, whole: bool = False) -> schema.CallBody:
         """The body of a call."""

@@ -10,8 +10,9 @@ import msgspec
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.history.patches import changed_lines
-from reread.model.conversation import Agent, Call, Conversation, Message, Turn, cut_turns
+from reread.model.conversation import Agent, Call, Conversation, Message, cut_turns
 from reread.session.session import Session
+from reread.session.time_spans import call_times, first_time, model_times
 from reread.tools import tool_for
 from reread.tools.nodes import Code, Diff
 from reread.tools.outcome import DONE, FAILED
@@ -169,7 +170,7 @@ def _call_facts(conversation: Conversation, agent: str | None, agent_type: str |
 def _call_fact(call: Call, agent: str | None, agent_type: str | None, cost: float, *, is_retry: bool) -> CallFact:
     state = call.state
     added, removed = _changed_lines(call) if state == DONE and tool_for(call.name).category == "edit" else (0, 0)
-    started, ended = _call_ms(call)
+    started, ended = call_times(call)
     return CallFact(
         id=call.id,
         tool=call.name,
@@ -228,14 +229,15 @@ def _turn_facts(session: Session) -> Iterator[TurnFact]:
     conversation = session.conversation
     fills = {turn.messages[0].index: fill for turn, fill in zip(conversation.turns, session.context, strict=True)}
     turns = list(cut_turns(conversation.messages, conversation.marks.ends))
-    starts = [_start(turn) for turn in turns]
+    starts = [first_time([turn.prompt, *turn.messages]) for turn in turns]
     reached = 0
     """Tokens in the context at the end of the turn before."""
     for turn, start, following in zip_longest(turns, starts, starts[1:]):
         fill = fills.get(turn.messages[0].index)
         drops = fill.compactions if fill is not None else []
         tokens = fill.tokens if fill is not None else None
-        tools, model = list(_tool_intervals(turn.calls)), list(_model_intervals(turn, start))
+        tools = list(_tool_intervals(turn.calls))
+        model = [(first, last) for _, first, last in model_times(turn.messages, start)]
         tool_ms, busy_ms = _covered(tools), _covered([*tools, *model])
         end = following if following is not None else max((last for _, last in (*tools, *model)), default=start)
         yield TurnFact(
@@ -253,31 +255,9 @@ def _turn_facts(session: Session) -> Iterator[TurnFact]:
         reached = tokens if tokens is not None else reached
 
 
-def _start(turn: Turn) -> int | None:
-    """Return when a turn began: with its prompt, or whatever comes first; None if nothing in it has a time."""
-    stamps = (message.stamp for message in (*([turn.prompt] if turn.prompt else []), *turn.messages))
-    return next((time for time in map(timestamp_ms, stamps) if time is not None), None)
-
-
-def _model_intervals(turn: Turn, start: int | None) -> Iterator[tuple[int, int]]:
-    """Yield the times from what the model was given to the end of its response."""
-    given = start
-    """When the model was given something: a prompt, a report, the results of the calls before."""
-    for message in turn.messages:
-        first = timestamp_ms(message.stamp)
-        if message.kind == "response":
-            last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
-            if first is not None and last is not None:
-                yield min(first, given if given is not None else first), max(first, last)
-            ended = [time for call in message.calls if (time := _call_ms(call)[1]) is not None]
-            given = max((time for time in (given, first, last, *ended) if time is not None), default=None)
-        elif message.role == "user" and first is not None:
-            given = max(first, given or first)
-
-
 def _tool_intervals(calls: Iterable[Call]) -> Iterator[tuple[int, int]]:
     for call in calls:
-        started, ended = _call_ms(call)
+        started, ended = call_times(call)
         if started is not None and ended is not None:
             yield started, ended
 
@@ -291,10 +271,3 @@ def _covered(intervals: Iterable[tuple[int, int]]) -> int:
             total += last - first
             reached = last
     return total
-
-
-def _call_ms(call: Call) -> tuple[int | None, int | None]:
-    """Return when a call was made and when its result was written, in milliseconds."""
-    records = call.conversation.records
-    ended = timestamp_ms(records[call.answer].envelope.timestamp) if call.answer >= 0 else None
-    return timestamp_ms(records[call.use].envelope.timestamp), ended

@@ -190,6 +190,10 @@ def _usage(view: SessionView, params: Parameters) -> Any:
     return view.usage(*params.thread)
 
 
+def _waterfall(view: SessionView, params: Parameters) -> Any:
+    return view.waterfall(*params.thread)
+
+
 def _export(view: SessionView, params: Parameters) -> Callable[[], Response]:
     path = view.session.path
     source = path if path is not None and file_exists(path) else view.session
@@ -237,6 +241,7 @@ SESSION_ROUTES: dict[str, Handler] = {
     "/filter": _filter,
     "/markdown": _markdown,
     "/usage": _usage,
+    "/waterfall": _waterfall,
     "/problems": _problems,
     "/files": _files,
     "/files/{file:number}/{version:number}": _file_version,

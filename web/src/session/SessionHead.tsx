@@ -8,7 +8,7 @@ import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
-import { sessionHref } from "../route";
+import { sessionHref, timelineHref } from "../route";
 import { useActions, type Action } from "../shell/actions";
 import type { Overview, UsageSummary } from "../values";
 import { About } from "./About";
@@ -21,7 +21,13 @@ import { SharePane } from "./SharePane";
 /** Usage is loaded again after this many new items. */
 const USAGE_STEP = 20;
 
-export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: boolean }) {
+interface Props {
+  onPlay(): void;
+  playing: boolean;
+  timeline: boolean;
+}
+
+export function SessionHead({ onPlay, playing, timeline }: Props) {
   const store = useThreadStore();
   useVersion(store);
   const { overview, source, thread } = store;
@@ -54,6 +60,14 @@ export function SessionHead({ onPlay, playing }: { onPlay(): void; playing: bool
           <button type="button" className="link-button" aria-expanded={about} onClick={() => setAbout(!about)}>
             About
           </button>
+          <a
+            className="link-button"
+            aria-current={timeline ? "page" : undefined}
+            href={timeline ? sessionHref(thread) : timelineHref(thread)}
+            title={timeline ? "Back to the messages" : "The session over time"}
+          >
+            Timeline
+          </a>
           {source.can.files && (
             <button type="button" className="link-button" aria-expanded={files} onClick={() => setFiles(!files)}>
               Files

@@ -9,7 +9,7 @@ import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
 import { useKeys } from "../kit/useKeys";
 import { detailsKey, summaryKey, thinkingKey } from "../parts/keys";
-import { hasTarget, sessionHref, type SessionRoute } from "../route";
+import { hasTarget, sessionHref, timelineHref, type SessionRoute } from "../route";
 import { useActions } from "../shell/actions";
 import { Bar } from "../shell/Bar";
 import type { Filter } from "../source";
@@ -28,6 +28,7 @@ import { SessionHead } from "./SessionHead";
 import { CONVERSATION, useConversation, useFiltered, type FilteredItems } from "./useFiltered";
 import { useSearch } from "./useSearch";
 import { useSearchHighlights } from "./useSearchHighlights";
+import { WaterfallView } from "./WaterfallView";
 
 const DENSITY_NAMES: Record<Density, string> = {
   conversation: "only prompts and last answers",
@@ -56,7 +57,9 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   const changeQuery = (text: string) => {
     setQuery(text);
     setHit(null);
-    history.replaceState(history.state, "", sessionHref(store.thread, route.target, text, route.density));
+    const href = sessionHref(store.thread, route.target, text, route.density);
+    if (route.timeline) location.hash = href;
+    else history.replaceState(history.state, "", href);
     setDrawer(text !== "");
   };
   const changeDensity = (density: Density) => {
@@ -73,7 +76,8 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   };
   const openTurn = (turn: OutlineTurn) => {
     setDrawer(false);
-    if (replay) setReplay({ ...replay, until: turn.item + 1 });
+    if (route.timeline) location.hash = sessionHref(store.thread, { turn: turn.index });
+    else if (replay) setReplay({ ...replay, until: turn.item + 1 });
     else run(goToItem(store, turn.item, null));
   };
   const openHit = (hit: SearchHit) => {
@@ -102,7 +106,21 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
   else if (!replay && density === "conversation") shown = { items: conversation, filter: CONVERSATION };
   const turnInput = useTurnInput((turn) => run(goToTurn(store, turn)));
 
-  useKeys({
+  const toggleTimeline = () => {
+    location.hash = route.timeline ? sessionHref(store.thread) : timelineHref(store.thread);
+  };
+  const pageKeys = {
+    v: toggleTimeline,
+    "[": () => stepBranch(-1),
+    "]": () => stepBranch(1),
+    "/": focusSearch,
+    Escape: () => {
+      if (query) changeQuery("");
+      else if (drawer) setDrawer(false);
+      else setReplay(null);
+    },
+  };
+  const messageKeys = {
     ...turnInput.bindings,
     j: () => run(stepTurn(store, 1)),
     k: () => run(stepTurn(store, -1)),
@@ -113,19 +131,13 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
     e: () => goToCall(goToNextError(store)),
     t: () => store.expanded.toggleThinking(),
     G: () => run(goToItem(store, store.total - 1, null)),
-    "[": () => stepBranch(-1),
-    "]": () => stepBranch(1),
     " ": play,
-    "/": focusSearch,
-    Escape: () => {
-      if (query) changeQuery("");
-      else if (drawer) setDrawer(false);
-      else setReplay(null);
-    },
-  });
+  };
+  useKeys(route.timeline ? pageKeys : { ...pageKeys, ...messageKeys });
 
   useActions([
     { name: "Search this session", keys: "/", run: focusSearch },
+    { name: route.timeline ? "Show the messages" : "Show the timeline", keys: "v", run: toggleTimeline },
     { name: "Next failed, denied or interrupted call", keys: "e", run: () => goToCall(goToNextError(store)) },
     { name: "Show or hide all thinking", keys: "t", run: () => store.expanded.toggleThinking() },
     ...DENSITIES.map((name) => ({ name: `Show ${DENSITY_NAMES[name]}`, run: () => changeDensity(name) })),
@@ -148,13 +160,19 @@ export function SessionRenderer({ route, hash }: { route: SessionRoute; hash: st
         </div>
         {drawer && <div className="backdrop" onClick={() => setDrawer(false)} />}
         <main ref={main}>
-          <SessionHead onPlay={play} playing={replay !== null} />
-          <Filters filter={filter} onChange={setFilter} filtered={filtered} density={density} onDensity={changeDensity} />
-          <MessageList
-            rows={shown?.items.indices ?? null}
-            filter={shown?.filter ?? null}
-            until={replay?.until ?? null}
-          />
+          <SessionHead onPlay={play} playing={replay !== null} timeline={route.timeline} />
+          {route.timeline ? (
+            <WaterfallView />
+          ) : (
+            <>
+              <Filters filter={filter} onChange={setFilter} filtered={filtered} density={density} onDensity={changeDensity} />
+              <MessageList
+                rows={shown?.items.indices ?? null}
+                filter={shown?.filter ?? null}
+                until={replay?.until ?? null}
+              />
+            </>
+          )}
           {turnInput.typed !== null && (
             <p className="turn-input" role="status">
               Go to turn {turnInput.typed || "…"}

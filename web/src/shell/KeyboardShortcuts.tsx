@@ -10,6 +10,7 @@ const SHORTCUTS: [keys: string, action: string][] = [
   ["t", "Show/hide all thinking"],
   ["g then a number", "Go to a turn"],
   ["gg / G", "Go to the start / end"],
+  ["v", "Show the timeline, or the messages again"],
   ["[ / ]", "Previous / next branch"],
   ["Space", "Play or pause"],
   ["/", "Search"],

@@ -1,0 +1,37 @@
+"""When the model and the tools of a turn were at work, in milliseconds since 1970."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reread.base.times import timestamp_ms
+from reread.model.conversation import Call, Message
+
+
+def first_time(messages: Iterable[Message | None]) -> int | None:
+    """Return the time of the first message that has one."""
+    times = (timestamp_ms(message.stamp) for message in messages if message is not None)
+    return next((time for time in times if time is not None), None)
+
+
+def model_times(messages: Iterable[Message], start: int | None) -> Iterator[tuple[Message, int, int]]:
+    """Yield each response of a turn with the times from what the model was given to the response's end."""
+    given = start
+    """When the model was given something: a prompt, a report, the results of the calls before."""
+    for message in messages:
+        first = timestamp_ms(message.stamp)
+        if message.kind == "response":
+            last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
+            if first is not None and last is not None:
+                yield message, min(first, given if given is not None else first), max(first, last)
+            ended = [time for call in message.calls if (time := call_times(call)[1]) is not None]
+            given = max((time for time in (given, first, last, *ended) if time is not None), default=None)
+        elif message.role == "user" and first is not None:
+            given = max(first, given or first)
+
+
+def call_times(call: Call) -> tuple[int | None, int | None]:
+    """Return when a call was made and when its result was written."""
+    records = call.conversation.records
+    ended = timestamp_ms(records[call.answer].envelope.timestamp) if call.answer >= 0 else None
+    return timestamp_ms(records[call.use].envelope.timestamp), ended
