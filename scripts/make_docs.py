@@ -1,5 +1,5 @@
 """Writes docs/reference.md from the docstrings, docs/commands.md from the help, docs/json.md from the schema of
-`show -f json`, and the tools in docs/format.md."""
+`show -f json`, the tools in docs/format.md and the columns in docs/tables.md."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import reread
 from reread import tool_types
 from reread.cli import VERBS
 from reread.cli import reread as group
+from reread.dataset.schema import TABLES
 from reread.records.blocks import union_members
 from reread.render.json_values import STRUCTS, VERSION, session_schema
 from reread.tools import all_tools
@@ -58,6 +59,7 @@ ORDER = {
         "types.Commit",
         "types.PullRequest",
     ),
+    "Tables": ("tables", "types.Tables", "types.TablesReport"),
     "Sharing": ("export", "redact", "Redaction", "types.SensitiveText", "types.Occurrence", "types.RemovalManifest"),
     "Keeping": (
         "keep",
@@ -275,6 +277,28 @@ def file_format() -> str:
     return f"{before}{TOOLS_BEGIN}\n{tool_section()}\n{TOOLS_END}{rest.partition(TOOLS_END)[2]}"
 
 
+COLUMNS_BEGIN = "<!-- The columns: made by scripts/make_docs.py. -->\n"
+COLUMNS_END = "<!-- End of the columns. -->\n"
+
+
+def tables_page() -> str:
+    """The page on tables as it is written, with the section on columns made anew."""
+    before, _, rest = (DOCS / "tables.md").read_text().partition(COLUMNS_BEGIN)
+    return f"{before}{COLUMNS_BEGIN}\n{column_section()}\n{COLUMNS_END}{rest.partition(COLUMNS_END)[2]}"
+
+
+def column_section() -> str:
+    """Every table with its columns."""
+    lines: list[str] = []
+    for table in TABLES.values():
+        lines += [f"### `{table.name}`", "", table.doc, "", "| column | type | meaning |", "|---|---|---|"]
+        for column in table.columns:
+            kind = f"{column.type}, text" if column.text else column.type
+            lines.append(f"| `{column.name}` | {kind} | {column.doc} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def tool_section() -> str:
     """The tools with the types of their inputs and results, and the fields of each type."""
     known = {id(tool): tool for tool in all_tools().values() if tool.input is not None or tool.result is not None}
@@ -372,7 +396,13 @@ def _json_type(field: dict[str, Any]) -> str:
             return str(kind)
 
 
-PAGES = {"reference.md": reference, "commands.md": commands, "json.md": session_page, "format.md": file_format}
+PAGES = {
+    "reference.md": reference,
+    "commands.md": commands,
+    "json.md": session_page,
+    "format.md": file_format,
+    "tables.md": tables_page,
+}
 
 
 if __name__ == "__main__":

@@ -123,13 +123,19 @@ OWN_HELP = {
     ("--file", "ls"),
     ("--file", "files"),
     ("--format", "share"),
-    *(("--output", verb) for verb in ("file", "keep", "share")),
+    *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
+    ("--text", "tables"),
+    ("--keep-deleted", "tables"),
     ("--to", "keep"),
     ("--yes", "keep"),
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
 `search` choose sessions and texts instead of calls, and a session has another schema than its file."""
-OWN_TYPES = {("--file", "ls"), *(("--output", verb) for verb in ("file", "keep", "share")), ("--to", "keep")}
+OWN_TYPES = {
+    ("--file", "ls"),
+    *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
+    ("--to", "keep"),
+}
 """Options that name another kind of thing: a folder to keep sessions in, one file and not several."""
 OWN_SHORT_NAMES = {("--format", "tail")}
 """`tail -f` already has another meaning."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reread.archive.archive import Archive, keep
     from reread.catalog.store import Store
     from reread.catalog.summaries import Header, sessions
+    from reread.dataset.tables import tables
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Undecided, Unreadable, Unwritable
     from reread.index.find import search
     from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
@@ -74,6 +75,7 @@ _MODULES = {
     "search": "index.find",
     "sessions": "catalog.summaries",
     "stats": "reports.stats_report",
+    "tables": "dataset.tables",
     "usage": "reports.usage_report",
 }
 """The module that defines each public name; it is imported on first use."""
@@ -120,6 +122,7 @@ __all__ = [
     "search",
     "sessions",
     "stats",
+    "tables",
     "usage",
 ]
 

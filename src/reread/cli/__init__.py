@@ -27,7 +27,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
     "Files": ("files", "file", "diff", "blame"),
-    "Check and count": ("check", "usage", "stats"),
+    "Check and count": ("check", "usage", "stats", "tables"),
     "Keep and share": ("keep", "capture", "resume", "replay", "export", "share", "secrets"),
     "Set up": ("mcp", "completion"),
 }
@@ -47,6 +47,7 @@ SYNONYMS = {
     "lint": "check",
     "cost": "usage",
     "tokens": "usage",
+    "parquet": "tables",
     "backup": "keep",
     "archive": "keep",
     "record": "capture",
@@ -121,6 +122,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread stats --by failure      see what failed, and how often
+    reread tables -o DIR           write all sessions as Parquet tables
     reread keep                    copy sessions before Claude Code deletes them
     reread capture -- claude -p …  run Claude Code and record its output
     reread resume                  continue a session in Claude Code

@@ -172,12 +172,8 @@ def edit_rows(session: Session, origin: FileOrigin, *, text: bool) -> Iterator[R
     """Yield a row for each version of the files that a session changed."""
     for history in session.files.values():
         for version in history.versions:
-            agent = session.agents.get(version.agent) if version.agent is not None else None
             row = (
-                origin.machine,
-                origin.month,
-                agent.path if agent is not None and agent.path else origin.path,
-                origin.session,
+                *origin.start,
                 version.line,
                 _uuid(version.call),
                 version.agent,

@@ -197,9 +197,9 @@ USAGE = _table(
 EDITS = _table(
     "edits",
     "One row for each version of each file that a session changed, its agents included.",
-    Column("path", STRING, "The transcript with the line: the session's, or its agent's."),
+    Column("path", STRING, "The session's transcript."),
     _SESSION,
-    Column("line", INTEGER, "The line of the record that tells of it."),
+    Column("line", INTEGER, "The line of the record that tells of it, in that transcript or in its agent's."),
     Column("uuid", STRING, "The uuid of the record with the call that made it."),
     _AGENT,
     Column("call", STRING, "The call that made it, or that showed a change from outside: `id` of `calls`."),

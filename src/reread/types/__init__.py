@@ -16,6 +16,8 @@ from reread.archive.verify import KeptEntry, KeptProblem
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import CaptureRun, StoredLine
 from reread.catalog.writer import ConversationWriter
+from reread.dataset.report import TablesReport
+from reread.dataset.tables import Tables
 from reread.history.file_text import FileText
 from reread.history.versions import FileHistory, FileVersion
 from reread.index.find import Hits
@@ -187,6 +189,8 @@ __all__ = [
     "StatsReport",
     "StoredConversation",
     "StoredLine",
+    "Tables",
+    "TablesReport",
     "Text",
     "TextEditorCodeExecutionToolResult",
     "TextEditorResult",

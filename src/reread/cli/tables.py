@@ -1,0 +1,69 @@
+"""`reread tables`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._options import json_option, merged_roots, refuse_without, root_options
+from reread.cli._output import echo_spans, print_json, print_notice, progress
+
+
+@click.command()
+@click.option("-o", "--output", metavar="DIR", help="Write Parquet files to this folder, or bring them up to date.")
+@click.option("--text", is_flag=True, help="Include the columns with what was said.")
+@click.option(
+    "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."
+)
+@json_option
+@root_options
+@click.pass_context
+def tables(
+    ctx: click.Context, output: str | None, text: bool, keep_deleted: bool, as_json: bool, root: tuple[Path, ...]
+) -> None:
+    """Write sessions as Parquet tables, or list the tables.
+
+    The tables are sessions, records, messages, calls, usage, edits and files. Only what changed is read and written
+    again. Several machines can write to one folder at the same time, and whoever reads it sees whole changes. Without
+    -o, list the tables and their columns.
+
+    \b
+    reread tables
+    reread tables -o ~/sessions
+    reread tables -o ~/sessions --text --json
+    """
+    if output is None:
+        refuse_without(ctx, "--keep-deleted", "--output", "it is about what is written")
+        return _list_tables(text, as_json)
+    from reread.base.text import plural
+    from reread.dataset.tables import tables as all_tables
+
+    found = all_tables(root=merged_roots(ctx, root) or None, text=text)
+    with progress("reading", None) as step:
+        report = found.write(output, keep_deleted=keep_deleted, progress=step)
+    for path in report.unread:
+        print_notice(f"Cannot read {path}: not included.")
+    if as_json:
+        return print_json(report)
+    for name, rows in report.rows.items():
+        click.echo(f"{name:10}{rows:>12,}")
+    read = f"{plural(report.read, 'transcript')} read, {report.unchanged:,} unchanged, {report.removed:,} removed"
+    return click.echo(f"{read}, in {output} as {report.machine}")
+
+
+def _list_tables(text: bool, as_json: bool) -> None:
+    from reread.dataset.schema import TABLES, VERSION
+
+    if as_json:
+        listed = [
+            {"name": table.name, "doc": table.doc, "columns": [column._asdict() for column in table.columns]}
+            for table in TABLES.values()
+        ]
+        return print_json({"version": VERSION, "tables": listed})
+    for table in TABLES.values():
+        echo_spans([("strong", table.name), ("", "  " + table.doc)])
+        for column in table.selected(text=text):
+            echo_spans([("", f"  {column.name:22}"), ("quiet", f"{column.type:9}"), ("", column.doc)])
+        click.echo()
+    return None

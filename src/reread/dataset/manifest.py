@@ -1,0 +1,123 @@
+"""The manifest of a machine: which files its tables consist of, and which transcripts are in them.
+
+Each change is a manifest with the next number. It names a whole, consistent set of files, is written after them, and
+never changes. So a reader that takes the highest number sees all of a change or nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from reread.dataset.place import TablePlace
+from reread.dataset.schema import USAGE, VERSION
+from reread.disk.machine import is_machine_id
+from reread.errors import Unreadable
+
+FOLDER = "_reread"
+"""Begins with an underscore, so that engines which read folders leave it out."""
+NO_MONTH = "__HIVE_DEFAULT_PARTITION__"
+"""The folder of rows without a month, which engines read as null."""
+DIGITS = 9
+
+
+class TablePart(msgspec.Struct, frozen=True):
+    """The rows of some transcripts that begin in the same month: a file for each table that has rows."""
+
+    id: str
+    month: str | None
+    rows: dict[str, int]
+    """The number of rows by table."""
+    size: int = 0
+    """Bytes of all its files."""
+    transcripts: dict[str, str] = {}
+    """The state of each transcript when it was read, by path."""
+
+    def files(self, machine: str) -> dict[str, str]:
+        """Return the names of its files by table."""
+        return {table: file_name(table, machine, self.month, self.id) for table in self.rows}
+
+
+class TablesManifest(msgspec.Struct, frozen=True):
+    """All files of a machine at one time."""
+
+    machine: str
+    sequence: int = 0
+    version: int = VERSION
+    """The version of the tables."""
+    text: bool = False
+    """True if they have the columns with text."""
+    parts: list[TablePart] = []
+    usage: list[TablePart] = []
+    """The rows of `usage`, by month of the response."""
+    usage_state: str = ""
+    """A hash of all that they depend on."""
+    usage_digests: dict[str, str] = {}
+    """A hash of the rows of each part of them."""
+
+    @property
+    def transcripts(self) -> dict[str, TablePart]:
+        """The part in which each transcript is."""
+        return {path: part for part in self.parts for path in part.transcripts}
+
+    def files(self) -> Iterator[tuple[str, str | None, str]]:
+        """Yield table, month and name of every file."""
+        for part in (*self.parts, *self.usage):
+            yield from ((table, part.month, name) for table, name in part.files(self.machine).items())
+
+    def rows(self, table: str) -> int:
+        """Return the number of rows of a table."""
+        return sum(part.rows.get(table, 0) for part in (self.usage if table == USAGE.name else self.parts))
+
+
+def file_name(table: str, machine: str, month: str | None, id: str) -> str:
+    """Return the name of a file of a table."""
+    return f"{table}/machine={machine}/month={month or NO_MONTH}/{id}.parquet"
+
+
+def newest_manifest(place: TablePlace, machine: str) -> TablesManifest | None:
+    """Return the newest manifest of a machine; None if there is none."""
+    for _ in range(100):  # the newest may be replaced by a newer one before it is read
+        numbers = _numbers(place, machine)
+        if not numbers:
+            return None
+        name = _name(machine, numbers[-1])
+        try:
+            return msgspec.json.decode(place.read(name), type=TablesManifest)
+        except FileNotFoundError:
+            continue
+        except (msgspec.DecodeError, UnicodeError) as error:
+            message = (
+                f"Cannot read {place.location(name)}: it is not a manifest of tables ({error}); delete the folder."
+            )
+            raise Unreadable(message) from error
+    raise Unreadable(f"Cannot read {place.location(FOLDER)}: its manifests are replaced too fast; try again.")
+
+
+def newest_manifests(place: TablePlace) -> list[TablesManifest]:
+    """Return the newest manifest of each machine."""
+    names = (name.split("/") for name in place.names(FOLDER))
+    machines = sorted({parts[1] for parts in names if len(parts) == 3 and is_machine_id(parts[1])})
+    return [found for machine in machines if (found := newest_manifest(place, machine)) is not None]
+
+
+def write_manifest(place: TablePlace, manifest: TablesManifest) -> bool:
+    """Write a manifest; False if another writer has written one with its number."""
+    return place.create(_name(manifest.machine, manifest.sequence), msgspec.json.encode(manifest))
+
+
+def delete_older(place: TablePlace, manifest: TablesManifest) -> None:
+    """Delete the manifests of the machine before this one."""
+    for number in _numbers(place, manifest.machine):
+        if number < manifest.sequence:
+            place.delete(_name(manifest.machine, number))
+
+
+def _numbers(place: TablePlace, machine: str) -> list[int]:
+    stems = (name.rpartition("/")[2].removesuffix(".json") for name in place.names(f"{FOLDER}/{machine}"))
+    return sorted(int(stem) for stem in stems if len(stem) == DIGITS and stem.isascii() and stem.isdigit())
+
+
+def _name(machine: str, sequence: int) -> str:
+    return f"{FOLDER}/{machine}/{sequence:0{DIGITS}}.json"

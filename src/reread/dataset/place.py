@@ -1,0 +1,138 @@
+"""Where the files of tables are: names below one folder. Files appear whole or not at all, and never change."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Protocol
+
+from reread.disk.atomic import write_atomic
+from reread.disk.layout import expand_path
+from reread.disk.lock import lock
+from reread.disk.regular import make_private_folder, open_descriptor, open_regular, read_whole
+from reread.errors import Unwritable
+
+TEMPORARY = ".tmp-"
+"""How the name of a file begins that is being written."""
+LOCK = "_reread/lock-"
+
+
+class TablePlace(Protocol):
+    """A folder, or something like one, such as a bucket."""
+
+    def names(self, below: str) -> Iterator[str]:
+        """Yield the names of all files below a folder, temporary ones included."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file; raise FileNotFoundError if there is none."""
+        ...
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file for reading at any offset; it stays readable if it is deleted."""
+        ...
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a small file, and return True; False if there is one with this name."""
+        ...
+
+    def write(self, name: str) -> IO[bytes]:
+        """Open a new file for writing; `publish` gives it its name."""
+        ...
+
+    def publish(self, name: str) -> None:
+        """Give a file that was written its name."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file if it is there and nothing prevents it."""
+        ...
+
+    def location(self, name: str) -> str:
+        """Return the path or address of a file, for engines that read it themselves."""
+        ...
+
+    def locked(self, machine: str, wait: float) -> AbstractContextManager[bool]:
+        """Be the only writer for a machine for a while; False if another one is, and does not end within the wait."""
+        ...
+
+
+class LocalPlace:
+    """A folder of this machine."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = expand_path(folder).absolute()
+        self._written: dict[str, Path] = {}
+        """The temporary files by the names that they will have."""
+
+    def names(self, below: str) -> Iterator[str]:
+        """Yield the names of all files below a folder, temporary ones included."""
+        for folder, _, files in os.walk(self.folder / below):
+            inner = Path(folder).relative_to(self.folder).as_posix()
+            yield from (f"{inner}/{file}" for file in files)
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file; raise FileNotFoundError if there is none."""
+        return read_whole(self.folder / name)
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file for reading at any offset; it stays readable if it is deleted."""
+        return open_regular(self.folder / name)  # pyright: ignore[reportReturnType]
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a small file, and return True; False if there is one with this name."""
+        path = self.folder / name
+        temporary = self._temporary(path)
+        write_atomic(temporary, [data], sync=True)
+        try:
+            os.link(temporary, path)  # unlike a rename, it replaces nothing
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without hard links
+            if os.path.lexists(path):
+                return False
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return True
+
+    def write(self, name: str) -> IO[bytes]:
+        """Open a new file for writing; `publish` gives it its name."""
+        path = self.folder / name
+        self._written[name] = temporary = self._temporary(path)
+        return os.fdopen(open_descriptor(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb")
+
+    def publish(self, name: str) -> None:
+        """Give a file that was written its name."""
+        self._written.pop(name).replace(self.folder / name)
+
+    def delete(self, name: str) -> None:
+        """Delete a file if it is there and nothing prevents it."""
+        path = self._written.pop(name, self.folder / name)
+        with suppress(OSError):  # on Windows, a reader may still have it open; a later writer deletes it
+            path.unlink()
+
+    def location(self, name: str) -> str:
+        """Return the path of a file."""
+        return str(self.folder / name)
+
+    @contextmanager
+    def locked(self, machine: str, wait: float) -> Generator[bool]:
+        """Be the only writer for a machine for a while; False if another one is, and does not end within the wait."""
+        path = self.folder / f"{LOCK}{machine}"
+        try:
+            make_private_folder(path.parent)
+            descriptor = open_descriptor(path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise Unwritable.at(path, error) from error
+        try:
+            yield lock(descriptor, wait=wait)
+        finally:
+            os.close(descriptor)
+
+    def _temporary(self, path: Path) -> Path:
+        make_private_folder(path.parent)
+        return path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")

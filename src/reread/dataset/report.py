@@ -1,0 +1,25 @@
+"""What bringing tables up to date did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+Progress = Callable[[int], None]
+"""Called with the number of transcripts that were read."""
+
+
+class TablesReport(msgspec.Struct, frozen=True):
+    """What bringing tables up to date did."""
+
+    machine: str
+    rows: dict[str, int]
+    """The number of rows of this machine by table."""
+    read: int
+    """Transcripts that were read."""
+    unchanged: int
+    removed: int
+    """Transcripts whose rows were removed because they are gone."""
+    unread: tuple[str, ...] = ()
+    """Transcripts that could not be read: they have no rows."""

@@ -1,0 +1,147 @@
+"""Sessions as Arrow tables, from transcripts or from the Parquet files made of them.
+
+pyarrow is imported when a table is asked for: this module has public names, which must be there without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from reread.dataset.extra import require
+from reread.dataset.manifest import TablesManifest, newest_manifests
+from reread.dataset.place import LocalPlace, TablePlace
+from reread.dataset.report import Progress, TablesReport
+from reread.dataset.rows import Row
+from reread.dataset.schema import PARTITIONS, TABLES, USAGE
+from reread.dataset.settled import settled_rows
+from reread.dataset.transcripts import TranscriptFile
+from reread.disk.file_set import FileSet, find_files
+from reread.disk.machine import machine_id
+from reread.errors import Misuse, NotFound, RereadError, Unreadable, naming_file
+
+RecordBatch = RecordBatchReader = Any
+"""The types of pyarrow, which has no type stubs."""
+
+
+def tables(
+    folder: str | Path | None = None, *, root: str | Path | Sequence[str | Path] | None = None, text: bool = False
+) -> Tables:
+    """Return all sessions of this machine, or those below `root`, as tables.
+
+    `tables()["calls"]` is an Arrow `RecordBatchReader`. It reads transcripts while it is read, one at a time. With
+    `folder`, it reads the Parquet files that `write` or `reread tables -o` wrote there, of all machines. `text` adds
+    the columns with what was said.
+    """
+    require("pyarrow")
+    if folder is None:
+        return Tables(find_in=[root] if isinstance(root, str | Path) else root, text=text)
+    if root is not None:
+        raise Misuse("Cannot read the tables of a folder and of a root together; use one of them.")
+    return WrittenTables(LocalPlace(folder), text=text)
+
+
+class Tables(Mapping[str, RecordBatchReader]):
+    """The tables by name, read from transcripts; each time one is asked for, it is read from its beginning."""
+
+    def __init__(self, find_in: Sequence[str | Path] | None = None, *, text: bool = False) -> None:
+        self.text = text
+        """True if they have the columns with text."""
+        self.unread: list[str] = []
+        """Transcripts that could not be read, filled while tables are read."""
+        self._roots = find_in
+
+    def __getitem__(self, name: str) -> RecordBatchReader:
+        from reread.dataset.arrow import arrow_schema, pyarrow
+
+        if name not in TABLES:
+            raise KeyError(name)
+        schema = arrow_schema(TABLES[name], text=self.text)
+        return pyarrow.RecordBatchReader.from_batches(schema, self._batches(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES)
+
+    def __len__(self) -> int:
+        return len(TABLES)
+
+    def write(
+        self, folder: str | Path, *, keep_deleted: bool = False, progress: Progress | None = None
+    ) -> TablesReport:
+        """Write the tables to a folder as Parquet, or bring them up to date there, reading only what changed.
+
+        Rows of transcripts that are gone are removed, unless `keep_deleted`.
+        """
+        from reread.dataset.update import TableUpdate
+
+        options: dict[str, Any] = {"text": self.text, "keep_deleted": keep_deleted, "progress": progress}
+        return TableUpdate(LocalPlace(folder), machine_id(), find_files(self._roots), **options).run()[1]
+
+    def _batches(self, name: str) -> Iterator[RecordBatch]:
+        from reread.dataset.arrow import batches
+
+        machine, files = machine_id(), find_files(self._roots)
+        rows = settled_rows(files, machine) if name == USAGE.name else self._rows(name, machine, files)
+        yield from batches(TABLES[name], rows, text=self.text)
+
+    def _rows(self, name: str, machine: str, files: FileSet) -> Iterator[Row]:
+        for path in sorted(files.states):
+            try:
+                with naming_file(path):
+                    yield from (row for _, row in TranscriptFile(path, machine).rows([name], text=self.text))
+            except (RereadError, OSError):
+                self.unread.append(path)
+
+
+class WrittenTables(Tables):
+    """Tables read from Parquet files, as the newest manifest of each machine names them."""
+
+    def __init__(self, place: TablePlace, *, text: bool = False) -> None:
+        super().__init__(text=text)
+        self.place = place
+
+    def manifests(self) -> list[TablesManifest]:
+        """Return the newest manifest of each machine."""
+        found = newest_manifests(self.place)
+        if not found:
+            raise NotFound(f"No tables in {self.place.location('')}; write them there with `reread tables -o`.")
+        for manifest in found:
+            if self.text and not manifest.text:
+                raise Misuse(f"The tables of {manifest.machine} have no text; write them with `reread tables --text`.")
+        return found
+
+    def write(
+        self, folder: str | Path, *, keep_deleted: bool = False, progress: Progress | None = None
+    ) -> TablesReport:
+        """Raise Misuse: these tables are written already."""
+        raise Misuse("Cannot write tables that were read from a folder; use `reread.tables()` without one.")
+
+    def _batches(self, name: str) -> Iterator[RecordBatch]:
+        """Yield the rows of a table; all its files are opened first, so that later changes do not matter."""
+        from reread.dataset.arrow import arrow_schema, pyarrow
+        from reread.dataset.parquet import parquet
+
+        schema = arrow_schema(TABLES[name], text=self.text)
+        with ExitStack() as stack:
+            for machine, month, file in self._open(name, stack):
+                for batch in parquet.ParquetFile(file).iter_batches(columns=schema.names[len(PARTITIONS) :]):
+                    own = [pyarrow.array([value] * batch.num_rows, pyarrow.string()) for value in (machine, month)]
+                    yield pyarrow.RecordBatch.from_arrays([*own, *batch.columns], schema=schema)
+
+    def _open(self, name: str, stack: ExitStack) -> list[tuple[str, str | None, Any]]:
+        """Open the files of a table; if one is deleted meanwhile, a newer manifest names others."""
+        tried: list[TablesManifest] = []
+        while (manifests := self.manifests()) != tried:
+            tried = manifests
+            opened: list[tuple[str, str | None, Any]] = []
+            with suppress(FileNotFoundError), ExitStack() as attempt:
+                for manifest in manifests:
+                    for table, month, file in manifest.files():
+                        if table == name:
+                            opened.append((manifest.machine, month, attempt.enter_context(self.place.open(file))))
+                stack.push(attempt.pop_all())
+                return opened
+        where = self.place.location(name)
+        raise Unreadable(f"Cannot read {where}: a file is missing; run `reread tables -o` again to write it.")

@@ -1,0 +1,207 @@
+"""Bring tables in a folder up to date: only transcripts that changed are read.
+
+New rows go to new files. A part with rows that are no longer right, or a small one of the same month, is written
+again together with them. Then a manifest makes the change visible as a whole, and what it no longer names is deleted.
+Whoever is killed leaves files without a manifest, which the next writer deletes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from reread.accounting.prices import current_prices
+from reread.base import jsontext
+from reread.dataset.manifest import (
+    FOLDER,
+    TablePart,
+    TablesManifest,
+    delete_older,
+    newest_manifest,
+    write_manifest,
+)
+from reread.dataset.parquet import PartsWriter, write_usage
+from reread.dataset.place import TablePlace
+from reread.dataset.report import Progress, TablesReport
+from reread.dataset.rows import Row
+from reread.dataset.schema import TABLES, VERSION
+from reread.dataset.settled import settled_rows
+from reread.dataset.transcripts import TranscriptFile, path_text, transcript_states
+from reread.disk.cache import FileState
+from reread.disk.file_set import FileSet
+from reread.errors import RereadError, Unwritable, naming_file
+
+SMALL_PART = 8 << 20
+"""A part of fewer bytes is joined with others of its month when that month changes."""
+WAIT_SECONDS = 600.0
+ATTEMPTS = 20
+
+
+class TableUpdate:
+    """One run over the transcripts of this machine."""
+
+    def __init__(
+        self,
+        place: TablePlace,
+        machine: str,
+        files: FileSet,
+        *,
+        text: bool = False,
+        keep_deleted: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.place, self.machine, self.text, self.keep_deleted = place, machine, text, keep_deleted
+        self.files = files
+        self._progress = progress
+        self._unread: list[str] = []
+
+    def run(self, *, wait: float = WAIT_SECONDS) -> tuple[TablesManifest, TablesReport]:
+        """Bring the tables up to date; if another writer is at it for longer than `wait` seconds, raise Unwritable."""
+        with self.place.locked(self.machine, wait) as alone:
+            if not alone:
+                folder = self.place.location(FOLDER)
+                raise Unwritable(f"Cannot write {folder}: another process is writing there; try again when it is done.")
+            for _ in range(ATTEMPTS):
+                done = self._attempt()
+                if done is not None:
+                    return done
+        raise Unwritable(f"Cannot write {self.place.location(FOLDER)}: other machines use the name {self.machine}.")
+
+    def _attempt(self) -> tuple[TablesManifest, TablesReport] | None:
+        """Make one change; None if another writer was faster."""
+        known = newest_manifest(self.place, self.machine)
+        whole = self._sweep(known)
+        base = known if known is not None and whole and (known.version, known.text) == (VERSION, self.text) else None
+        before = base or TablesManifest(self.machine, known.sequence if known is not None else 0, text=self.text)
+        held = before.transcripts
+        files = self._all_files(held)
+        states = {path_text(path): (path, state) for path, state in transcript_states(files.states).items()}
+        gone = set[str]() if self.keep_deleted else {path for path in held if path not in states}
+        read = {path: part.transcripts[path] for path, part in held.items()}
+        changed = {path for path, (_, state) in states.items() if read.get(path) != state}
+        parts = PartsWriter(self.place, self.machine, text=self.text)
+        usage: list[TablePart] = []
+        self._unread.clear()
+        try:
+            kept = self._write_parts(before, files, states, changed, gone, parts)
+            fresh = parts.finish()
+            usage, state, digests = self._write_usage(before, files)
+            after = TablesManifest(
+                self.machine, before.sequence + 1, VERSION, self.text, [*kept, *fresh], usage, state, digests
+            )
+            if self._is_same(before, after) and base is not None:
+                return before, self._report(before, 0, len(states), 0)
+            if not self._commit(known, after):
+                raise _Overtaken
+        except BaseException as error:
+            parts.abandon()
+            for part in usage:
+                if part not in before.usage:
+                    self._delete(part)
+            if isinstance(error, _Overtaken):
+                return None
+            raise
+        return after, self._report(after, len(changed) - len(self._unread), len(states) - len(changed), len(gone))
+
+    def _all_files(self, held: dict[str, TablePart]) -> FileSet:
+        """Return the files of the sweep, and those that are in the tables from elsewhere."""
+        states = dict(self.files.states)
+        tops = tuple(os.path.join(folder, "") for folder in self.files.folders)
+        for path in held:
+            if path not in states and not path.startswith(tops):
+                with suppress(OSError):
+                    states[path] = FileState.at(path)
+        return FileSet(states, self.files.folders, self.files.failures)
+
+    def _write_parts(
+        self,
+        before: TablesManifest,
+        files: FileSet,
+        states: dict[str, tuple[str, str]],
+        changed: set[str],
+        gone: set[str],
+        parts: PartsWriter,
+    ) -> list[TablePart]:
+        """Write what changed and what has to be written again, and return the parts that stay as they are."""
+        removed = changed | gone
+        months = {part.month for part in before.parts if not removed.isdisjoint(part.transcripts)}
+        for path in sorted(changed, key=lambda path: (files.states[states[path][0]].modified, path)):
+            name, state = states[path]
+            try:
+                with naming_file(name):
+                    transcript = TranscriptFile(Path(name), self.machine)
+                    months.add(transcript.origin.month)
+                    parts.add_transcript(transcript, state)
+            except (RereadError, OSError):
+                self._unread.append(name)
+            if self._progress is not None:
+                self._progress(1)
+        kept: list[TablePart] = []
+        for part in before.parts:
+            is_stale = not removed.isdisjoint(part.transcripts)
+            if is_stale or (part.month in months and part.size < SMALL_PART):
+                parts.add_part(part, removed)
+            else:
+                kept.append(part)
+        return kept
+
+    def _write_usage(self, before: TablesManifest, files: FileSet) -> tuple[list[TablePart], str, dict[str, str]]:
+        """Settle the usage of all files, and write the months that are not as they were."""
+        content = (sorted(files.states.items()), self.keep_deleted, msgspec.json.encode(current_prices().table))
+        state = hashlib.blake2b(jsontext.dumps(content), digest_size=16).hexdigest()
+        if state == before.usage_state:
+            return before.usage, state, before.usage_digests
+        by_month: dict[str | None, list[Row]] = {}
+        for row in settled_rows(files, self.machine, keep_deleted=self.keep_deleted):
+            by_month.setdefault(row[1], []).append(row)
+        old = {part.month: part for part in before.usage}
+        parts: list[TablePart] = []
+        digests: dict[str, str] = {}
+        for month, rows in sorted(by_month.items(), key=lambda item: item[0] or ""):
+            digest = hashlib.blake2b(repr(rows).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
+            part = old.get(month)
+            if part is None or before.usage_digests.get(part.id) != digest:
+                part = write_usage(self.place, self.machine, month, rows)
+            parts.append(part)
+            digests[part.id] = digest
+        return parts, state, digests
+
+    def _is_same(self, before: TablesManifest, after: TablesManifest) -> bool:
+        return (before.parts, before.usage, before.usage_state) == (after.parts, after.usage, after.usage_state)
+
+    def _commit(self, known: TablesManifest | None, after: TablesManifest) -> bool:
+        """Give the new files their names, write the manifest, and delete what it no longer names."""
+        old = {name for _, _, name in known.files()} if known is not None else set[str]()
+        new = {name for _, _, name in after.files()}
+        for name in sorted(new - old):
+            self.place.publish(name)
+        if not write_manifest(self.place, after):
+            return False
+        for name in old - new:
+            self.place.delete(name)
+        delete_older(self.place, after)
+        return True
+
+    def _sweep(self, known: TablesManifest | None) -> bool:
+        """Delete the files of writers that were killed, for nobody else writes now; True if none is missing."""
+        named = {name for _, _, name in known.files()} if known is not None else set[str]()
+        found = {name for table in TABLES for name in self.place.names(f"{table}/machine={self.machine}")}
+        for name in found - named:
+            self.place.delete(name)
+        return named <= found
+
+    def _delete(self, part: TablePart) -> None:
+        for name in part.files(self.machine).values():
+            self.place.delete(name)
+
+    def _report(self, manifest: TablesManifest, read: int, unchanged: int, removed: int) -> TablesReport:
+        rows = {table: manifest.rows(table) for table in TABLES}
+        return TablesReport(self.machine, rows, read, unchanged, removed, tuple(sorted(self._unread)))
+
+
+class _Overtaken(Exception):
+    """Another writer has written the next manifest."""
