@@ -36,7 +36,7 @@ import reread
 from reread.disk.file_set import find_files
 from reread.disk.lock import lock
 from reread.errors import Misuse
-from reread.index import engine, store, update
+from reread.index import changed, engine, index_files, store, update
 from reread.index.find import find
 from reread.index.hits import Hit
 from reread.index.store import index_folder, open_reader
@@ -467,7 +467,7 @@ def test_a_search_while_another_process_writes_says_so(root: Path, monkeypatch: 
 def test_an_unreadable_file_does_not_stop_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(root, user("needle"))
     write(root, user("needle"), name="b")
-    monkeypatch.setattr(update, "is_readable", lambda path: not path.endswith("b.jsonl"))
+    monkeypatch.setattr(changed, "is_readable", lambda path: not path.endswith("b.jsonl"))
     assert len(hits(root, "needle")) == 1
 
 
@@ -475,7 +475,7 @@ def test_a_long_update_is_committed_in_parts_and_goes_on_after_a_kill(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reread.index.file_pass.CHUNK", 2000)
-    monkeypatch.setattr(update, "COMMIT_BYTES", 4000)
+    monkeypatch.setattr(index_files, "COMMIT_BYTES", 4000)
     write(root, *(user(f"needle {n} " + "word " * 20) for n in range(100)))
     read: list[int] = []
 

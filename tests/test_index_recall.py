@@ -18,11 +18,12 @@ from reread.base.joined_text import without_escapes
 from reread.cli._options import SAMPLES
 from reread.disk import layout
 from reread.disk.file_set import find_files
+from reread.disk.layout import session_file
 from reread.index.find import find
-from reread.index.hits import session_file
 from reread.index.scan import units_after
 from reread.index.terms import LONGEST, camel_pieces, words
-from reread.index.units import KINDS, is_own_call
+from reread.index.unit import KINDS
+from reread.index.units import is_own_call
 from reread.index.update import unindexed
 from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts
 

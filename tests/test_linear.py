@@ -15,7 +15,7 @@ import reread
 from reread.disk.cache import FileState
 from reread.index.file_pass import FilePass
 from reread.index.store import Cursor
-from reread.index.units import Carry
+from reread.index.unit import Carry
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 

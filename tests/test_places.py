@@ -10,8 +10,9 @@ from test_index_recall import FOLDERS, files_in
 
 from reread.disk.file_set import find_files
 from reread.index import places
-from reread.index.hits import Hit, HitBuilder, OpenedSession
+from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet
+from reread.index.opened_session import OpenedSession
 from reread.index.places import PlacesTable, forget_places
 from reread.index.query import And
 from reread.index.scan import scan

@@ -10,7 +10,7 @@ from reread.index.matching import UnitFacts, best_span, matches, pattern_of, sni
 from reread.index.query import KIND_WORDS, And, InProject, Kinds, Named, Node, Not, Or, Words, parse_query
 from reread.index.regex import compile_pattern, required_words
 from reread.index.terms import camel_pieces, prepare, words
-from reread.index.units import Unit
+from reread.index.unit import Unit
 
 
 def word(*words: str, **more: bool) -> Words:

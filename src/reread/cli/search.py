@@ -114,7 +114,6 @@ def search(
     """
     from reread.index.find import NEWEST, RELEVANCE
     from reread.index.find import search as search_sessions
-    from reread.index.hits import hit_value
 
     roots = merged_roots(ctx, root)
     with progress("indexing", None) as step:
@@ -142,6 +141,8 @@ def search(
     if open_first and hits:
         _open(hits[0].link, roots)
     elif as_json:
+        from reread.index.hits import hit_value
+
         print_json({"hits": [hit_value(hit) for hit in hits], "total": found.total})
     elif not hits:
         click.echo("No matches. Use fewer or shorter words, or a prefix such as handl*.", err=True)

@@ -397,3 +397,12 @@ def project_from_folder(folder: str, name: str) -> str:
     if _WINDOWS_DRIVE.match(name):
         return normalize_folder(f"{name[0]}:\\" + name[3:].replace("-", "\\"))
     return name.replace("-", "/") if name.startswith("-") else name
+
+
+def session_file(path: str, session: str = "") -> str:
+    """Return the session's file that an agent's file belongs to; other files are their own."""
+    if not os.path.basename(path).startswith(AGENT_PREFIX):
+        return path
+    above, found, _ = path.replace("\\", "/").partition(f"/{SUBAGENTS}/")
+    main = f"{above}.jsonl" if found else str(Path(path).with_name(f"{session}.jsonl"))
+    return main if (found or session) and is_file(main) else path

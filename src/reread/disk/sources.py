@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
 import weakref
@@ -48,6 +47,8 @@ class TempFileSource:
 
     def __init__(self) -> None:
         self.path: Path | None = None
+        import tempfile  # takes some milliseconds
+
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
         self._size = 0
         weakref.finalize(self, self._file.close)

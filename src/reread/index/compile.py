@@ -10,10 +10,9 @@ from typing import Any
 from reread.disk import layout
 from reread.disk.file_set import FileSet
 from reread.index.engine import tantivy
-from reread.index.hits import session_file
 from reread.index.query import And, Errors, InProject, InSession, Kinds, Named, Node, Not, Or, Period, Words
 from reread.index.store import TAIL_BIT, Cursor, IndexReader, file_id
-from reread.index.units import KINDS
+from reread.index.unit import KINDS
 
 PIECE_WEIGHT = 0.4
 """How much a part of an identifier counts, compared to a whole word."""
@@ -95,7 +94,7 @@ class _Compiler:
         return _filter(tantivy.Query.exists_query("kind"))
 
     def _project(self, path: str) -> str:
-        return self._reader.cursors[path].cwd or layout.guess_project(Path(session_file(path)))
+        return self._reader.cursors[path].cwd or layout.guess_project(Path(layout.session_file(path)))
 
     def _sessions(self, accepts: Callable[[str], bool]) -> Any:
         """Return a query for the sessions whose main file is accepted, with their agents."""
@@ -103,7 +102,7 @@ class _Compiler:
         known: dict[str, bool] = {}
         chosen: list[str] = []
         for path in cursors:
-            main = session_file(path) if os.path.basename(path).startswith(layout.AGENT_PREFIX) else path
+            main = layout.session_file(path) if os.path.basename(path).startswith(layout.AGENT_PREFIX) else path
             main = main if main in cursors else path
             if main not in known:
                 known[main] = accepts(main)

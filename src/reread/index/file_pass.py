@@ -13,7 +13,8 @@ from reread.base.times import timestamp_ms
 from reread.disk.derived import proof_at
 from reread.disk.sources import Source
 from reread.index.store import Cursor, UnitPosition
-from reread.index.units import CALL_ID, Carry, Unit, add_stream_event, is_stream_start, partial_units, record_units
+from reread.index.unit import CALL_ID, Carry, Unit
+from reread.index.units import add_stream_event, is_stream_start, partial_units, record_units
 from reread.records import dialects
 from reread.records.arrays import is_array
 from reread.records.decode import NATIVE_TYPES, Decoder, Record, slow_records

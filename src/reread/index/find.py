@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reread.base.times import TimeLike, parse_bound_ms
 from reread.disk.file_set import FileSet, find_files
 from reread.errors import Misuse
-from reread.index import scan, update
+from reread.index import update
 from reread.index.compile import compile_query
-from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import And, Errors, InProject, InSession, Node, Not, Or, Period, named, parse_kinds, parse_query
 from reread.index.regex import compile_pattern, required_literals, required_words
-from reread.index.store import BrokenIndex, IndexReader, UnitPlace, drop_index, is_available
-from reread.index.unit_reader import FoundUnit, UnitReader
-from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+from reread.index.store import BrokenIndex, Cursor, IndexReader, UnitPlace, drop_index, is_available
+from reread.index.unit import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+
+if TYPE_CHECKING:
+    from reread.index.hits import Hit
+    from reread.index.unit_reader import FoundUnit
 
 RELEVANCE, NEWEST = "relevance", "newest"
 CANDIDATES = 200
@@ -34,6 +36,7 @@ MOST_VERIFIED, BATCH = 4000, 500
 """How many texts that may match a regular expression are read, newest first, if enough of them do; and at once."""
 WAIT_SECONDS = 30.0
 """How long a search waits for another process that updates the index."""
+NO_ENGINE = "There is no search engine for this platform, so the files were searched."
 NOTES = {
     update.BEHIND: "Another process is updating the index; the newest texts may be missing.",
     update.UNWRITABLE: "The search index cannot be written, so files that are not in it were searched one by one.",
@@ -41,7 +44,7 @@ NOTES = {
 """What limits an answer, by the state of the index."""
 
 
-class Hits(Iterator[Hit]):
+class Hits(Iterator["Hit"]):
     """The hits of a search; each is read from its session when it is taken."""
 
     def __init__(self, hits: Iterator[Hit], total: int, note: str = "") -> None:
@@ -150,35 +153,52 @@ def _find(
     tree = required_words(query) if regex else parse_query(query)
     node = And((tree, *filters))
     reader, state = refresh(files)
-    builder = HitBuilder(keys)
     mark = _marker(tree, pattern)
     rest = update.unindexed(reader, files) if reader is None or state in (update.NEARLY, update.UNWRITABLE) else {}
-    scanned = sorted(scan.scan(node, rest, files.failures, pattern), key=_recency)
+    scanned = _scan(node, rest, files, pattern) if rest else []
     if reader is None:
-        return Hits(_hits(builder, islice(scanned, start, None), mark, limit), len(scanned), _note(state, files))
+        return Hits(_hits(keys, islice(scanned, start, None), mark, limit), len(scanned), _note(state, files))
     compiled = compile_query(node, reader, files, rest)
     wanted_count = None if limit is None else start + limit
     note = _note(state, files)
     if pattern is not None:
         _, places = ranked_places(reader, compiled, NEWEST, None)
-        verified, more = _verify(UnitReader(reader), places, pattern, wanted_count)
+        verified, more = _verify(reader, places, pattern, wanted_count)
         total, units, note = len(verified), iter(verified), " ".join(filter(None, [more, note]))
     else:
         total, places = ranked_places(reader, compiled, order, wanted_count)
-        units = UnitReader(reader).units(places)
+        units = _units(reader, places)
     found = merge(scanned, units, key=_recency) if pattern is not None or order == NEWEST else chain(scanned, units)
-    return Hits(_hits(builder, islice(found, start, None), mark, limit), len(scanned) + total, note)
+    return Hits(_hits(keys, islice(found, start, None), mark, limit), len(scanned) + total, note)
 
 
 def _recency(found: FoundUnit) -> int:
     return -found.time_ms
 
 
+def _scan(node: Node, rest: Mapping[str, Cursor], files: FileSet, pattern: re.Pattern[str] | None) -> list[FoundUnit]:
+    """Return the units that match in files that the index does not have as they are, the newest first."""
+    from reread.index.scan import scan
+
+    return sorted(scan(node, rest, files.failures, pattern), key=_recency)
+
+
+def _units(reader: IndexReader, places: Sequence[UnitPlace]) -> Iterator[FoundUnit]:
+    """Yield the units at some places; what reads them is imported if there are any."""
+    if places:
+        from reread.index.unit_reader import UnitReader
+
+        yield from UnitReader(reader).units(places)
+
+
 def _verify(
-    units: UnitReader, places: Sequence[UnitPlace], pattern: re.Pattern[str], enough: int | None
+    reader: IndexReader, places: Sequence[UnitPlace], pattern: re.Pattern[str], enough: int | None
 ) -> tuple[list[FoundUnit], str]:
     """Return the units that match a pattern; and, if there are enough and many more that may, a note that says so."""
+    from reread.index.unit_reader import UnitReader
+
     verified: list[FoundUnit] = []
+    units = UnitReader(reader)
     literals = required_literals(pattern)
     for first in range(0, len(places), BATCH):
         found = units.units(places[first : first + BATCH], literals)
@@ -191,7 +211,7 @@ def _verify(
 
 def _note(state: str, files: FileSet) -> str:
     """Say what limits an answer."""
-    note = NOTES.get(state, "") if is_available() else scan.NO_ENGINE
+    note = NOTES.get(state, "") if is_available() else NO_ENGINE
     return " ".join(filter(None, [note, *files.failures]))
 
 
@@ -199,7 +219,7 @@ def _refresh(progress: update.Progress | None) -> Callable[[FileSet], update.Ref
     return lambda files: update.refresh(files, wait=WAIT_SECONDS, progress=progress, least=update.LEAST)
 
 
-Mark = Callable[[FoundUnit], Snippet]
+Mark = Callable[["FoundUnit"], Snippet]
 
 
 def _marker(tree: Node, pattern: re.Pattern[str] | None) -> Mark:
@@ -236,11 +256,16 @@ def _weight(place: UnitPlace, now_ms: float) -> float:
     return WEIGHTS[KINDS[place.kind]] * (0.5 + 0.5 * 0.5 ** (days / HALF_LIFE_DAYS))
 
 
-def _hits(builder: HitBuilder, units: Iterable[FoundUnit], mark: Mark, limit: int | None) -> Iterator[Hit]:
+def _hits(keys: Mapping[str, str] | None, units: Iterator[FoundUnit], mark: Mark, limit: int | None) -> Iterator[Hit]:
     """Make hits of units, each place once: a record may have been written several times."""
+    first = next(units, None)
+    if first is None:
+        return
+    from reread.index.hits import HitBuilder  # not needed if nothing matches
+
     seen: set[tuple[object, ...]] = set()
-    with closing(builder):
-        for found in units:
+    with closing(HitBuilder(keys)) as builder:
+        for found in chain([first], units):
             if limit is not None and len(seen) >= limit:
                 return
             hit = builder.hit(found, mark(found))

@@ -12,7 +12,7 @@ import msgspec
 from reread.disk import layout
 from reread.index.query import And, Errors, InProject, InSession, Kinds, Named, Node, Not, Or, Period, Words
 from reread.index.terms import CJK, camel_pieces, has_cjk, words
-from reread.index.units import Unit
+from reread.index.unit import Unit
 
 AROUND = 80
 """How many characters are shown on each side of a match."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -23,10 +23,12 @@ from reread.disk.derived import Derived, DerivedValues, compressed, decompressed
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.model.content import content_blocks
-from reread.model.conversation import Conversation
 from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
 from reread.records.decode import Record
-from reread.session.saved_fold import code_format
+from reread.session.code_format import code_format
+
+if TYPE_CHECKING:
+    from reread.model.conversation import Conversation
 
 TABLE = "places"
 FORMAT = 1

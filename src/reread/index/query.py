@@ -10,7 +10,7 @@ import msgspec
 from reread.base.times import parse_bound_ms
 from reread.errors import Misuse
 from reread.index.terms import words
-from reread.index.units import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+from reread.index.unit import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 
 LONGEST = 2000
 DEEPEST = 50

@@ -10,14 +10,11 @@ from reread.disk import layout
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.file_pass import FilePass
-from reread.index.hits import session_file
 from reread.index.matching import UnitFacts, matches
 from reread.index.query import Node
 from reread.index.store import Cursor, UnitPosition
+from reread.index.unit import Unit
 from reread.index.unit_reader import FoundUnit
-from reread.index.units import Unit
-
-NO_ENGINE = "There is no search engine for this platform, so the files were searched."
 
 
 def scan(
@@ -27,7 +24,7 @@ def scan(
     for path, unit, position, cwd in units_after(cursors, failures):
         if pattern is not None and not pattern.search(unit.text):
             continue
-        main = session_file(path)
+        main = layout.session_file(path)
         project = cwd or layout.guess_project(Path(main))
         facts = UnitFacts(position.time_ms, position.model, position.branch, project, Path(main).stem)
         if matches(node, unit, facts):

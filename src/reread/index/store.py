@@ -23,7 +23,7 @@ from reread.disk.regular import PRIVATE_FOLDER, is_own, make_own_folder, open_ow
 from reread.errors import Unwritable
 from reread.index.engine import tantivy
 from reread.index.terms import LONGEST, camel_pieces, prepare
-from reread.index.units import KINDS, Carry, Unit
+from reread.index.unit import KINDS, Carry, Unit
 
 FORMAT = 3
 """Change it when units are made or indexed differently: the index is then built anew."""

@@ -9,18 +9,8 @@ from typing import NamedTuple
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.index.store import IndexReader, UnitPlace
-from reread.index.units import (
-    INPUT,
-    KINDS,
-    RESULT,
-    TEXT,
-    THINKING,
-    Carry,
-    Unit,
-    add_stream_event,
-    partial_units,
-    record_units,
-)
+from reread.index.unit import INPUT, KINDS, RESULT, TEXT, THINKING, Carry, Unit
+from reread.index.units import add_stream_event, partial_units, record_units
 from reread.records.decode import Record
 
 LONGEST_STREAM = 8 << 20

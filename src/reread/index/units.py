@@ -11,10 +11,22 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-import msgspec
-
 from reread.base.coerce import as_dict, as_str
 from reread.base.joined_text import LONG, joined_text, without_escapes
+from reread.index.unit import (
+    CALL_ID,
+    INPUT,
+    NOTICE,
+    PROMPT,
+    RESULT,
+    TEXT,
+    THINKING,
+    TITLE,
+    CarriedCall,
+    Carry,
+    PartialBlock,
+    Unit,
+)
 from reread.model.authors import HUMAN, user_kind
 from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
@@ -33,16 +45,6 @@ from reread.records.dialects import stored
 from reread.records.envelope import to_envelope
 from reread.tools.outcome import DONE, outcome_of
 
-KINDS = PROMPT, TEXT, THINKING, INPUT, RESULT, NOTICE, TITLE = (
-    "prompt",
-    "text",
-    "thinking",
-    "input",
-    "result",
-    "notice",
-    "title",
-)
-"""The kinds of unit."""
 PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "filenames", "files")
 """The fields of an input or a structured result that name files."""
 MOST_FILES = 200
@@ -61,57 +63,9 @@ TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summ
 """The types of record that name the session, and the field with the title."""
 SPOKEN_STATE = {"pr-link": ("prUrl", "prRepository"), "task-summary": ("summary",), "agent-name": ("agentName",)}
 """The types of session state that views show, and the fields with their texts."""
-CALL_ID = "toolu_"
-"""How the ids of calls begin that the API made."""
 OWN_TOOL = "mcp__reread__"
 _OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\$\(|\b(?:uvx|run|-m|exec|time))\s*reread(?:\s|$)")
 """A shell command that calls reread: such calls are left out, or every search would find earlier searches."""
-
-
-class Unit(msgspec.Struct, gc=False):
-    """One text of a record."""
-
-    kind: str
-    text: str
-    tool: str = ""
-    files: tuple[str, ...] = ()
-    error: bool = False
-    call: str = ""
-    """The id of the call, of an input or a result."""
-
-
-class CarriedCall(msgspec.Struct, gc=False, array_like=True):
-    """A call that has no result yet."""
-
-    tool: str
-    files: tuple[str, ...] = ()
-    own: bool = False
-    """True if it calls reread."""
-    texts: tuple[int, ...] = ()
-    """Prints of the long texts of its input, which its result may repeat."""
-
-
-class PartialBlock(msgspec.Struct, gc=False, array_like=True):
-    """A block of a response that is still streamed, and the record that the response began with."""
-
-    offset: int
-    length: int
-    line: int
-    type: str
-    text: str = ""
-    time_ms: int = 0
-
-
-class Carry(msgspec.Struct, array_like=True):
-    """What the records so far mean for those that follow."""
-
-    calls: dict[str, CarriedCall] = {}
-    partial: dict[int, PartialBlock] = {}
-    """The blocks of the streamed response by their index."""
-    line: int = 0
-    """Number of lines read."""
-    time_ms: int = 0
-    """The last time that a record stated; records without one are taken to be of the same time."""
 
 
 def record_units(native: dict[str, Any], carry: Carry) -> list[Unit]:

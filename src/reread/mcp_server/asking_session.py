@@ -10,9 +10,9 @@ from pathlib import Path
 
 from reread.disk.file_set import find_files
 from reread.disk.filenames import unicode_stem
+from reread.disk.layout import session_file
 from reread.disk.regular import open_regular
 from reread.errors import Unreadable
-from reread.index.hits import session_file
 from reread.records.decode import Record
 
 VARIABLES = ("CLAUDE_CODE_SESSION_ID",)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reread.index.units import INPUT, NOTICE, PROMPT, RESULT, Unit, named_files
-from reread.index.units import TEXT as ANSWER
-from reread.index.units import THINKING as THOUGHT
+from reread.index.unit import INPUT, NOTICE, PROMPT, RESULT, Unit
+from reread.index.unit import TEXT as ANSWER
+from reread.index.unit import THINKING as THOUGHT
+from reread.index.units import named_files
 from reread.model.conversation import Call, Message
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS, MessageCall, MessagePart, part_texts
 from reread.reader.drawing import shown_parts

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from reread.index.matching import UnitFacts, composed, matches, wanted, words_span
 from reread.index.query import And, InProject, InSession, Named, Node, Not, Or, Period, Words, parse_query
-from reread.index.units import Unit
+from reread.index.unit import Unit
 
 AROUND = 60
 """How many characters are shown on each side of a hit."""

@@ -86,7 +86,8 @@ class Record(msgspec.Struct, gc=False, eq=False):
         """The object in the native format, without lone surrogates; empty if it cannot be read."""
         if self.fault is not None:
             return {}
-        return dialects.translate(cast(dict[str, Any], jsontext.loads_clean(self.body)))[1]
+        value = cast(dict[str, Any], jsontext.loads_clean(self.body))
+        return value if self._dialect == dialects.NATIVE else dialects.translate(value)[1]
 
     @property
     def entry(self) -> Entry:

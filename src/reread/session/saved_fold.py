@@ -28,6 +28,7 @@ from reread.disk.regular import make_own_folder, read_own
 from reread.model.conversation import Agent, Call, Compaction, Conversation, Message
 from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
+from reread.session.code_format import code_format
 from reread.session.fold_columns import ConversationObjects, pack_objects, unpack_objects
 
 SMALLEST = 16 << 20
@@ -96,18 +97,6 @@ class SavedFold(msgspec.Struct):
     """The attributes of all parts, which refer to messages and calls."""
     uuids: bytes
     """The uuids of the records of each conversation, still packed: a third of all, needed when records are added."""
-
-
-@cache
-def code_format() -> str:
-    """Return a value that changes with the code that folds records."""
-    digest = hashlib.blake2b(digest_size=12)
-    root = Path(__file__).parent.parent
-    for folder in ("model", "records", "session"):
-        for path in sorted((root / folder).rglob("*.py")):
-            stat = path.stat()
-            digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
 
 
 def fold_path(path: Path) -> Path:

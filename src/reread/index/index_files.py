@@ -1,0 +1,81 @@
+"""Index the files that changed, and count the usage in what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from reread.accounting.file_scan import DigestUpdate
+from reread.disk.cache import FileState
+from reread.disk.file_set import FileSet
+from reread.disk.sources import FileSource
+from reread.errors import NotFound, Unreadable, naming_file
+from reread.index.changed import Progress, changed_files, continued
+from reread.index.file_pass import FilePass
+from reread.index.places import forget_places
+from reread.index.store import Cursor, IndexUpdate, file_id
+from reread.index.unit import Carry
+from reread.session.saved_fold import forget_folds
+
+COMMIT_BYTES = 192 << 20
+"""A long update is committed after this many bytes, so that little is lost if it is interrupted."""
+
+
+def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None) -> None:
+    """Index what changed since the last commit, whoever made it."""
+    changed, gone = changed_files(update.cursors, files)
+    for path in gone:
+        update.delete(file_id(path))
+        del update.cursors[path]
+    forget_folds(gone)
+    forget_places(gone)
+    unsaved = 0
+    with closing(DigestUpdate()) as digests:
+        for path in changed:
+            for count in index_file(update, digests, path, files.failures):
+                unsaved += count
+                if progress is not None:
+                    progress(count)
+                if unsaved >= COMMIT_BYTES:
+                    update.commit()
+                    digests.save()
+                    unsaved = 0
+        if changed or gone:
+            update.commit()
+            digests.save()
+
+
+def index_file(update: IndexUpdate, digests: DigestUpdate, path: str, failures: list[str]) -> Iterator[int]:
+    """Index the new lines of a file, and count the usage in them.
+
+    Yields how many bytes were read, each time the file's cursor has moved on. A file whose content makes that fail is
+    left out, and added to the failures.
+    """
+    try:
+        with naming_file(path):
+            yield from _index_lines(update, digests, path)
+    except (OSError, NotFound):  # deleted in the meantime
+        pass
+    except Unreadable as error:
+        failures.append(str(error))
+        update.delete(file_id(path))
+        update.cursors.pop(path, None)
+
+
+def _index_lines(update: IndexUpdate, digests: DigestUpdate, path: str) -> Iterator[int]:
+    source = FileSource(Path(path))
+    state = FileState.at(path)
+    cursor = continued(update.cursors.get(path), path, state, source)
+    update.delete(file_id(path), tail_only=cursor is not None)
+    cursor = cursor or Cursor(state, 0, b"", Carry())
+    update.cursors[path] = cursor
+    id = file_id(path)
+    scan = digests.scan(path, state, source.read, cursor.offset)
+    feed = scan.feed if scan is not None else None
+    for count in FilePass(source, cursor, lambda unit, position: update.add(id, unit, position), feed=feed).run():
+        cursor.state = FileState(state.device, state.inode, cursor.offset, 0)  # not yet all of it
+        yield count
+    cursor.state = state
+    if scan is not None:
+        digests.add(scan)
